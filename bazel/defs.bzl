@@ -29,7 +29,7 @@ _FLAGS = [
 })
 
 # -O3 compiles a quarter slower, and no benchmark of the simulator, the reference or the block
-# manager runs faster with it.
+# manager runs faster with it beyond what differs from run to run.
 COPTS = _FLAGS + select({
     "//bazel:opt": ["-O2"],
     "//conditions:default": [],

@@ -51,7 +51,8 @@ class KernelCommands(unittest.TestCase):
             self.assertEqual(helped.stdout, run(KERNELS, name, "--help").stdout)
 
     def test_help_completion_and_manual_page_have_them(self):
-        for words in (["--help"], ["man"], *(["completion", shell] for shell in ("bash", "fish"))):
+        shells = [["completion", shell] for shell in ("bash", "zsh", "fish")]
+        for words in (["--help"], ["man"], *shells):
             shown = run(RECTO, *words).stdout
             for command in LISTED:
                 self.assertIn(command["name"], shown, words)

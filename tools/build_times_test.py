@@ -69,6 +69,10 @@ class BuildTimes(unittest.TestCase):
     def test_a_document_without_the_table_is_refused(self):
         self.assertEqual(check(self.ACTIONS, ["# Times", "| sim | 1 | soon | 0 |"]), 2)
 
+    def test_the_document_has_the_table(self):
+        budgets = build_times.budgets_in(Path("docs/architecture.md").read_text("utf-8"))
+        self.assertLess({"core", "sim", "external", "verify/kernels"}, budgets.keys())
+
     def test_a_folder_that_was_not_built_as_a_whole_is_not_compared(self):
         def check_with(*sim):
             return check([self.ACTIONS[0], *self.ACTIONS[3:], *sim], self.table())

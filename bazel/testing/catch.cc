@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <string>
 #include <string_view>
@@ -70,11 +71,22 @@ void report_left_out(Catch::Session& session) {
               << std::endl;
 }
 
-// Bazel's environment has how many shards there are and which of them this is. A shard runs every
-// Nth case.
+// A filter that a typing error leaves without a case would pass.
+bool has_a_case(Catch::Session& session) {
+  const auto& config = session.config();
+  return !Catch::filterTests(Catch::getAllTestCasesSorted(config), config.testSpec(), config)
+              .empty();
+}
+
+// Bazel's environment has how many shards there are and which of them this is. Each case is in one.
 int shard_number(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::atoi(text);
+}
+
+// By this Bazel knows that the program reads that environment.
+void confirm_sharding() {
+  if (const char* file = std::getenv("TEST_SHARD_STATUS_FILE")) std::ofstream(file).flush();
 }
 
 #if __has_include(<catch2/catch_all.hpp>)
@@ -82,6 +94,7 @@ int run_shard(Catch::Session& session, int index, int count) {
   Catch::ConfigData data = session.configData();
   data.shardIndex = static_cast<unsigned>(index);
   data.shardCount = static_cast<unsigned>(count);
+  data.allowZeroTests = true;
   session.useConfigData(data);
   return session.run();
 }
@@ -103,7 +116,8 @@ int run_tests(int argc, char** argv) {
   std::vector<char*> arguments(argv, argv + argc);
   // `bazel test --test_filter=SPEC` arrives here.
   char everything[] = "*";  // also what is tagged [.full]
-  if (char* filter = std::getenv("TESTBRIDGE_TEST_ONLY")) {
+  char* const filter = std::getenv("TESTBRIDGE_TEST_ONLY");
+  if (filter != nullptr) {
     arguments.push_back(filter);
   } else if (is_full_run()) {
     arguments.push_back(everything);
@@ -113,6 +127,11 @@ int run_tests(int argc, char** argv) {
   session.configData().filenamesAsTags = true;
   const int status = session.applyCommandLine(static_cast<int>(arguments.size()), arguments.data());
   if (status != 0) return status;
+  if (filter != nullptr && !has_a_case(session)) {
+    std::cerr << "--test_filter='" << filter << "': no test case of this program matches\n";
+    return 2;
+  }
+  confirm_sharding();
   const int shard = shard_number("TEST_SHARD_INDEX", 0);
   const int shards = shard_number("TEST_TOTAL_SHARDS", 1);
   if (arguments.size() == 1 && shard == 0) report_left_out(session);

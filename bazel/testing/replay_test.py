@@ -95,6 +95,19 @@ class ReplayTest(unittest.TestCase):
         self.assertEqual(["Falsifiable" in printed for _, printed in shards], [True, False])
         self.assertEqual([status != 0 for status, _ in shards], [True, False])
 
+    def test_shards_are_confirmed_and_may_be_empty(self):
+        file = Path(self.folder) / "status"
+        shard = {"TEST_TOTAL_SHARDS": "9", "TEST_SHARD_INDEX": "8"}
+        status, printed = run(PROPERTY, TEST_SHARD_STATUS_FILE=str(file), **shard)
+        self.assertEqual(status, 0, printed)
+        self.assertTrue(file.is_file())
+
+    def test_a_filter_without_a_case_fails(self):
+        for shard in ({}, {"TEST_TOTAL_SHARDS": "2", "TEST_SHARD_INDEX": "1"}):
+            status, printed = run(PROPERTY, TESTBRIDGE_TEST_ONLY="[#propery]", **shard)
+            said = "--test_filter='[#propery]': no test case of this program matches\n"
+            self.assertEqual((status, printed), (2, said))
+
     def test_a_seed_given_is_used(self):
         self.assertIn("seed=7", run(PROPERTY, RC_PARAMS="seed=7")[1])
         self.assertIn("max_success=1000", run(PROPERTY, RECTO_FULL="1")[1])

@@ -112,7 +112,7 @@ TEST_CASE("a program gets what it can serve, and nothing else") {
 
 TEST_CASE("without restrictions every option is drawn") {
   const std::vector<CaseFile> files =
-      written(fresh_folder("wide"), {"--op", "prefill", "--cases", "40"});
+      written(fresh_folder("wide"), {"--op", "prefill", "--cases", is_full_run() ? "60" : "40"});
   const auto some = [&files](const auto& has) {
     return std::ranges::any_of(files, [&has](const CaseFile& file) { return has(file.spec); });
   };

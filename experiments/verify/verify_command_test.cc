@@ -46,9 +46,20 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
   CHECK_THAT(tried.err, ContainsSubstring(message));
 }
 
-const std::vector<std::string> kSmall = {
-    "--backend", "naive-fp64,online-fp64", "--cases", "4", "--context-max", "300", "--rows-max",
-    "32",        "--q-heads-max",          "16"};
+std::vector<std::string> with(std::vector<std::string> arguments,
+                              const std::vector<std::string>& more) {
+  arguments.insert(arguments.end(), more.begin(), more.end());
+  return arguments;
+}
+
+// What keeps cases small, unless everything is run.
+std::vector<std::string> unless_full(const std::vector<std::string>& limits) {
+  return is_full_run() ? std::vector<std::string>() : limits;
+}
+
+const std::vector<std::string> kSmall =
+    with({"--backend", "naive-fp64,online-fp64", "--cases", "4"},
+         unless_full({"--context-max", "300", "--rows-max", "32", "--q-heads-max", "16"}));
 
 std::string skipped_on_gpu() {
   const auto on_gpu = verify::choose_backends(verify::backend_list(), {"gpu"});
@@ -72,9 +83,7 @@ TEST_CASE("a row per backend and law, in the order of the lists, and what was sk
 TEST_CASE("equal flags give equal bytes, and another seed others") {
   const std::string once = verify(kSmall).out;
   CHECK(verify(kSmall).out == once);
-  std::vector<std::string> other = kSmall;
-  other.insert(other.end(), {"--seed", "1"});
-  CHECK(verify(other).out != once);
+  CHECK(verify(with(kSmall, {"--seed", "1"})).out != once);
 }
 
 TEST_CASE(
@@ -108,9 +117,7 @@ TEST_CASE("a backend of the list that skips every case fails a run only where it
 }
 
 TEST_CASE("for machines, every count with its reasons") {
-  std::vector<std::string> arguments = kSmall;
-  arguments.emplace_back("--json");
-  const auto tried = verify(arguments);
+  const auto tried = verify(with(kSmall, {"--json"}));
   REQUIRE(tried.exit_code == 0);
   const Json json = parse_json(tried.out).value();
   CHECK(json["cases"] == 4);
@@ -127,8 +134,8 @@ TEST_CASE("for machines, every count with its reasons") {
 }
 
 TEST_CASE("somebody's kernel that is right passes") {
-  const auto tried =
-      verify({"--kernel", kRight, "--cases", "16", "--context-max", "300", "--q-heads-max", "16"});
+  const auto tried = verify(with({"--kernel", kRight, "--cases", "16"},
+                                 unless_full({"--context-max", "300", "--q-heads-max", "16"})));
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring("plain-c decode "));
@@ -175,9 +182,9 @@ TEST_CASE("CUDA sources need an adapter, and what is wrong with them is told") {
 
 TEST_CASE("one that is wrong fails; its case is kept, small, and its replay names the fault") {
   const std::string folder = folder_named("failing");
-  const auto tried =
-      verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle", "--cases", "40",
-              "--context-max", "200", "--q-heads-max", "16", "--out", folder});
+  const auto tried = verify(with({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
+                                  "--cases", is_full_run() ? "200" : "40", "--out", folder},
+                                 unless_full({"--context-max", "200", "--q-heads-max", "16"})));
   INFO(tried.out << tried.err);
   REQUIRE(tried.exit_code == 1);
   CHECK_THAT(tried.err, ContainsSubstring(" checks failed; first: " + folder));

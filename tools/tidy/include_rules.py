@@ -119,6 +119,12 @@ def dead_header(tree: Tree) -> Iterator[Finding]:
             yield Finding(file.path, 1, "nobody but its own .cc and tests includes this header")
 
 
+# A test program without a list of its own has all test files of its folder.
+_TAKES_ALL_TESTS = re.compile(
+    r"\brecto_test\((?:(?!\bsrcs\b)[^()]|\((?:[^()]|\([^()]*\))*\))*\)"
+)
+
+
 @rule("add it to a target, delete it, or list it in allowed.txt as run by hand", spares_files=True)
 def dead_file(tree: Tree) -> Iterator[Finding]:
     """Files that no macro of bazel/defs.bzl takes by itself: a test may never run."""
@@ -127,7 +133,7 @@ def dead_file(tree: Tree) -> Iterator[Finding]:
         starlark[file.folder] += file.code.replace("%s", "*")
     everywhere = "".join(starlark.values())
     for file in tree.of("c++", "python", "shell"):
-        if file.path.endswith((".py", ".sh", ".cu", "_fuzz.cc")):
+        if file.path.endswith((".py", ".sh", ".cu", "_fuzz.cc", "_test.cc")):
             package = file.folder
             while package and package not in starlark:
                 package = posixpath.dirname(package)
@@ -135,5 +141,6 @@ def dead_file(tree: Tree) -> Iterator[Finding]:
             strings = set(re.findall(r'":?([^"\n]+)"', starlark[package]))
             is_glob = any("*" in text and fnmatch(name, text) for text in strings)
             is_named = name in strings or posixpath.splitext(name)[0] in strings
-            if not (is_glob or is_named or f'{package}:{name}"' in everywhere):
+            is_taken = name.endswith("_test.cc") and _TAKES_ALL_TESTS.search(starlark[package])
+            if not (is_glob or is_named or is_taken or f'{package}:{name}"' in everywhere):
                 yield Finding(file.path, 1, "no BUILD file names this file")

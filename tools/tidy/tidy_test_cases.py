@@ -16,18 +16,19 @@ CLEAN = {
     ".bazelrc": "build --copt=-Werror\n",
     "docs/guide.md": "# Guide\n\nBack to the [start](../README.md), or `[code](sample)`.\n",
     "core/README.md": "# core\n",
-    "core/BUILD": 'recto_library(name = "core")\n',
+    "core/BUILD": 'recto_library(name = "core")\nrecto_test(name = "core_test")\n',
     "core/units.h": "#pragma once\n\nint blocks_for(int tokens);\n",
     "core/units.cc": '#include "core/units.h"\n\nint blocks_for(int tokens) { return tokens; }\n',
     "core/units_test.cc": '#include "bazel/testing/catch.h"\n#include "core/units.h"\n',
     "bazel/testing/README.md": "# testing\n",
     "bazel/testing/catch.h": "#pragma once\n\n#include <catch2/catch.hpp>\n",
     "sim/README.md": "# sim\n",
-    "sim/BUILD": 'recto_library(name = "sim", deps = ["//core"])\n',
+    "sim/BUILD": 'library(name = "sim", deps = ["//core"])\ntest(srcs = ["pool_test.cc"])\n',
     "sim/pool.h": '#pragma once\n\n#include "core/units.h"\n',
     "sim/pool.cc": '#include "sim/pool.h"\n',
     "sim/pool_test.cc": '#include "sim/pool.h"\n',
     "verify/README.md": "# verify\n",
+    "verify/BUILD": 'recto_test(name = "verify_test")\n',
     "verify/agree_test.cc": '#include "sim/pool.h"\n',
     "tools/tidy/words.txt": "# word\npage[ _-]?tables? | block table | as in the design\n",
     "tools/tidy/heavy_headers.txt": "# header\ncatch2/ | bazel/testing/*.h\n",
@@ -81,6 +82,7 @@ _KERNEL = {
     **folder("cuda/kernels", "decode.cuh", "#pragma once\n#include <cuda_runtime.h>"),
     "verify/agree_test.cc": '#include "cuda/kernels/decode.cuh"\n#include "sim/pool.h"\n',
 }
+_TESTS = ('name = "sim_test", deps = glob(["x"])', 'srcs = ["a_test.cc"]')
 _UNUSED = {"verify/agree_test.cc": "\n"}
 _LONG_LINE = script("long.py", "#" * 120 + "\n" + "#" * 110)
 _DEBT = "line-columns | sim/long.py | %d | a table that reads better wide"
@@ -223,8 +225,10 @@ TREES = {
     "dead-file": (
         [{"sim/run.sh": "\n", **more("sim/BUILD", 'filegroup(srcs = glob(["*.sh"]))')}]
         + [{"sim/run_test.py": "\n", **more("sim/BUILD", 'script_test(name = "run_test")')}]
-        + [{"sim/run.py": "\n", **more("core/BUILD", 'sh_test(data = ["//sim:run.py"])')}],
-        [{f"sim/{name}": "\n"} for name in ("lost.sh", "run_test.py", "pool_fuzz.cc")],
+        + [{"sim/run.py": "\n", **more("core/BUILD", 'sh_test(data = ["//sim:run.py"])')}]
+        + [{"sim/a_test.cc": "\n", **more("sim/BUILD", f"recto_test({test})")} for test in _TESTS],
+        [{f"sim/{name}": "\n"} for name in ("lost.sh", "run_test.py", "pool_fuzz.cc")]
+        + [{"sim/a_test.cc": "\n", **more("sim/BUILD", 'recto_test(srcs = ["b_test.cc"])')}],
     ),
     "file-lines": (
         [source("\n" * 297), {"docs/guide.md": "[r](../README.md)\n" * 400}],
@@ -258,7 +262,9 @@ TREES = {
     "retired-word": ([], [readme("A page table."), listed("words", "page | block")]),
     "unfinished": ([{"sim/testdata/x.csv": _LATER}], [readme("FIX" + "ME")]),
     "environment": ([], [{"sim/testdata/x.json": '{"path": "/ro' + 'ot/results"}'}]),
-    "white-space": ([{"sim/testdata/x.csv": "1,2\t\r\n3"}], [{"sim/BUILD": 'a(name = "b")'}]),
+    "white-space": (
+        [{"sim/testdata/x.csv": "1,2\t\r\n3"}], [{"sim/BUILD": 'a(name = "pool_test")'}]
+    ),
     "file-name": (
         [{"traces/Azure-2023.csv": "1\n"}, script("__init__.py", "")],
         [script("runAll.py", ""), script("pool.cpp", "")],

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Equal machine code is distinguished from other code, and equivalent.txt says so for each mutant.
 
-    same_code_test.py EQUIVALENT.txt OPEN.txt SAME_CODE.txt...
+    same_code_test.py [EQUIVALENT.txt OPEN.txt SAME_CODE.txt...]
 """
 
 import sys
@@ -44,6 +44,9 @@ class SameCode(unittest.TestCase):
             self.assertEqual(same_code.sources_with("d.cc", copies), [copies / "d.cc"])
 
     def test_equivalent_txt_says_what_the_compiler_says(self):
+        if not FILES:
+            print("SKIPPED: the lists of mutants: --config=full compares them")
+            return
         equivalent, still_open, *compared = FILES
         lines = [line for file in compared for line in Path(file).read_text().splitlines()]
         found = {"same": [], "other": []}
