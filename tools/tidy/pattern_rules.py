@@ -53,12 +53,15 @@ def retired_words(tree: Tree) -> Iterator[tuple[str, int, str]]:
         if not all(fields):
             yield WORDS, number, "expected: word | instead | why"
             continue
-        word, instead, why = fields
-        pattern = re.compile(rf"(?:(?<![a-zA-Z])|(?=[A-Z]))(?i:{word})(?![a-z])")
+        pattern = re.compile(fields[0])
         for file in tree.of(*CODE, "config", "markdown", "notebook"):
-            for match in pattern.finditer(file.text) if file.path != WORDS else ():
-                message = f"`{match.group()}` is {instead} here: {why}"
-                yield file.path, file.line_at(match.start()), message
+            for match in pattern.finditer(file.lower_text) if file.path != WORDS else ():
+                begin, end = match.span()
+                text, word = file.text, file.text[begin:end]
+                is_begin = not text[begin - 1 : begin].isalpha() or word[0].isupper()
+                if is_begin and not text[end : end + 1].islower():
+                    message = f"`{word}` is {fields[1]} here: {fields[2]}"
+                    yield file.path, file.line_at(begin), message
 
 
 def rows(tree: Tree, path: str, count: int) -> Iterator[tuple[int, list[str]]]:

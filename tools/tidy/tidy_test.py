@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Each rule sees its cases, no other rule reports them, and the program says what was found."""
 
 import contextlib
