@@ -111,7 +111,7 @@ def function_lines(tree: Tree) -> Iterator[Finding]:
     for file in tree.of(*CPP):
         lines = file.code.split("\n")
         for first, last in _blocks(lines):
-            head = lines[first + lines[first].lstrip().startswith("template")].strip()
+            head = lines[first + _is_template(lines[first])].strip()
             count = last - first + 1
             if count > FUNCTION_LINES and not _NO_FUNCTION.match(head):
                 yield file.path, first + 1, f"{count} lines, not {FUNCTION_LINES}"
@@ -143,12 +143,16 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
             continue
         indent = len(line) - len(line.lstrip())
         begins = {at: begin for at, begin in begins.items() if at <= indent}
+        before = begins.get(indent)
         if line[indent] == "}":
             yield begins.pop(indent, number), number
-        elif not lines[begins.get(indent, 0)].lstrip().startswith("template") or (
-            begins.get(indent) != number - 1
-        ):
+        elif before is None or before < number - 1 or not _is_template(lines[before]):
             begins[indent] = number
+
+
+def _is_template(line: str) -> bool:
+    """What follows belongs to it."""
+    return line.lstrip().startswith("template")
 
 
 def folder_readme(tree: Tree) -> Iterator[Finding]:
