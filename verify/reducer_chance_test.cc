@@ -32,14 +32,14 @@ DescribedCase kept_of(const std::set<int>& broken, const LawRunOptions& limits =
   return kept.cases[0];
 }
 
-const std::string kCheck = "1 other check:\nplain on a library, of\nblock size 10";
+const std::string kOther = "1 other case:\nblock size 10";
 
 TEST_CASE("a case fails only after another if it does so each time, and never alone") {
   const DescribedCase kept = kept_of({1, 3, 6, 8, 10, 12, 14});
   CHECK(kept.after.size() == 1);
   CHECK(kept.remark ==
-        "only after other calls: it holds alone in a new process, and fails there after\n" +
-            kCheck);
+        "only after other cases: it holds alone in a new process, and fails there after\n" +
+            kOther);
 }
 
 TEST_CASE("a case that holds once after the other, or fails once alone, fails not each time") {
@@ -47,12 +47,12 @@ TEST_CASE("a case that holds once after the other, or fails once alone, fails no
   CHECK(holding.after.size() == 1);
   CHECK(holding.remark ==
         "not each time: alone in a new process it failed 0 of 5 times, and\n4 of 5 times after " +
-            kCheck);
+            kOther);
   const DescribedCase failing = kept_of({1, 3, 6, 8, 9, 10, 12, 14});
   CHECK(failing.after.size() == 1);
   CHECK(failing.remark ==
         "not each time: alone in a new process it failed 1 of 5 times, and\n5 of 5 times after " +
-            kCheck);
+            kOther);
 }
 
 TEST_CASE("a case that fails as often alone is kept alone") {
@@ -69,7 +69,7 @@ TEST_CASE("a case that never fails again is told with its numbers") {
   CHECK(kept.after.size() == 1);
   CHECK(kept.remark ==
         "not each time: alone in a new process it failed 0 of 5 times, and\n0 of 5 times after " +
-            kCheck);
+            kOther);
 }
 
 // Each look at the clock takes a second.
@@ -84,7 +84,7 @@ TEST_CASE("a case whose making small took all its time is tried all the same") {
   REQUIRE(kept.cases.size() == 1);
   CHECK_THAT(
       kept.cases[0].remark,
-      StartsWith("only after other calls: ") &&
+      StartsWith("only after other cases: ") &&
           ContainsSubstring("\nperhaps not as small as it gets: making it smaller was ended"));
 }
 
@@ -100,15 +100,15 @@ TEST_CASE("where there is no time for these trials it is said") {
     if (kept.remark.starts_with("perhaps"))
       CHECK_THAT(kept.remark, ContainsSubstring("; more trials were ended after "));
     const bool is_once = kept.remark.starts_with("once so far: ");
-    CHECK((is_once || is_sure || kept.remark.starts_with("perhaps only after other calls: ")));
+    CHECK((is_once || is_sure || kept.remark.starts_with("perhaps only after other cases: ")));
     remarks.insert(kept.remark.substr(0, kept.remark.find(';')));
   }
   CHECK(
-      remarks.contains("perhaps only after other calls: it has not failed so alone in a new "
-                       "process, and\nhas failed after 1 other check"));
+      remarks.contains("perhaps only after other cases: it holds alone in a new process, and fails "
+                       "there after\n1 other case:\nblock size 10"));
   CHECK(
-      remarks.contains("perhaps only after other calls: alone in a new process it failed 0 of 3 "
-                       "times, and\n3 of 3 times after 1 other check"));
+      remarks.contains("perhaps only after other cases: alone in a new process it failed 0 of 3 "
+                       "times, and\n3 of 3 times after 1 other case"));
 }
 
 }  // namespace

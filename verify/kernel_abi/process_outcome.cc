@@ -1,4 +1,4 @@
-#include "verify/kernel_abi/call_outcome.h"
+#include "verify/kernel_abi/process_outcome.h"
 
 #include <fmt/format.h>
 #include <signal.h>
@@ -11,7 +11,6 @@
 #include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/library_checks.h"
 #include "verify/kernel_abi/recto_kernel.h"
-#include "verify/law.h"
 #include "verify/reason_kind.h"
 
 namespace recto::verify {
@@ -46,24 +45,6 @@ std::string status_kind(const std::string& message) {
   return "status: " + reason_kind(message.substr(0, end));
 }
 
-// Control characters of ASCII, and of Unicode beyond it, as UTF-8 has them: C2 80 to C2 9F.
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (std::size_t i = 0; i < text.size(); ++i) {
-    const char c = text[i];
-    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
-    if (c == '\xc2' && next >= 0x80 && next < 0xa0) {
-      result += fmt::format("\\xc2\\x{:02x}", next);
-      ++i;
-    } else if (is_control_character(c) && c != '\n' && c != '\t') {
-      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
-    } else {
-      result += c;
-    }
-  }
-  return result;
-}
-
 std::string printed_after(const KernelAnswer& answer) {
   const std::string text = printed_text(answer.printed);
   return text.empty() ? "" : "\n" + text;
@@ -89,45 +70,38 @@ std::string said(const std::string& message, const KernelRequest& request,
 
 }  // namespace
 
-std::string printed_text(const std::string& printed) {
-  return printed.empty() ? "" : "it printed\n" + indented(escaped(printed));
-}
-
 CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
                        KernelProcess& process) {
-  using enum CallOutcome::Kind;
   constexpr const char* kWrongMemory = "wrong memory";
-  if (answer.end != KernelEnd::kAnswered) return outcome_of_end(answer, process);
+  if (answer.end != KernelEnd::kAnswered) return failure_of_end(answer, process);
   const std::string message = message_of(request);
   const std::string overrun = process.arena().overrun_text();
   if (!overrun.empty())
-    return {kWrong, "went beyond its memory: " + overrun + printed_after(answer), kWrongMemory};
+    return Failed{kWrongMemory, "went beyond its memory: " + overrun + printed_after(answer)};
   if (const auto& stray = process.mailbox().stray_write) {
-    return {kWrong,
-            "went beyond its memory: " + process.arena().fault_text(*stray) + printed_after(answer),
-            kWrongMemory};
+    return Failed{kWrongMemory, "went beyond its memory: " + process.arena().fault_text(*stray) +
+                                    printed_after(answer)};
   }
   if (answer.code == kRectoUnsupported) {
-    return {kUnsupported, message.empty() ? "unsupported, it says no more" : in_one_line(message)};
+    return Unsupported{message.empty() ? "unsupported, it says no more" : in_one_line(message)};
   }
   if (answer.code != kRectoOk) {
-    return {kWrong,
-            fmt::format("returned {}{}{}{}", answer.code,
-                        answer.code == kRectoFailed ? "" : ", which is no status",
-                        said(message, request, answer), printed_after(answer)),
-            status_kind(message)};
+    return Failed{status_kind(message),
+                  fmt::format("returned {}{}{}{}", answer.code,
+                              answer.code == kRectoFailed ? "" : ", which is no status",
+                              said(message, request, answer), printed_after(answer))};
   }
   if (request.function == KernelFunction::kKvWrite) {
     const std::string stray = stray_text(request, process.arena());
-    if (stray.empty()) return {.kind = kDone, .printed = answer.printed};
-    return {kWrong, "went beyond its blocks: " + stray + printed_after(answer), kWrongMemory};
+    if (stray.empty()) return Done{.printed = answer.printed};
+    return Failed{kWrongMemory, "went beyond its blocks: " + stray + printed_after(answer)};
   }
   const std::string gap = gap_text(request, contents_of(request.written[0]));
-  if (gap.empty()) return {.kind = kDone, .printed = answer.printed};
-  return {kWrong, "went beyond its rows: " + gap + printed_after(answer), kWrongMemory};
+  if (gap.empty()) return Done{.printed = answer.printed};
+  return Failed{kWrongMemory, "went beyond its rows: " + gap + printed_after(answer)};
 }
 
-CallOutcome outcome_of_end(const KernelAnswer& answer, KernelProcess& process) {
+Failed failure_of_end(const KernelAnswer& answer, KernelProcess& process) {
   std::string text;
   std::string kind;
   switch (answer.end) {
@@ -174,7 +148,7 @@ CallOutcome outcome_of_end(const KernelAnswer& answer, KernelProcess& process) {
           kClockLimitFactor * answer.time_limit_ms, answer.time_limit_ms);
       break;
   }
-  return {CallOutcome::Kind::kWrong, text + printed_after(answer), kind};
+  return {kind, text + printed_after(answer)};
 }
 
 }  // namespace recto::verify
