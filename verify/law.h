@@ -27,15 +27,15 @@ struct LawCase {
 enum class BoundKind { kHard, kSharp };
 
 struct LawVerdict {
-  Comparison comparison;  // over all comparisons of the law
-  std::string what;       // which comparison failed first; empty if none did
+  Comparison comparison = {};  // over all comparisons of the law
+  std::string what = {};       // which comparison failed first; empty if none did
   // Why the law could not be applied to this backend; then nothing was compared.
-  std::optional<std::string> skipped;
+  std::optional<std::string> skipped = {};
   // Parts of the law that could not be applied, beside those that were: which, and why.
-  std::vector<std::string> skipped_parts;
-  std::optional<std::string> found;    // what is wrong, by a law that compares no numbers
-  std::optional<Failed> call_failure;  // that of a call, after which the law made no more
-  std::string printed = {};            // by the calls of a failed law that all came back; raw
+  std::vector<std::string> skipped_parts = {};
+  std::optional<std::string> found = {};    // what is wrong, by a law that compares no numbers
+  std::optional<Failed> call_failure = {};  // that of a call, after which the law made no more
+  std::string printed = {};                 // by the calls of a failed law that all came back; raw
 
   bool failed() const { return call_failure || found || !comparison.passed(); }
   // How a failed law failed. Failures of two kinds have two causes, or show different aspects of

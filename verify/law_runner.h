@@ -47,16 +47,17 @@ struct FailureCount {
 
 // The outcome of one law on one backend.
 struct LawCount {
-  std::string law;
-  std::string backend;
+  std::string law = {};
+  std::string backend = {};
   std::int64_t held = 0;
   std::int64_t failed = 0;
-  std::map<std::string, FailureCount> failures;       // by kind
-  std::map<std::string, std::int64_t> skipped;        // reason -> cases
-  std::map<std::string, std::int64_t> skipped_parts;  // part and reason -> cases otherwise tried
-  double worst_ratio = 0.0;                           // of error to bound
-  std::int64_t elements = 0;                          // compared, over all tried cases
-  std::int64_t by_bits = 0;                           // of these, bit for bit
+  std::map<std::string, FailureCount> failures = {};  // by kind
+  std::map<std::string, std::int64_t> skipped = {};   // reason -> cases
+  std::map<std::string, std::int64_t> skipped_parts =
+      {};                     // part and reason -> cases otherwise tried
+  double worst_ratio = 0.0;   // of error to bound
+  std::int64_t elements = 0;  // compared, over all tried cases
+  std::int64_t by_bits = 0;   // of these, bit for bit
 
   std::int64_t ran() const { return held + failed; }
   // "bits" if all elements must match bit for bit, "bound", or "both" if some have a bound.
