@@ -97,9 +97,9 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
 }  // namespace
 
 CallOutcome Backend::call(const PagedAttentionInputs& inputs, const CallOptions& options) const {
+  if (!attend) return Unsupported{"it computes no attention"};
   if (refusal)
     if (const auto why = refusal(inputs, options)) return Unsupported{*why};
-  if (!attend) return Unsupported{"it computes no attention"};
   return guarded([&] { return attend(inputs, options); });
 }
 

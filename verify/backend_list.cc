@@ -68,8 +68,8 @@ constexpr KernelEntry kKernels[] = {
 
 // One that skips every case.
 ListedBackend skipping(ListedBackend listed, const std::string& why) {
-  listed.backend.refusal = [why](const PagedAttentionInputs&, const CallOptions&) {
-    return std::optional(why);
+  listed.backend.attend = [why](const PagedAttentionInputs&, const CallOptions&) {
+    return Unsupported{why};
   };
   return listed;
 }

@@ -69,7 +69,6 @@ class Run {
                                            bool is_late) const {
     if (report_.lost) return "not run: the run ended with " + *report_.lost;
     if (is_late) return "a call of it for this case did not come back";
-    if (auto never = why_never(pair.law, pair.backend)) return never;
     if (!options_.why_left_out) return std::nullopt;
     return options_.why_left_out(pair.law, pair.backend, described);
   }
