@@ -161,14 +161,15 @@ class Reducer {
     for (bool found = true; found && !smallest_.lost;) {
       found = false;
       for (const std::function<DescribedCase()>& make : candidates()) {
-        if (!budget.has_more()) {
-          smallest_.is_cut_short = true;
-          add_remark("perhaps not as small as it gets: making it smaller was ended " +
-                     budget.end_text());
-          return;
-        }
-        found = accepts(make(), budget);
+        found = budget.has_more() && accepts(make(), budget);
         if (found) break;
+        if (budget.has_more()) continue;
+        smallest_.is_cut_short = true;
+        std::string& remark = smallest_.described.remark;
+        remark +=
+            (remark.empty() ? "" : "\n") +
+            ("perhaps not as small as it gets: making it smaller was ended " + budget.end_text());
+        return;
       }
     }
   }
@@ -200,6 +201,13 @@ class Reducer {
     return makers;
   }
 
+  struct Times {
+    int made = 0;
+    int failed = 0;  // in the same way
+
+    std::string text() const { return fmt::format("{} of {} times", failed, made); }
+  };
+
   // Of a case that held alone at first: puts it to fresh processes, alone and after its preceding
   // cases in turn, and says how often it failed.
   void count_failures() {
@@ -207,47 +215,49 @@ class Reducer {
     DescribedCase alone = smallest_.described;
     alone.after = {};
     std::optional<FailingCase> failed_alone;
-    int times_alone = 0;
-    int times_after = 0;
-    int trials = 0;
-    for (; trials < kTrialsOfChance && budget.has_more(); ++trials) {
-      for (const DescribedCase* candidate : {&alone, &smallest_.described}) {
-        std::optional<FailingCase> failing = tried(*candidate, budget);
-        if (failing && failing->lost) {
-          smallest_ = *std::move(failing);
-          return;
-        }
-        if (failing) ++(candidate == &alone ? times_alone : times_after);
-        if (failing && candidate == &alone) failed_alone = std::move(failing);
+    Times times_alone;
+    Times times_after;
+    while (times_after.made < kTrialsOfChance && budget.has_more()) {
+      const bool is_alone = times_alone.made == times_after.made;
+      const DescribedCase& candidate = is_alone ? alone : smallest_.described;
+      std::optional<FailingCase> failing = tried(candidate, budget);
+      if (!failing && !is_alone && budget.is_late()) break;  // before it came to the case, perhaps
+      Times& times = is_alone ? times_alone : times_after;
+      ++times.made;
+      if (!failing) continue;
+      ++times.failed;
+      if (failing->lost) {
+        smallest_ = *std::move(failing);
+        return;
       }
+      if (is_alone && !failed_alone) failed_alone = std::move(failing);
     }
-    if (failed_alone && times_alone >= times_after) {
+    if (failed_alone && times_alone.failed >= times_after.failed) {
       failed_alone->is_cut_short = smallest_.is_cut_short;
       smallest_ = *std::move(failed_alone);
     }
-    std::string remark = chance_text(times_alone, times_after, trials);
-    if (trials < kTrialsOfChance) remark += "; more trials were ended " + budget.end_text();
+    std::string remark = chance_text(times_alone, times_after);
+    if (times_after.made < kTrialsOfChance)
+      remark += "; more trials were ended " + budget.end_text();
     std::string& before = smallest_.described.remark;
     before = remark + (remark.empty() || before.empty() ? "" : "\n") + before;
   }
 
-  std::string chance_text(int times_alone, int times_after, int trials) const {
-    const Cases& after = smallest_.described.after;
-    if (after.empty()) {
-      return times_alone == trials
+  std::string chance_text(const Times& alone, const Times& after) const {
+    const Cases& cases = smallest_.described.after;
+    if (cases.empty()) {
+      return alone.failed == alone.made
                  ? ""
-                 : fmt::format("not each time: alone in a new process it failed {} of {} times",
-                               times_alone, trials);
+                 : "not each time: alone in a new process it failed " + alone.text();
     }
-    if (times_alone == 0 && times_after == trials && (trials == 0 || trials == kTrialsOfChance)) {
+    const bool may_be_only = alone.failed == 0 && after.failed == after.made;
+    if (may_be_only && (after.made == 0 || after.made == kTrialsOfChance)) {
       return fmt::format("{}only after other cases: {}, and fails there after\n{}",
-                         trials == 0 ? "perhaps " : "", alone_text(), cases_text(after));
+                         after.made == 0 ? "perhaps " : "", alone_text(), cases_text(cases));
     }
-    return fmt::format(
-        "{}: alone in a new process it failed {} of {} times, and\n{} of {} times after {}",
-        times_alone == 0 && times_after == trials ? "perhaps only after other cases"
-                                                  : "not each time",
-        times_alone, trials, times_after, trials, cases_text(after));
+    return fmt::format("{}: alone in a new process it failed {}, and\n{} after {}",
+                       may_be_only ? "perhaps only after other cases" : "not each time",
+                       alone.text(), after.text(), cases_text(cases));
   }
 
   std::string alone_text() const {
@@ -255,11 +265,6 @@ class Reducer {
       return fmt::format("it is skipped alone in a new process ({})", *alone_.skipped);
     return alone_.failed() ? "it fails in another way alone in a new process"
                            : "it holds alone in a new process";
-  }
-
-  void add_remark(const std::string& text) {
-    std::string& remark = smallest_.described.remark;
-    remark += (remark.empty() ? "" : "\n") + text;
   }
 
   const Check& check_;

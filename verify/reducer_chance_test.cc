@@ -1,5 +1,6 @@
 // What is said of a case that held alone at first rests on trials of the very case that is shown.
 
+#include <algorithm>
 #include <memory>
 #include <set>
 #include <string>
@@ -106,9 +107,11 @@ TEST_CASE("where there is no time for these trials it is said") {
   CHECK(
       remarks.contains("perhaps only after other cases: it holds alone in a new process, and fails "
                        "there after\n1 other case:\nblock size 10"));
-  CHECK(
-      remarks.contains("perhaps only after other cases: alone in a new process it failed 0 of 3 "
-                       "times, and\n3 of 3 times after 1 other case"));
+  CHECK(std::ranges::any_of(remarks, [](const std::string& remark) {
+    return remark.starts_with(
+               "perhaps only after other cases: alone in a new process it failed 0 of ") &&
+           remark.find(" times, and\n3 of 3 times after 1 other case") != std::string::npos;
+  }));
 }
 
 }  // namespace

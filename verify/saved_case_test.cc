@@ -87,7 +87,7 @@ TEST_CASE("cases that a case fails after are kept with it, in their order") {
   CHECK(saved_case_text(parse_saved_case(text).value()) == text);
   Json odd = parse_json(text).value();
   odd["after"][0]["shape"]["num_q_heads"] = "two";
-  check_refused(json_text(odd), "after[0].shape.num_q_heads: expected ");
+  check_refused(json_text(odd), "after[0].shape.num_q_heads: expected an integer, found \"two\"");
   Json json = parse_json(text).value();
   json["after"] = Json::array();
   check_refused(json_text(json), "after: expected a list of 1 to 1000 cases");
