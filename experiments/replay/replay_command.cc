@@ -14,8 +14,8 @@
 #include "experiments/support/text_file.h"
 #include "experiments/verify/trial.h"
 #include "verify/drawn_cases.h"
-#include "verify/explanation/explanation.h"
-#include "verify/explanation/judged_runs.h"
+#include "verify/explain/explanation.h"
+#include "verify/explain/judged_runs.h"
 #include "verify/law_runner.h"
 #include "verify/saved_case.h"
 
