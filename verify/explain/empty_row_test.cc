@@ -103,13 +103,15 @@ TEST_CASE("where the backend can be handed stale memory, the two are told apart"
     set_row(result, kEmpty, kNaN, kNaN);
   });
   Backend unwritten = divided;
-  divided.with_stale_memory = [divided](std::uint32_t) { return divided; };
+  divided.capabilities.takes_stale_memory = true;
   check_named(divided, decode(), {kZeroByZero});
-  unwritten.with_stale_memory = [](std::uint32_t pattern) {
-    return changing([pattern](const PagedAttentionInputs&, AttentionResult& result) {
-      const double stale = std::bit_cast<float>(pattern);
-      set_row(result, kEmpty, stale, stale);
-    });
+  unwritten.capabilities.takes_stale_memory = true;
+  unwritten.attend = [](const PagedAttentionInputs& inputs, const CallOptions& options) {
+    const double stale = std::bit_cast<float>(options.stale_memory);
+    return changing([stale](const PagedAttentionInputs&, AttentionResult& result) {
+             set_row(result, kEmpty, stale, stale);
+           })
+        .call(inputs);
   };
   check_named(unwritten, decode(), {"rows without keys are not written"});
   CHECK_THAT(text_of(explained(unwritten, decode()), decode()),

@@ -29,9 +29,9 @@ Explanation compared(const FailedCase& of, const Comparison& comparison) {
 }
 
 // What shows with the case's own V alone may also not show each time.
-std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const FailedCase& of,
-                                              const HeadRow& at) {
-  const auto again = try_run(backend, of.inputs);
+std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawCase& law_case,
+                                              const FailedCase& of, const HeadRow& at) {
+  const auto again = try_run(backend, of.inputs, backend.options_for(law_case.placement));
   const std::string start =
       "with V of ones and zeros weights and lse are right; the case made again ";
   if (!again.is_ok()) return Diagnosis{.why = start + "ends: " + again.status().message()};
@@ -84,24 +84,24 @@ void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCa
   explanation.probe = probe.value();
   explanation.diagnosis = diagnose(probe.value(), of, at);
   if (!probe.value().wrong_keys().empty() || !probe.value().lse_ln_is_right()) return;
-  if (const auto diagnosis = diagnose_second_call(backend, of, at))
+  if (const auto diagnosis = diagnose_second_call(backend, law_case, of, at))
     explanation.diagnosis = *diagnosis;
 }
 
 }  // namespace
 
-Explanation explain(const Backend& judged, const LawCase& law_case, BoundKind bound_kind) {
-  const Backend backend = as_placed(judged, law_case.placement);
+Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
+  const CallOptions options = backend.options_for(law_case.placement);
   const PlacedProblem placed(law_case.problem, law_case.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
-  const auto seen = try_run(backend, inputs);
+  const auto seen = try_run(backend, inputs, options);
   if (!seen.is_ok()) return {.not_run = seen.status().message()};
-  const reference::KernelNumerics numerics = backend.numerics(inputs);
+  const reference::KernelNumerics numerics = backend.numerics(inputs, options);
   const auto right = reference::bounded_attention(inputs, numerics);
   FailedCase of{inputs, seen.value(), right, numerics, bound_kind};
   // Without a pattern of its own, memory holds NaN.
   std::optional<StaleResults> stale;
-  if (has_no_numbers(seen.value())) stale = StaleResults::find(backend, inputs);
+  if (has_no_numbers(seen.value())) stale = StaleResults::find(backend, inputs, options);
   if (stale) of.stale = &*stale;
   Explanation explanation = compared(of, compare(inputs, seen.value(), right.exact, of.bound()));
   if (explanation.is_wrong()) look_at_row(backend, law_case, of, explanation);

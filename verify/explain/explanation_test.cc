@@ -16,8 +16,8 @@
 #include "reference/numerics.h"
 #include "verify/canaries/canary.h"
 #include "verify/drawn_cases.h"
-#include "verify/law_runner.h"
 #include "verify/oracle_comparison.h"
+#include "verify/reducer.h"
 
 namespace recto::verify {
 namespace {
@@ -153,14 +153,14 @@ TEST_CASE("the key that is missing is shown where it lies") {
 
 TEST_CASE("what throws, or does not take the case, gives nothing to look at") {
   Backend broken = canary_backend("broken", Fault::kNone);
-  broken.run = [](const PagedAttentionInputs&) -> reference::AttentionResult {
+  broken.attend = always_done([](const PagedAttentionInputs&) -> reference::AttentionResult {
     throw std::runtime_error("decode was ended by SIGSEGV");
-  };
+  });
   const Explanation thrown = explain(broken, small_case(), BoundKind::kSharp);
   CHECK_FALSE(thrown.is_wrong());
   CHECK(explanation_text(thrown, small_case()) ==
         "nothing to look at\n  decode was ended by SIGSEGV\n");
-  broken.why_unsupported = [](const PagedAttentionInputs&) {
+  broken.refusal = [](const PagedAttentionInputs&, const CallOptions&) {
     return std::optional<std::string>("windows");
   };
   CHECK(explain(broken, small_case(), BoundKind::kSharp).not_run == "windows");
@@ -168,12 +168,12 @@ TEST_CASE("what throws, or does not take the case, gives nothing to look at") {
 
 TEST_CASE("a fault of V alone leaves the weights as they are") {
   Backend wrong = canary_backend("wrong", Fault::kNone);
-  wrong.run = [run = wrong.run](const PagedAttentionInputs& inputs) {
-    reference::AttentionResult result = run(inputs);
+  wrong.attend = always_done([right = wrong](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = result_of(right.call(inputs));
     // As where a product overflows: of ones and zeros it does not.
     for (double& out : result.out) out = std::abs(out) > 1.0 ? 2.0 * out : out;
     return result;
-  };
+  });
   LawCase law_case = small_case();
   for (float& v : law_case.problem.sequences[0].v) v = 3.0F;
   const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
@@ -184,7 +184,7 @@ TEST_CASE("a fault of V alone leaves the weights as they are") {
 // Exponentials in fp32 beside the maximum of the first `tile` keys, of a row of one head.
 Backend first_tile_backend(std::int64_t tile) {
   Backend backend = canary_backend("first tile", Fault::kNone);
-  backend.run = [tile](const PagedAttentionInputs& inputs) {
+  backend.attend = always_done([tile](const PagedAttentionInputs& inputs) {
     const std::int64_t keys = inputs.context_length[0];
     const std::int32_t* const blocks = inputs.block_table.data;
     const auto k = reference::gather_head(inputs.kv.k, blocks, keys, 0);
@@ -202,9 +202,9 @@ Backend first_tile_backend(std::int64_t tile) {
     for (double& out : result.out) out /= sum;
     result.lse_ln_at(0, 0) = maximum + std::log(sum);
     return result;
-  };
+  });
   // Of fp32, generously.
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
+  backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
   return backend;
@@ -234,33 +234,33 @@ TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fa
   CHECK((same.diagnosis.why.starts_with("NaN is seen, and expected as well: what the row addr")));
   CHECK(same.faults.fitting.empty());
   Backend silent = right;
-  silent.run = [run = right.run](const PagedAttentionInputs& inputs) {
-    reference::AttentionResult result = run(inputs);
+  silent.attend = always_done([right = right](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = result_of(right.call(inputs));
     for (double& out : result.out) out = std::isnan(out) ? 0.0 : out;
     return result;
-  };
+  });
   const Explanation number = explain(silent, law_case, BoundKind::kSharp);
   CHECK((number.diagnosis.why.starts_with("a number is seen where the oracle has NaN: ")));
   // NaN where a number is expected is a fault like any other.
   law_case.problem.sequences[0].v[9] = 1.0F;
-  silent.run = [run = right.run](const PagedAttentionInputs& inputs) {
-    reference::AttentionResult result = run(inputs);
+  silent.attend = always_done([right = right](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = result_of(right.call(inputs));
     result.out[0] = std::numeric_limits<double>::quiet_NaN();
     return result;
-  };
+  });
   CHECK(explain(silent, law_case, BoundKind::kSharp).diagnosis.step == Step::kOutput);
 }
 
 TEST_CASE("slopes that are read by KV head are named") {
   Backend wrong = canary_backend("wrong", Fault::kNone);
-  wrong.run = [run = wrong.run](const PagedAttentionInputs& inputs) {
+  wrong.attend = always_done([right = wrong](const PagedAttentionInputs& inputs) {
     const std::span<const float> slopes = inputs.options.alibi_slopes;
     std::vector<float> read;
     for (std::size_t head = 0; head < slopes.size(); ++head) read.push_back(slopes[head / 2]);
     PagedAttentionInputs changed = inputs;
     changed.options.alibi_slopes = read;
-    return run(changed);
-  };
+    return result_of(right.call(changed));
+  });
   CaseSpec spec;
   spec.shape.num_q_heads = 4;
   spec.shape.num_kv_heads = 2;

@@ -78,12 +78,13 @@ reference::AttentionResult run(const PagedAttentionInputs& inputs, const Plan& p
 Backend planned(const Plan& plan) {
   Backend backend;
   backend.name = "planned";
-  backend.why_unsupported = [](const PagedAttentionInputs&) { return std::nullopt; };
+  backend.refusal = [](const PagedAttentionInputs&, const CallOptions&) { return std::nullopt; };
   // Of fp32: the bounds that libraries are held to.
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
+  backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
-  backend.run = [plan](const PagedAttentionInputs& inputs) { return run(inputs, plan); };
+  backend.attend =
+      always_done([plan](const PagedAttentionInputs& inputs) { return run(inputs, plan); });
   return backend;
 }
 

@@ -147,12 +147,13 @@ reference::AttentionResult run(const PagedAttentionInputs& inputs, const Choices
 Backend choosing(const Choices& choices) {
   Backend backend;
   backend.name = "choosing";
-  backend.why_unsupported = [](const PagedAttentionInputs&) { return std::nullopt; };
+  backend.refusal = [](const PagedAttentionInputs&, const CallOptions&) { return std::nullopt; };
   // Of fp32: the bounds that libraries are held to.
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
+  backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
-  backend.run = [choices](const PagedAttentionInputs& inputs) { return run(inputs, choices); };
+  backend.attend =
+      always_done([choices](const PagedAttentionInputs& inputs) { return run(inputs, choices); });
   return backend;
 }
 

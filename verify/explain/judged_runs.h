@@ -20,20 +20,14 @@ struct TriedLaw {
   BoundKind bound_kind;
 };
 
-// How often a backend was asked whether it supports a call, and how often it was called.
-struct RunCount {
-  std::int64_t asked = 0;
-  std::int64_t made = 0;
-};
-
 // A run that is beyond the bounds of the oracle, or did not come back.
 struct DepartedRun {
-  RunCount place;                        // it is the last of these
-  bool is_asked_first = false;           // by the last of place.asked
+  std::int64_t attempt = 0;  // the law's call that it was, of all that it made
+  std::int64_t run = 0;      // and of those that the backend supports
+  CallOptions options;
   std::string differing;                 // from the case, in lines
   std::optional<Comparison> comparison;  // with the oracle; nothing if it did not come back
   LawCase law_case;                      // set beside the comparison: the run as a case
-  std::function<reference::KernelNumerics(const PagedAttentionInputs&)> numerics;
 };
 
 struct JudgedRuns {

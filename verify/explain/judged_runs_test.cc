@@ -42,14 +42,15 @@ struct LosingKeys {
 
   explicit LosingKeys(const IsWrong& is_wrong) {
     backend = canary_backend("losing keys", Fault::kNone);
-    backend.run = [calls = calls, is_wrong, run = backend.run](const PagedAttentionInputs& inputs) {
-      if (!is_wrong(inputs, ++*calls)) return run(inputs);
+    backend.attend = always_done([calls = calls, is_wrong,
+                                  right = backend](const PagedAttentionInputs& inputs) {
+      if (!is_wrong(inputs, ++*calls)) return result_of(right.call(inputs));
       std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
       for (std::int32_t& length : lengths) --length;
       PagedAttentionInputs shorter = inputs;
       shorter.context_length = lengths;
-      return run(shorter);
-    };
+      return result_of(right.call(shorter));
+    });
   }
 
   std::shared_ptr<std::int64_t> calls = std::make_shared<std::int64_t>(0);
@@ -122,12 +123,14 @@ TEST_CASE("runs that differ by less than the bounds are right, each of them") {
 }
 
 TEST_CASE("a run that does not come back is told by its number") {
-  LosingKeys ending([](const PagedAttentionInputs&, std::int64_t call) {
-    if (call == 2) throw FailureOfKind("SIGSEGV", "ended");
-    return false;
-  });
+  LosingKeys ending([](const PagedAttentionInputs&, std::int64_t) { return false; });
+  ending.backend.attend = [right = ending.backend, calls = ending.calls](
+                              const PagedAttentionInputs& inputs, const CallOptions& options) {
+    CallOutcome outcome = right.call(inputs, options);
+    return *calls == 2 ? Failed{"SIGSEGV", "ended"} : outcome;
+  };
   const Told told = tell(repetition_law(), ending.backend, case_of_spec(grouped()));
-  CHECK(told.verdict.thrown_kind == "SIGSEGV");
+  CHECK(told.verdict.kind() == "SIGSEGV");
   CHECK(told.text ==
         "runs       run 2 of the law did not come back; its sizes and options are "
         "those of the case\n");

@@ -207,7 +207,7 @@ TEST_CASE("of results that cannot be asked again the maximum is among the causes
   const LawCase low = low_scores();
   const PlacedProblem placed(low.problem, low.placement);
   const Backend wrong = beginning_at(-5000.0, OfSumZero::kZeros);
-  const AttentionResult seen = wrong.run(placed.inputs());
+  const AttentionResult seen = result_of(wrong.call(placed.inputs()));
   const Comparison comparison = explain(wrong, low, BoundKind::kSharp).comparison;
   const std::string text =
       explanation_text(explain_results(seen, comparison, low, BoundKind::kSharp), low);

@@ -39,12 +39,12 @@ struct Roundings {
 Backend rounding_backend(const Roundings& to_bf16) {
   Backend backend;
   backend.name = "rounding";
-  backend.why_unsupported = [](const PagedAttentionInputs&) { return std::nullopt; };
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
+  backend.refusal = [](const PagedAttentionInputs&, const CallOptions&) { return std::nullopt; };
+  backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::low_precision_numerics(inputs,
                                              {.dequantised = reference::Dequantised::kQueryType});
   };
-  backend.run = [to_bf16](const PagedAttentionInputs& inputs) {
+  backend.attend = always_done([to_bf16](const PagedAttentionInputs& inputs) {
     const std::int64_t keys = inputs.context_length[0];
     const std::int32_t* const blocks = inputs.block_table.data;
     const Matrix q = reference::read_rows(inputs.q, 0, 0, 1);
@@ -58,7 +58,7 @@ Backend rounding_backend(const Roundings& to_bf16) {
       result.out_at(0, 0, dim) = to_bf16.outputs(out(0, dim));
     result.lse_ln_at(0, 0) = scores.maxCoeff() + std::log(weights.sum());
     return result;
-  };
+  });
   return backend;
 }
 

@@ -48,11 +48,11 @@ void attend_row(const Seen& seen, const AttentionOptions& options, Added added, 
 Backend adding(Added added) {
   Backend backend;
   backend.name = "adding";
-  backend.why_unsupported = [](const PagedAttentionInputs&) { return std::nullopt; };
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
+  backend.refusal = [](const PagedAttentionInputs&, const CallOptions&) { return std::nullopt; };
+  backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
-  backend.run = [added](const PagedAttentionInputs& inputs) {
+  backend.attend = always_done([added](const PagedAttentionInputs& inputs) {
     const std::int64_t rows = inputs.q.num_rows;
     reference::AttentionResult result(rows, inputs.q.num_heads, inputs.kv.v.head_dim);
     for (std::int64_t row = 0; row < rows; ++row) {
@@ -69,7 +69,7 @@ Backend adding(Added added) {
       }
     }
     return result;
-  };
+  });
   return backend;
 }
 

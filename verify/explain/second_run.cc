@@ -1,31 +1,33 @@
 #include "verify/explain/second_run.h"
 
 #include <cmath>
-#include <exception>
+#include <utility>
 
 #include "reference/rounding.h"
 
 namespace recto::verify {
 
 Result<reference::AttentionResult> try_run(const Backend& backend,
-                                           const PagedAttentionInputs& inputs) {
-  try {
-    if (const auto why = backend.why_unsupported(inputs)) return Status::failed(*why);
-    return backend.run(inputs);
-  } catch (const std::exception& exception) {
-    return Status::failed(exception.what());
-  }
+                                           const PagedAttentionInputs& inputs,
+                                           const CallOptions& options) {
+  CallOutcome outcome = backend.call(inputs, options);
+  if (const auto* refused = std::get_if<Unsupported>(&outcome))
+    return Status::failed(refused->reason);
+  if (const auto* failed = std::get_if<Failed>(&outcome)) return Status::failed(failed->message);
+  return std::get<Done>(std::move(outcome)).result;
 }
 
 std::optional<StaleResults> StaleResults::find(const Backend& backend,
-                                               const PagedAttentionInputs& inputs) {
-  if (!backend.with_stale_memory) return std::nullopt;
+                                               const PagedAttentionInputs& inputs,
+                                               CallOptions options) {
+  if (!backend.capabilities.takes_stale_memory) return std::nullopt;
   // Zeros, and numbers that are not zero in any type.
   constexpr std::uint32_t kPatterns[] = {0, 0x3c003c00U};
   StaleResults stale;
   for (int i = 0; i < 2; ++i) {
     const std::uint32_t pattern = kPatterns[i];
-    const auto result = try_run(backend.with_stale_memory(pattern), inputs);
+    options.stale_memory = pattern;
+    const auto result = try_run(backend, inputs, options);
     if (!result.is_ok()) return std::nullopt;
     const std::uint32_t code = element_bytes(inputs.q.type) == 2 ? pattern & 0xffffU : pattern;
     stale.runs_[i] = {.result = result.value(),

@@ -12,10 +12,10 @@
 
 namespace recto::verify {
 
-// The backend's result; failed, with the reason in one line, if it does not support the inputs or
-// throws.
+// The backend's result; failed, with the reason, if it does not support the call or gives none.
 Result<reference::AttentionResult> try_run(const Backend& backend,
-                                           const PagedAttentionInputs& inputs);
+                                           const PagedAttentionInputs& inputs,
+                                           const CallOptions& options);
 
 // What of a row of one head follows what memory held before the call: nothing is written there, or
 // something is added to it.
@@ -33,7 +33,7 @@ class StaleResults {
  public:
   // Nothing if the backend cannot be handed such memory, or does not run.
   static std::optional<StaleResults> find(const Backend& backend,
-                                          const PagedAttentionInputs& inputs);
+                                          const PagedAttentionInputs& inputs, CallOptions options);
 
   StaleRow at(std::int64_t row, std::int64_t head) const;  // row of the batch
 

@@ -31,7 +31,7 @@ struct Counts {
 // A decode of one sequence and one head, with its sink.
 Backend counting(const Counts& counts) {
   Backend backend = canary_backend("counting", Fault::kNone);
-  backend.run = [counts](const PagedAttentionInputs& inputs) {
+  backend.attend = always_done([counts](const PagedAttentionInputs& inputs) {
     const std::int64_t keys = inputs.context_length[0];
     const auto k = reference::gather_head(inputs.kv.k, inputs.block_table.data, keys, 0);
     const auto v = reference::gather_head(inputs.kv.v, inputs.block_table.data, keys, 0);
@@ -52,9 +52,9 @@ Backend counting(const Counts& counts) {
     for (double& out : result.out) out /= divisor;
     result.lse_ln_at(0, 0) = std::log(sum);
     return result;
-  };
+  });
   // Of fp32: the bounds that libraries are held to.
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
+  backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
   return backend;
@@ -201,8 +201,8 @@ TEST_CASE("a key whose V is another one's is told as an address of V") {
   const CaseSpec spec = decode(6, SinkFamily::kNone);
   const LawCase law_case{make_problem(spec), spec.placement};
   Backend wrong = counting({});
-  wrong.run = [run = wrong.run](const PagedAttentionInputs& inputs) {
-    reference::AttentionResult result = run(inputs);
+  wrong.attend = always_done([right = wrong](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = result_of(right.call(inputs));
     const auto v = reference::gather_head(inputs.kv.v, inputs.block_table.data, 6, 0);
     const auto k = reference::gather_head(inputs.kv.k, inputs.block_table.data, 6, 0);
     const double score = (reference::read_rows(inputs.q, 0, 0, 1) * k.row(3).transpose())(0, 0) *
@@ -213,7 +213,7 @@ TEST_CASE("a key whose V is another one's is told as an address of V") {
     // Exactly none, in probes.
     for (double& out : result.out) out = std::abs(out) < 1e-12 ? 0.0 : out;
     return result;
-  };
+  });
   const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
   INFO(explanation_text(explanation, law_case));
   CHECK(explanation.diagnosis.step == Step::kOutput);
@@ -224,13 +224,13 @@ TEST_CASE("a key whose V is another one's is told as an address of V") {
 // Decode of heads in two groups.
 Explanation with_sinks_read_by(const std::vector<std::size_t>& places) {
   Backend wrong = canary_backend("wrong", Fault::kNone);
-  wrong.run = [run = wrong.run, places](const PagedAttentionInputs& inputs) {
+  wrong.attend = always_done([right = wrong, places](const PagedAttentionInputs& inputs) {
     std::vector<float> read;
     for (const std::size_t place : places) read.push_back(inputs.options.sinks[place]);
     PagedAttentionInputs changed = inputs;
     changed.options.sinks = read;
-    return run(changed);
-  };
+    return result_of(right.call(changed));
+  });
   CaseSpec spec = decode(9, SinkFamily::kNormal);
   spec.shape.num_q_heads = 4;
   spec.shape.num_kv_heads = 2;

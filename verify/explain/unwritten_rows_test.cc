@@ -38,18 +38,19 @@ void leave(const IsLeft& is_left, Leaves how, double before, AttentionResult& re
 
 Backend leaving(const IsLeft& is_left, Leaves how, double before) {
   Backend backend = canary_backend("leaving", Fault::kNone);
-  backend.run = [=, run = backend.run](const PagedAttentionInputs& inputs) {
-    AttentionResult result = run(inputs);
+  backend.attend = always_done([=, right = backend](const PagedAttentionInputs& inputs) {
+    AttentionResult result = result_of(right.call(inputs));
     leave(is_left, how, before, result);
     return result;
-  };
+  });
   return backend;
 }
 
 Backend leaving(const IsLeft& is_left, Leaves how = Leaves::kAsItWas) {
   Backend backend = leaving(is_left, how, std::numeric_limits<double>::quiet_NaN());
-  backend.with_stale_memory = [=](std::uint32_t pattern) {
-    return leaving(is_left, how, std::bit_cast<float>(pattern));
+  backend.capabilities.takes_stale_memory = true;
+  backend.attend = [=](const PagedAttentionInputs& inputs, const CallOptions& options) {
+    return leaving(is_left, how, std::bit_cast<float>(options.stale_memory)).call(inputs);
   };
   return backend;
 }

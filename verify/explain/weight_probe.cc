@@ -28,7 +28,8 @@ Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const 
                           BoundKind bound_kind) {
   const PlacedProblem placed(changed.problem, changed.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
-  const auto seen = try_run(backend, inputs);
+  const CallOptions call = backend.options_for(changed.placement);
+  const auto seen = try_run(backend, inputs, call);
   RECTO_RETURN_IF_ERROR(seen.status());
   auto sequence = reference::sequences_of(inputs)[static_cast<std::size_t>(at.sequence)];
   const std::int64_t row = sequence.first_row + at.row;
@@ -45,7 +46,7 @@ Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const 
   const auto v = reference::gather_head(inputs.kv.v, sequence.block_table_row, keys, kv_head);
   const auto exact = reference::dense_attention({q, k, v}, options);
   const auto bound =
-      reference::HeadErrorModel(k, v, backend.numerics(inputs)).bound(q, options, exact);
+      reference::HeadErrorModel(k, v, backend.numerics(inputs, call)).bound(q, options, exact);
   const bool is_hard = bound_kind == BoundKind::kHard;
   return ProbedRow{.seen = out_of(seen.value(), row, at.head),
                    .expected = exact.out.row(0),

@@ -14,12 +14,12 @@ using Change = std::function<void(const PagedAttentionInputs&, reference::Attent
 // Judged as a library is.
 inline Backend changing(const Change& change) {
   Backend backend = canary_backend("changing", Fault::kNone);
-  backend.run = [run = backend.run, change](const PagedAttentionInputs& inputs) {
-    reference::AttentionResult result = run(inputs);
+  backend.attend = always_done([right = backend, change](const PagedAttentionInputs& inputs) {
+    reference::AttentionResult result = result_of(right.call(inputs));
     change(inputs, result);
     return result;
-  };
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
+  });
+  backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
   return backend;
