@@ -30,7 +30,7 @@ constexpr OtherHead kOtherHeads[] = {
     {"the first KV head", [](std::int64_t, std::int64_t) { return std::int64_t{0}; }},
     {"the last KV head", [](std::int64_t, std::int64_t heads) { return heads - 1; }}};
 
-void read_kv_head(FaultyRow& row, std::int64_t kv_head) {
+void read_kv_head(AttentionRow& row, std::int64_t kv_head) {
   if (kv_head == row.k_head) return row.leave();
   row.k_head = kv_head;
   row.v_head = kv_head;
@@ -43,7 +43,7 @@ std::vector<FaultVariant> nothing_beyond(std::int64_t limit) {
   std::vector<FaultVariant> variants;
   for (const auto& [out, lse_ln] :
        {std::pair{0.0, -kInfinity}, std::pair{0.0, 0.0}, std::pair{kNaN, kNaN}}) {
-    variants.push_back({"", [=, out = out, lse_ln = lse_ln](FaultyRow& row) {
+    variants.push_back({"", [=, out = out, lse_ln = lse_ln](AttentionRow& row) {
                           if (row.at.head % row.of.group() < limit) return row.leave();
                           row.result = row.right();
                           row.result->out.setConstant(out);
@@ -70,7 +70,7 @@ Table own_table(const FailedCase& of) {
 }
 
 RowChange read_by(const Table& table) {
-  return [table](FaultyRow& row) {
+  return [table](AttentionRow& row) {
     const auto& ids = table[static_cast<std::size_t>(row.at.sequence)];
     if (std::ranges::equal(ids, std::span(row.context.block_table_row, ids.size())))
       return row.leave();
@@ -118,29 +118,28 @@ std::map<std::int64_t, std::vector<std::string>> likely_strides(const FailedCase
 
 }  // namespace
 
-FaultFamily kv_head_faults(const FailedCase& of) {
+FaultFamily head_counts(const FailedCase& of) {
   const std::int64_t kv_heads = of.inputs.kv.k.num_kv_heads;
+  if (kv_heads == 1 || of.group() == 1) return {};
+  return {.models = {{"KV head h % num_kv_heads for query head h",
+                      [=](AttentionRow& row) { read_kv_head(row, row.at.head % kv_heads); }}}};
+}
+
+FaultFamily padded_groups(const FailedCase& of) {
   const std::int64_t group = of.group();
-  if (kv_heads == 1 || group == 1) return {};
-  FaultFamily family{.models = {{"KV head h % num_kv_heads for query head h", [=](FaultyRow& row) {
-                                   read_kv_head(row, row.at.head % kv_heads);
-                                 }}}};
   const auto padded = static_cast<std::int64_t>(std::bit_ceil(static_cast<std::uint64_t>(group)));
-  if (padded == group) return family;
-  constexpr const char* kReads[] = {"", "V of ", "K of "};
-  if (const auto why = why_too_many(of, "groups padded to a power of two", std::ssize(kReads))) {
-    family.left_out = {*why};
-    return family;
-  }
-  for (const std::string reads : kReads) {
+  if (padded == group || of.inputs.kv.k.num_kv_heads == 1) return {};
+  constexpr const char* kTensors[] = {"", "V of ", "K of "};
+  FaultFamily family{.what = "groups padded to a power of two", .changes = std::ssize(kTensors)};
+  for (const std::string tensor : kTensors) {
     family.models.emplace_back(
-        fmt::format("query head h attends to {}KV head h / {}: groups of {} are padded", reads,
+        fmt::format("query head h attends to {}KV head h / {}: groups of {} are padded", tensor,
                     padded, group),
-        [=](FaultyRow& row) {
+        [=](AttentionRow& row) {
           const std::int64_t own = row.k_head;
           read_kv_head(row, row.at.head / padded);
-          if (reads == "V of ") row.k_head = own;
-          if (reads == "K of ") row.v_head = own;
+          if (tensor == "V of ") row.k_head = own;
+          if (tensor == "K of ") row.v_head = own;
         });
   }
   return family;
@@ -150,10 +149,8 @@ FaultFamily head_limits(const FailedCase& of) {
   const std::int64_t kv_heads = of.inputs.kv.k.num_kv_heads;
   const std::int64_t group = of.group();
   if (group <= kHeadLimits[0]) return {};
-  if (const auto why = why_too_many(of, "groups of more heads than a tile has",
-                                    std::ssize(kHeadLimits) * (std::ssize(kOtherHeads) + 1)))
-    return {.left_out = {*why}};
-  FaultFamily family;
+  FaultFamily family{.what = "groups of more heads than a tile has",
+                     .changes = std::ssize(kHeadLimits) * (std::ssize(kOtherHeads) + 1)};
   for (const std::int64_t limit : kHeadLimits) {
     if (limit >= group) break;
     const std::string heads = fmt::format("of each group the heads beyond the first {}", limit);
@@ -161,14 +158,14 @@ FaultFamily head_limits(const FailedCase& of) {
     if (kv_heads == 1) continue;
     for (const OtherHead& other : kOtherHeads) {
       family.models.emplace_back(fmt::format("{} attend to {}", heads, other.name),
-                                 [=](FaultyRow& row) {
+                                 [=](AttentionRow& row) {
                                    if (row.at.head % group < limit) return row.leave();
                                    read_kv_head(row, other.find(row.k_head, kv_heads));
                                  });
     }
     family.models.emplace_back(
         fmt::format("query head h attends to KV head h / {}", limit),
-        [=](FaultyRow& row) { read_kv_head(row, std::min(row.at.head / limit, kv_heads - 1)); });
+        [=](AttentionRow& row) { read_kv_head(row, std::min(row.at.head / limit, kv_heads - 1)); });
   }
   return family;
 }

@@ -9,7 +9,6 @@
 
 #include "verify/comparison.h"
 #include "verify/explain/failed_case.h"
-#include "verify/explain/second_run.h"
 #include "verify/explain/weight_probe.h"
 
 namespace recto::verify {

@@ -51,7 +51,7 @@ std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawC
 void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCase& of,
                  Explanation& explanation) {
   const HeadRow& at = explanation.place;
-  const StaleRow stale = of.stale == nullptr ? StaleRow() : of.stale->at(of.row_of(at), at.head);
+  const StaleRow stale = of.stale_at(at);
   if (explanation.is_empty_row) {
     // Keys may get weight all the same.
     Keys attended;
@@ -100,8 +100,8 @@ Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind b
   const auto right = reference::bounded_attention(inputs, numerics);
   FailedCase of{inputs, seen.value(), right, numerics, bound_kind};
   // Without a pattern of its own, memory holds NaN.
-  std::optional<StaleResults> stale;
-  if (has_no_numbers(seen.value())) stale = StaleResults::find(backend, inputs, options);
+  std::optional<StaleRows> stale;
+  if (has_no_numbers(seen.value())) stale = find_stale_rows(backend, inputs, options);
   if (stale) of.stale = &*stale;
   Explanation explanation = compared(of, compare(inputs, seen.value(), right.exact, of.bound()));
   if (explanation.is_wrong()) look_at_row(backend, law_case, of, explanation);

@@ -25,7 +25,17 @@ inline reference::Vector out_of(const reference::AttentionResult& result, std::i
   return out;
 }
 
-class StaleResults;
+// What of a row of one head follows what memory held before the call: nothing is written there, or
+// something is added to it.
+struct StaleRow {
+  std::vector<std::int64_t> dims = {};  // of out
+  bool has_lse_ln = false;
+  // It is what memory held, unchanged. If not, it is made of that.
+  bool is_unwritten = true;
+
+  bool is_stale() const { return has_lse_ln || !dims.empty(); }
+};
+using StaleRows = std::vector<StaleRow>;  // [num_rows, num_heads]
 
 // All that it refers to must outlive it.
 struct FailedCase {
@@ -34,7 +44,7 @@ struct FailedCase {
   const reference::BoundedResult& right;
   reference::KernelNumerics numerics;
   BoundKind bound_kind;
-  const StaleResults* stale = nullptr;  // null: not known
+  const StaleRows* stale = nullptr;  // null: not known
   std::vector<reference::SequenceRows> sequences = reference::sequences_of(inputs);
 
   const reference::AttentionResult& bound() const {
@@ -49,6 +59,11 @@ struct FailedCase {
   reference::KeyRange visible_keys(const HeadRow& at) const {
     return reference::visible_keys(reference::head_options(inputs.options, at.head), at.row,
                                    sequence_of(at).num_rows, sequence_of(at).context_length);
+  }
+
+  StaleRow stale_at(const HeadRow& at) const {
+    if (stale == nullptr) return {};
+    return (*stale)[static_cast<std::size_t>(row_of(at) * inputs.q.num_heads + at.head)];
   }
 
   template <typename Visit>

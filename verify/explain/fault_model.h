@@ -11,12 +11,12 @@
 #include <vector>
 
 #include "reference/output_error.h"
+#include "verify/explain/attention_row.h"
 #include "verify/explain/fault_report.h"
-#include "verify/explain/faulty_row.h"
 
 namespace recto::verify {
 
-using RowChange = std::function<void(FaultyRow&)>;
+using RowChange = std::function<void(AttentionRow&)>;
 
 // What would be returned if each row were changed so; rows without a change are right.
 reference::BoundedResult evaluate(const FailedCase& of, const RowChange& change);
@@ -49,11 +49,14 @@ enum class Naming : std::uint8_t {
 
 struct FaultFamily {
   std::vector<FaultModel> models = {};
-  std::vector<std::string> left_out = {};  // not tried, and why
+  // What is left out, and how many changes of rows that are, where a case is too large for so many.
+  std::string what = {};
+  std::int64_t changes = 0;
   Naming naming = Naming::kAllThatFit;
+  std::vector<std::string> left_out = {};  // for other reasons
 };
 
-// Why a case is too large to try so many changes of a kind, or nothing.
+// Why a case is too large for so many changes of a kind, or nothing.
 std::optional<std::string> why_too_many(const FailedCase& of, const std::string& what,
                                         std::int64_t changes);
 // Elements of a row whose result is wrong.
@@ -76,7 +79,8 @@ FaultFamily unscaled_sums(const FailedCase& of);
 FaultFamily row_searches(const FailedCase& of);
 FaultFamily tile_ends(const FailedCase& of);
 // address_faults.cc
-FaultFamily kv_head_faults(const FailedCase& of);
+FaultFamily head_counts(const FailedCase& of);
+FaultFamily padded_groups(const FailedCase& of);
 FaultFamily head_limits(const FailedCase& of);
 FaultFamily table_strides(const FailedCase& of);
 FaultFamily tables(const FailedCase& of);

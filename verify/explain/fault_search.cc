@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 
 #include "verify/explain/fault_model.h"
 
@@ -15,44 +16,35 @@ using reference::BoundedResult;
 constexpr double kProductsMax = 4e9;
 
 // In the order in which they are named.
-constexpr FaultFamily (*kFamilies[])(const FailedCase&) = {mask_and_score_faults,
-                                                           capped_alibi,
-                                                           alibi_origins,
-                                                           sum_faults,
-                                                           truncations,
-                                                           narrowings,
-                                                           cache_faults,
-                                                           cut_offs,
-                                                           unscaled_sums,
-                                                           row_searches,
-                                                           kv_head_faults,
-                                                           head_limits,
-                                                           tile_ends,
-                                                           table_strides,
-                                                           tables,
-                                                           unwritten_rows,
-                                                           empty_row_faults};
+constexpr FaultFamily (*kFamilies[])(const FailedCase&) = {
+    mask_and_score_faults, capped_alibi,    alibi_origins, sum_faults,
+    truncations,           narrowings,      cache_faults,  cut_offs,
+    unscaled_sums,         row_searches,    head_counts,   padded_groups,
+    head_limits,           tile_ends,       table_strides, tables,
+    unwritten_rows,        empty_row_faults};
 
-// Unlike a comparison it takes what no bound is known of: a fault may read NaN.
-bool is_one_as(double seen, double exact, double bound) {
-  return seen == exact || (std::isnan(seen) && std::isnan(exact)) ||
-         std::abs(seen - exact) <= bound;
-}
+struct Element {
+  double seen;
+  double exact;
+  double bound;
 
-// `seen` may be empty: lse_ln may be missing.
-bool is_as(const std::vector<double>& seen, const std::vector<double>& exact,
-           const std::vector<double>& bound) {
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    if (!is_one_as(seen[i], exact[i], bound[i])) return false;
+  // Unlike a comparison it takes what no bound is known of: a fault may read NaN.
+  bool is_right() const {
+    return seen == exact || (std::isnan(seen) && std::isnan(exact)) ||
+           std::abs(seen - exact) <= bound;
+  }
+};
+
+// Of out, then of lse_ln, if that is seen.
+template <typename Predicate>
+bool all_elements(const AttentionResult& seen, const AttentionResult& exact,
+                  const AttentionResult& bound, const Predicate& predicate) {
+  for (std::size_t i = 0; i < seen.out.size(); ++i)
+    if (!std::invoke(predicate, Element{seen.out[i], exact.out[i], bound.out[i]})) return false;
+  for (std::size_t i = 0; i < seen.lse_ln.size(); ++i)
+    if (!std::invoke(predicate, Element{seen.lse_ln[i], exact.lse_ln[i], bound.lse_ln[i]}))
+      return false;
   return true;
-}
-
-double sum_of_squares(const std::vector<double>& seen, const std::vector<double>& exact,
-                      const std::vector<double>& bound) {
-  double sum = 0.0;
-  for (std::size_t i = 0; i < seen.size(); ++i)
-    if (seen[i] != exact[i] && bound[i] > 0) sum += std::pow((seen[i] - exact[i]) / bound[i], 2);
-  return sum;
 }
 
 class FaultSearch {
@@ -61,8 +53,9 @@ class FaultSearch {
 
   void try_family(const FaultFamily& family) {
     report_.left_out.insert(report_.left_out.end(), family.left_out.begin(), family.left_out.end());
-    if (family.naming == Naming::kClosest) return name_closest(family);
-    if (family.naming == Naming::kAboutAsClose) return name_about_as_close(family);
+    if (const auto why = why_too_many(of_, family.what, family.changes))
+      return report_.left_out.push_back(*why);
+    if (family.naming != Naming::kAllThatFit) return try_roundings(family);
     for (const FaultModel& model : family.models) try_model(model);
   }
 
@@ -74,8 +67,7 @@ class FaultSearch {
  private:
   bool fits(const AttentionResult& seen, const BoundedResult& result) const {
     const AttentionResult& bound = of_.bound_kind == BoundKind::kHard ? result.hard : result.sharp;
-    return is_as(seen.out, result.exact.out, bound.out) &&
-           is_as(seen.lse_ln, result.exact.lse_ln, bound.lse_ln);
+    return all_elements(seen, result.exact, bound, &Element::is_right);
   }
 
   // A fault that changes nothing in this case is not counted.
@@ -101,55 +93,52 @@ class FaultSearch {
 
   // From what was seen: each error in units of its bound in the right result.
   double squared_distance(const AttentionResult& exact) const {
-    return sum_of_squares(of_.seen.out, exact.out, of_.bound().out) +
-           sum_of_squares(of_.seen.lse_ln, exact.lse_ln, of_.bound().lse_ln);
+    double sum = 0.0;
+    all_elements(of_.seen, exact, of_.bound(), [&](const Element& at) {
+      if (at.seen != at.exact && at.bound > 0) sum += std::pow((at.seen - at.exact) / at.bound, 2);
+      return true;
+    });
+    return sum;
   }
 
-  void name_closest(const FaultFamily& family) {
-    // A NaN that is expected fails every comparison, and says nothing of roundings.
-    if (fits(of_.seen, of_.right)) return;
-    const FaultModel* closest = nullptr;
-    double least = 0.0;
-    std::int64_t fitting = 0;
-    for (const FaultModel& model : family.models) {
-      BoundedResult faulty = of_.right;
-      faulty.exact = evaluate(of_, model.variants.front().change).exact;
-      if (faulty.exact.out == of_.right.exact.out && faulty.exact.lse_ln == of_.right.exact.lse_ln)
-        continue;
-      ++report_.tried;
-      if (!fits(of_.seen, faulty)) continue;
-      ++fitting;
-      const double distance = squared_distance(faulty.exact);
-      if (closest != nullptr && distance >= least) continue;
-      closest = &model;
-      least = distance;
-    }
-    if (closest == nullptr) return;
-    report_.fitting.push_back(
-        fitting == 1 ? closest->name
-                     : fmt::format("{} (the closest of {} of its kind)", closest->name, fitting));
-  }
-
-  void name_about_as_close(const FaultFamily& family) {
+  void try_roundings(const FaultFamily& family) {
     struct Fit {
       std::string name;
       double squared_distance;
     };
-    std::vector<Fit> fits;
-    // Bounds that have room for narrowed weights have it for other faults of that size, too, of
-    // which such a result is no closer to what was seen than the right one.
+    const bool is_within_bounds = family.naming == Naming::kClosest;
+    // A NaN that is expected fails every comparison, and says nothing of roundings.
+    if (is_within_bounds && fits(of_.seen, of_.right)) return;
     const double right = squared_distance(of_.right.exact);
+    std::vector<Fit> fitting;
     for (const FaultModel& model : family.models) {
-      const BoundedResult faulty = evaluate(of_, model.variants.front().change);
-      if (!explains(faulty)) continue;
+      BoundedResult faulty = evaluate(of_, model.variants.front().change);
+      if (is_within_bounds) {
+        if (faulty.exact.out == of_.right.exact.out &&
+            faulty.exact.lse_ln == of_.right.exact.lse_ln)
+          continue;
+        ++report_.tried;
+        faulty.hard = of_.right.hard;
+        faulty.sharp = of_.right.sharp;
+        if (!fits(of_.seen, faulty)) continue;
+      } else if (!explains(faulty)) {
+        continue;
+      }
       const double distance = squared_distance(faulty.exact);
-      if (distance < right) fits.push_back({model.name, distance});
+      // Bounds that have room for narrowed weights have it for other faults of that size, too, of
+      // which such a result is no closer to what was seen than the right one.
+      if (is_within_bounds || distance < right) fitting.push_back({model.name, distance});
     }
-    if (fits.empty()) return;
-    const double least = std::ranges::min(fits, {}, &Fit::squared_distance).squared_distance;
+    if (fitting.empty()) return;
+    const Fit closest = std::ranges::min(fitting, {}, &Fit::squared_distance);
+    if (is_within_bounds && fitting.size() > 1) {
+      return report_.fitting.push_back(
+          fmt::format("{} (the closest of {} of its kind)", closest.name, fitting.size()));
+    }
     // Twice the distance: roundings beside those of the fault.
-    for (const Fit& fit : fits)
-      if (fit.squared_distance <= 4.0 * least) report_.fitting.push_back(fit.name);
+    for (const Fit& fit : fitting)
+      if (fit.squared_distance <= 4.0 * closest.squared_distance)
+        report_.fitting.push_back(fit.name);
   }
 
   // Of wrong elements, and the most keys that a row with some may see.
@@ -176,16 +165,15 @@ class FaultSearch {
 std::int64_t count_wrong(const FailedCase& of, const HeadRow& at) {
   const std::int64_t row = of.row_of(at);
   std::int64_t wrong = 0;
-  for (std::int64_t dim = 0; dim < of.seen.head_dim; ++dim)
-    wrong += is_one_as(of.seen.out_at(row, at.head, dim), of.right.exact.out_at(row, at.head, dim),
-                       of.bound().out_at(row, at.head, dim))
-                 ? 0
-                 : 1;
+  for (std::int64_t dim = 0; dim < of.seen.head_dim; ++dim) {
+    const Element out{of.seen.out_at(row, at.head, dim), of.right.exact.out_at(row, at.head, dim),
+                      of.bound().out_at(row, at.head, dim)};
+    wrong += out.is_right() ? 0 : 1;
+  }
   if (of.seen.lse_ln.empty()) return wrong;
-  return wrong + (is_one_as(of.seen.lse_ln_at(row, at.head), of.right.exact.lse_ln_at(row, at.head),
-                            of.bound().lse_ln_at(row, at.head))
-                      ? 0
-                      : 1);
+  const Element lse_ln{of.seen.lse_ln_at(row, at.head), of.right.exact.lse_ln_at(row, at.head),
+                       of.bound().lse_ln_at(row, at.head)};
+  return wrong + (lse_ln.is_right() ? 0 : 1);
 }
 
 std::string either_of(const std::vector<std::string>& names) {

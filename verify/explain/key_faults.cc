@@ -36,7 +36,7 @@ std::set<std::int64_t> usual_sizes(const FailedCase& of, std::int64_t multiples)
 }
 
 // No key from `end` on.
-void end_at(FaultyRow& row, std::int64_t end) {
+void end_at(AttentionRow& row, std::int64_t end) {
   const reference::KeyRange visible = row.visible();
   if (end >= visible.end) return row.leave();
   row.keys = {visible.begin, std::max(visible.begin, end)};
@@ -68,7 +68,7 @@ constexpr UnscaledSum kUnscaledSums[] = {
     {Maximum::kOwn, Unscaled::kMeanOfParts,
      "normalised outputs of parts are averaged, unweighted, by {}"}};
 
-void sum_wrongly(FaultyRow& row, const UnscaledSum& fault, std::int64_t part_size) {
+void sum_wrongly(AttentionRow& row, const UnscaledSum& fault, std::int64_t part_size) {
   row.weigh();
   if (row.is_left) return;
   const reference::KeyRange keys = *row.keys;
@@ -94,12 +94,12 @@ void sum_wrongly(FaultyRow& row, const UnscaledSum& fault, std::int64_t part_siz
 std::vector<FaultVariant> by_usual_parts(const FailedCase& of, const UnscaledSum& fault) {
   std::vector<FaultVariant> variants;
   for (const std::int64_t size : usual_sizes(of, 8)) {
-    variants.push_back(
-        {fmt::format("parts of {}", size), [=](FaultyRow& row) { sum_wrongly(row, fault, size); }});
+    variants.push_back({fmt::format("parts of {}", size),
+                        [=](AttentionRow& row) { sum_wrongly(row, fault, size); }});
   }
   for (std::int64_t splits = 2; splits <= kSplitsMax; ++splits) {
     variants.push_back(
-        {fmt::format("{} splits", splits), [=](FaultyRow& row) {
+        {fmt::format("{} splits", splits), [=](AttentionRow& row) {
            const std::int64_t block_size = row.of.inputs.kv.k.block_size;
            const std::int64_t blocks = (row.context.context_length + block_size - 1) / block_size;
            sum_wrongly(row, fault,
@@ -116,7 +116,7 @@ constexpr std::int64_t kTileKeys[] = {1, 8, 16, 32, 64, 128};
 // A tile has `rows` pairs of a token and a head of the group, those of a token beside each other,
 // and reads `keys` at a time, masked or not. Its keys end as if its tokens were counted from its
 // first one in full.
-void end_with_tile(FaultyRow& row, std::int64_t rows, std::int64_t keys) {
+void end_with_tile(AttentionRow& row, std::int64_t rows, std::int64_t keys) {
   const std::int64_t group = row.of.group();
   const std::int64_t pair = row.at.row * group + row.at.head % group;
   const std::int64_t last_token = pair / rows * rows / group + (rows - 1) / group;
@@ -171,7 +171,7 @@ constexpr Search kSearches[] = {
 // Where the row then stands in the sequence that was found.
 enum class Standing : std::uint8_t { kAsFound, kAtOrBeforeLast, kAsOwn };
 
-void take_for_found(FaultyRow& row, const Search& search, Standing standing) {
+void take_for_found(AttentionRow& row, const Search& search, Standing standing) {
   const std::int64_t in_batch = row.of.row_of(row.at);
   const std::int64_t found = search.find(row.of.sequences, row.at.sequence, in_batch);
   if (found == row.at.sequence) return row.leave();
@@ -192,54 +192,49 @@ void take_for_found(FaultyRow& row, const Search& search, Standing standing) {
 FaultFamily cut_offs(const FailedCase& of) {
   std::vector<FaultVariant> ends;
   for (const std::int64_t end : usual_sizes(of, kBlocksCutMax))
-    ends.push_back({std::to_string(end), [=](FaultyRow& row) { end_at(row, end); }});
-  if (const auto why = why_too_many(of, "keys cut off after the first of them", std::ssize(ends)))
-    return {.left_out = {*why}};
-  return {.models = {{"only the first {} keys of a context are seen", ends}}};
+    ends.push_back({std::to_string(end), [=](AttentionRow& row) { end_at(row, end); }});
+  return {.models = {{"only the first {} keys of a context are seen", ends}},
+          .what = "keys cut off after the first of them",
+          .changes = std::ssize(ends)};
 }
 
 FaultFamily unscaled_sums(const FailedCase& of) {
-  FaultFamily family;
+  FaultFamily family{.what = "sums that are not rescaled"};
   for (const UnscaledSum& fault : kUnscaledSums)
     family.models.emplace_back(fault.name, by_usual_parts(of, fault));
-  if (const auto why = why_too_many(of, "sums that are not rescaled",
-                                    std::ssize(family.models.front().variants)))
-    return {.left_out = {*why}};
+  family.changes = std::ssize(family.models.front().variants);
   return family;
 }
 
 FaultFamily row_searches(const FailedCase& of) {
   // With a row for each sequence nothing is searched for.
   if (of.inputs.query_start.empty() || of.sequences.size() < 2) return {};
-  FaultFamily family;
-  for (const Search& search : kSearches)
+  FaultFamily family{.what = "rows taken for those of other sequences"};
+  for (const Search& search : kSearches) {
     for (const Standing standing :
-         {Standing::kAsFound, Standing::kAtOrBeforeLast, Standing::kAsOwn})
+         {Standing::kAsFound, Standing::kAtOrBeforeLast, Standing::kAsOwn}) {
       family.models.emplace_back(search.name,
-                                 [=](FaultyRow& row) { take_for_found(row, search, standing); });
-  if (const auto why =
-          why_too_many(of, "rows taken for those of other sequences", std::ssize(family.models)))
-    return {.left_out = {*why}};
+                                 [=](AttentionRow& row) { take_for_found(row, search, standing); });
+    }
+  }
+  family.changes = std::ssize(family.models);
   return family;
 }
 
 FaultFamily tile_ends(const FailedCase& of) {
   if (!of.inputs.options.causal || of.inputs.query_start.empty()) return {};
-  if (const auto why = why_too_many(of, "tiles whose keys end early",
-                                    std::ssize(kTileRows) * std::ssize(kTileKeys)))
-    return {.left_out = {*why}};
-  FaultFamily family;
+  FaultFamily family{.what = "tiles whose keys end early",
+                     .changes = std::ssize(kTileRows) * std::ssize(kTileKeys)};
   for (const std::int64_t rows : kTileRows) {
     if (rows % of.group() == 0) continue;
     std::vector<FaultVariant> variants;
     for (const std::int64_t keys : kTileKeys)
       variants.push_back(
-          {std::to_string(keys), [=](FaultyRow& row) { end_with_tile(row, rows, keys); }});
+          {std::to_string(keys), [=](AttentionRow& row) { end_with_tile(row, rows, keys); }});
     family.models.emplace_back(
-        fmt::format(
-            "tiles of {} rows (tokens times heads of a group) read keys, {{}} at a time, as "
-            "if their first token had all its heads there",
-            rows),
+        fmt::format("tiles of {} rows (tokens times heads of a group) read keys, {{}} at a time, "
+                    "as if their first token had all its heads there",
+                    rows),
         variants);
   }
   return family;

@@ -14,7 +14,6 @@
 
 #include "reference/kv_cache_reader.h"
 #include "verify/explain/fault_model.h"
-#include "verify/explain/second_run.h"
 
 namespace recto::verify {
 namespace {
@@ -23,10 +22,6 @@ constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // Scores are nearer to 0, so that masks of finite numbers are at least as far from it.
 constexpr double kFarFromScores = 1e4;
-
-StaleRow stale_at(const FailedCase& of, const HeadRow& at) {
-  return of.stale == nullptr ? StaleRow() : of.stale->at(of.row_of(at), at.head);
-}
 
 // What is stale, counted by whether rows of heads have keys.
 struct StaleCounts {
@@ -48,7 +43,7 @@ struct StaleCounts {
 
   explicit StaleCounts(const FailedCase& of) {
     of.for_each_row([&](const HeadRow& at) {
-      const StaleRow row = stale_at(of, at);
+      const StaleRow row = of.stale_at(at);
       Rows& rows = of.visible_keys(at).size() == 0 ? empty : keyed;
       ++rows.all;
       if (!row.is_stale()) return;
@@ -79,48 +74,32 @@ struct StaleCounts {
 };
 
 // What a kernel returns as the lse of rows without keys, beside an output that is wrong.
-enum class EmptyLseLn : std::uint8_t {
-  kOfFault,
-  kRight,
-  kMinusInfinity,
-  kZero,
-  kNaN,
-  kLargeNegative
-};
-
-void set_lse_ln(FaultyRow& row, EmptyLseLn lse_ln) {
-  double& value = row.result->lse_ln;
-  if (lse_ln == EmptyLseLn::kOfFault) return;
-  value = row.right().lse_ln;
-  if (lse_ln == EmptyLseLn::kMinusInfinity) value = -kInfinity;
-  if (lse_ln == EmptyLseLn::kZero) value = 0.0;
-  if (lse_ln == EmptyLseLn::kNaN) value = kNaN;
-  if (lse_ln != EmptyLseLn::kLargeNegative || row.of.seen.lse_ln.empty()) return;
-  // Which one depends on the type and on the number of keys.
+using EmptyLseLn = double (*)(const AttentionRow& row);
+double of_fault(const AttentionRow& row) { return row.result->lse_ln; }
+double right(const AttentionRow& row) { return row.right().lse_ln; }
+double minus_infinity(const AttentionRow& /*row*/) { return -kInfinity; }
+double zero(const AttentionRow& /*row*/) { return 0.0; }
+double no_number(const AttentionRow& /*row*/) { return kNaN; }
+// Which one depends on the type and on the number of keys.
+double large_negative(const AttentionRow& row) {
+  if (row.of.seen.lse_ln.empty()) return right(row);
   const double seen = row.of.seen.lse_ln_at(row.of.row_of(row.at), row.at.head);
-  if (std::isfinite(seen) && seen <= -kFarFromScores) value = seen;
+  return std::isfinite(seen) && seen <= -kFarFromScores ? seen : right(row);
 }
 
 // A change of rows without keys, which begin as zeros and the sink.
 RowChange of_empty_rows(const RowChange& change) {
-  return [change](FaultyRow& row) {
+  return [change](AttentionRow& row) {
     if (!row.is_empty()) return row.leave();
     change(row);
   };
 }
 
-RowChange with_lse_ln(EmptyLseLn lse_ln) {
-  return of_empty_rows([lse_ln](FaultyRow& row) {
+RowChange holding(std::optional<double> out, EmptyLseLn lse_ln) {
+  return of_empty_rows([=](AttentionRow& row) {
     row.result = row.right();
-    set_lse_ln(row, lse_ln);
-  });
-}
-
-RowChange with_nan(bool is_out, bool is_lse_ln) {
-  return of_empty_rows([=](FaultyRow& row) {
-    row.result = row.right();
-    if (is_out) row.result->out.setConstant(kNaN);
-    if (is_lse_ln) row.result->lse_ln = kNaN;
+    if (out) row.result->out.setConstant(*out);
+    row.result->lse_ln = lse_ln(row);
   });
 }
 
@@ -132,23 +111,22 @@ void add_with_usual_lse_ln(const FailedCase& of, const std::string& name, const 
   if (faulty->exact.out == of.right.exact.out) return;
   std::vector<FaultVariant> variants;
   for (const EmptyLseLn lse_ln :
-       {EmptyLseLn::kOfFault, EmptyLseLn::kRight, EmptyLseLn::kMinusInfinity, EmptyLseLn::kZero,
-        EmptyLseLn::kNaN, EmptyLseLn::kLargeNegative}) {
-    variants.push_back({"", of_empty_rows([=](FaultyRow& row) {
+       {of_fault, right, minus_infinity, zero, no_number, large_negative}) {
+    variants.push_back({"", of_empty_rows([=](AttentionRow& row) {
                           row.result = result_at(*faulty, row.of.row_of(row.at), row.at.head);
-                          set_lse_ln(row, lse_ln);
+                          row.result->lse_ln = lse_ln(row);
                         })});
   }
   family.models.emplace_back(name, variants);
 }
 
 // Of a context that has some.
-void attend_to_first(FaultyRow& row, std::int64_t keys) {
+void attend_to_first(AttentionRow& row, std::int64_t keys) {
   if (keys == 0) return row.leave();
   row.keys = {0, keys};
 }
 
-void attend_equally(FaultyRow& row) {
+void attend_equally(AttentionRow& row) {
   attend_to_first(row, row.context.context_length);
   if (row.is_left) return;
   row.options.alibi_slope = 0.0;
@@ -158,7 +136,7 @@ void attend_equally(FaultyRow& row) {
 }
 
 // The sequence before or after a row's that has both rows and keys, if `step` leads to one.
-const reference::SequenceRows* neighbour(const FaultyRow& row, std::int64_t step) {
+const reference::SequenceRows* neighbour(const AttentionRow& row, std::int64_t step) {
   const auto& all = row.of.sequences;
   for (std::int64_t s = row.at.sequence + step; s >= 0 && s < std::ssize(all); s += step) {
     const reference::SequenceRows& found = all[static_cast<std::size_t>(s)];
@@ -167,14 +145,14 @@ const reference::SequenceRows* neighbour(const FaultyRow& row, std::int64_t step
   return nullptr;
 }
 
-void hold_row_of_neighbour(FaultyRow& row, std::int64_t step) {
+void hold_row_of_neighbour(AttentionRow& row, std::int64_t step) {
   const reference::SequenceRows* const other = neighbour(row, step);
   if (other == nullptr) return row.leave();
   const std::int64_t nearest = step > 0 ? 0 : other->num_rows - 1;
   row.result = result_at(row.of.right, other->first_row + nearest, row.at.head);
 }
 
-void attend_to_neighbour(FaultyRow& row, std::int64_t step) {
+void attend_to_neighbour(AttentionRow& row, std::int64_t step) {
   const reference::SequenceRows* const other = neighbour(row, step);
   if (other == nullptr) return row.leave();
   row.context = *other;
@@ -186,8 +164,8 @@ void attend_to_neighbour(FaultyRow& row, std::int64_t step) {
 
 FaultFamily unwritten_rows(const FailedCase& of) {
   if (of.stale == nullptr) return {};
-  return {.models = {{StaleCounts(of).text(of.right.exact.head_dim), [](FaultyRow& row) {
-                        const StaleRow stale = stale_at(row.of, row.at);
+  return {.models = {{StaleCounts(of).text(of.right.exact.head_dim), [](AttentionRow& row) {
+                        const StaleRow stale = row.of.stale_at(row.at);
                         row.result = row.right();
                         for (const std::int64_t dim : stale.dims) row.result->out[dim] = kNaN;
                         if (stale.has_lse_ln) row.result->lse_ln = kNaN;
@@ -200,7 +178,7 @@ FaultFamily empty_row_faults(const FailedCase& of) {
   of.for_each_row([&](const HeadRow& at) {
     if (of.visible_keys(at).size() > 0) return;
     has_wrong |= count_wrong(of, at) > 0;
-    has_stale |= stale_at(of, at).is_stale();
+    has_stale |= of.stale_at(at).is_stale();
   });
   if (!has_wrong) return {};
   constexpr std::int64_t kWays = 10;
@@ -213,25 +191,24 @@ FaultFamily empty_row_faults(const FailedCase& of) {
   // What follows stale memory is told by itself, where the backend can be handed such memory;
   // elsewhere NaN may be either.
   if (of.stale == nullptr) {
-    family.models.emplace_back(
-        "rows without keys are not written, or only added to",
-        std::vector<FaultVariant>{
-            {"", with_nan(true, true)}, {"", with_nan(true, false)}, {"", with_nan(false, true)}});
+    family.models.emplace_back("rows without keys are not written, or only added to",
+                               std::vector<FaultVariant>{{"", holding(kNaN, no_number)},
+                                                         {"", holding(kNaN, of_fault)},
+                                                         {"", holding({}, no_number)}});
   }
-  if (!has_stale) add("rows without keys are divided by their sum, 0 / 0", with_nan(true, false));
+  if (!has_stale) add("rows without keys are divided by their sum, 0 / 0", holding(kNaN, of_fault));
   const std::string lse_ln = "the lse of rows without keys is ";
   family.models.emplace_back(of.inputs.options.sinks.empty()
                                  ? lse_ln + "-inf"
                                  : "the sink is left out of rows without keys",
-                             with_lse_ln(EmptyLseLn::kMinusInfinity));
-  family.models.emplace_back(lse_ln + "0", with_lse_ln(EmptyLseLn::kZero));
-  if (!has_stale) family.models.emplace_back(lse_ln + "NaN", with_lse_ln(EmptyLseLn::kNaN));
-  family.models.emplace_back(lse_ln + "a large negative number",
-                             with_lse_ln(EmptyLseLn::kLargeNegative));
+                             holding({}, minus_infinity));
+  family.models.emplace_back(lse_ln + "0", holding({}, zero));
+  if (!has_stale) family.models.emplace_back(lse_ln + "NaN", holding({}, no_number));
+  family.models.emplace_back(lse_ln + "a large negative number", holding({}, large_negative));
   const std::string see = "rows that stand before the first key of their context see ";
   add(see + "all its keys",
-      [](FaultyRow& row) { attend_to_first(row, row.context.context_length); });
-  add(see + "its first key", [](FaultyRow& row) {
+      [](AttentionRow& row) { attend_to_first(row, row.context.context_length); });
+  add(see + "its first key", [](AttentionRow& row) {
     attend_to_first(row, std::min<std::int64_t>(1, row.context.context_length));
     row.origin = 0;
   });
@@ -241,9 +218,9 @@ FaultFamily empty_row_faults(const FailedCase& of) {
   for (const std::int64_t step : {-1, 1}) {
     const std::string sequence = step < 0 ? "sequence before theirs" : "sequence after theirs";
     add("rows without keys hold what a row of the " + sequence + " should",
-        [=](FaultyRow& row) { hold_row_of_neighbour(row, step); });
+        [=](AttentionRow& row) { hold_row_of_neighbour(row, step); });
     add("rows without keys attend to the keys of the " + sequence,
-        [=](FaultyRow& row) { attend_to_neighbour(row, step); });
+        [=](AttentionRow& row) { attend_to_neighbour(row, step); });
   }
   return family;
 }

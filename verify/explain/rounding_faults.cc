@@ -42,7 +42,7 @@ double cut_off_unless_exact(double value, ElementType type) {
 }
 
 // Tile after tile, as weights are cut off beside the maximum so far.
-void cut_off_weights(FaultyRow& row) {
+void cut_off_weights(AttentionRow& row) {
   row.weigh();
   if (row.is_left) return;
   const double last = row.scores.maxCoeff();
@@ -61,7 +61,7 @@ void cut_off_weights(FaultyRow& row) {
     row.weights_of_sum = row.weights_of_out;
 }
 
-void truncate(FaultyRow& row, const Truncation& truncation) {
+void truncate(AttentionRow& row, const Truncation& truncation) {
   const ElementType type = row.of.inputs.q.type;
   const auto cut_off_values = [type](Matrix& values) {
     values = values.unaryExpr([type](double value) { return cut_off_unless_exact(value, type); });
@@ -118,7 +118,7 @@ struct Narrowing {
     values = values.unaryExpr([this](double value) { return narrowed(value); }).eval();
   }
 
-  void operator()(FaultyRow& row) const {
+  void operator()(AttentionRow& row) const {
     // What the weights are beside depends on a kernel's tiles: they are left to the bounds.
     if (of_output) row.numerics.weight_type = type.weights;
     // Codes of fp8 are narrow already, and their scale joins the sum of products.
@@ -153,7 +153,7 @@ FaultFamily truncations(const FailedCase& of) {
     if (truncation.outputs) names.emplace_back("outputs");
     family.models.emplace_back(fmt::format("{} are cut off to {}, not rounded to nearest",
                                            fmt::join(names, " and "), element_type_name(type)),
-                               [=](FaultyRow& row) { truncate(row, truncation); });
+                               [=](AttentionRow& row) { truncate(row, truncation); });
   }
   return family;
 }
@@ -162,7 +162,7 @@ FaultFamily narrowings(const FailedCase& of) {
   std::vector<NarrowType> types;
   if (of.inputs.q.type == ElementType::kFp32) types = {kTf32, kFp16};
   if (of.inputs.q.type != ElementType::kBf16) types.push_back(kBf16);
-  FaultFamily family{.naming = Naming::kAboutAsClose};
+  FaultFamily family{.what = "products of narrower inputs", .naming = Naming::kAboutAsClose};
   for (const NarrowType& type : types) {
     for (const bool is_cut_off : {false, true}) {
       for (const auto& [of_scores, of_output] :
@@ -172,9 +172,7 @@ FaultFamily narrowings(const FailedCase& of) {
       }
     }
   }
-  if (family.models.empty()) return {};
-  if (const auto why = why_too_many(of, "products of narrower inputs", std::ssize(family.models)))
-    return {.left_out = {*why}};
+  family.changes = std::ssize(family.models);
   return family;
 }
 

@@ -13,7 +13,7 @@ namespace {
 struct KnownFault {
   const char* name;
   bool (*applies)(const FailedCase& of);
-  void (*change)(FaultyRow& row);
+  void (*change)(AttentionRow& row);
 };
 
 template <std::size_t count>
@@ -42,48 +42,49 @@ bool scales_capped_twice(const FailedCase& of) {
 
 bool has_sequences(const FailedCase& of) { return of.sequences.size() > 1; }
 
-std::size_t own_kv_head(const FaultyRow& row) { return static_cast<std::size_t>(row.k_head); }
+std::size_t own_kv_head(const AttentionRow& row) { return static_cast<std::size_t>(row.k_head); }
 
 // a cap tanh(x / cap) is cap' tanh(a x / cap') of cap' = a cap, which is even in cap'.
-void scale_after_cap(FaultyRow& row, double scale) { row.options.softcap *= std::abs(scale); }
-double scale_of_k(const FaultyRow& row) {
+void scale_after_cap(AttentionRow& row, double scale) { row.options.softcap *= std::abs(scale); }
+double scale_of_k(const AttentionRow& row) {
   return reference::scale_of(row.of.inputs.kv.k, row.k_head);
 }
 
 constexpr KnownFault kMasksAndScores[] = {
-    {"no causal mask", is_causal, [](FaultyRow& row) { row.options.causal = false; }},
+    {"no causal mask", is_causal, [](AttentionRow& row) { row.options.causal = false; }},
     {"a causal mask that was not asked for", is_not_causal,
-     [](FaultyRow& row) { row.options.causal = true; }},
-    {"the window is one key too wide", has_window, [](FaultyRow& row) { ++*row.options.window; }},
+     [](AttentionRow& row) { row.options.causal = true; }},
+    {"the window is one key too wide", has_window,
+     [](AttentionRow& row) { ++*row.options.window; }},
     {"the window is one key too narrow", has_wide_window,
-     [](FaultyRow& row) { --*row.options.window; }},
-    {"the window is left out", has_window, [](FaultyRow& row) { row.options.window.reset(); }},
-    {"the scale is left out", always, [](FaultyRow& row) { row.options.scale = 1.0; }},
+     [](AttentionRow& row) { --*row.options.window; }},
+    {"the window is left out", has_window, [](AttentionRow& row) { row.options.window.reset(); }},
+    {"the scale is left out", always, [](AttentionRow& row) { row.options.scale = 1.0; }},
     {"the scale is applied twice", always,
-     [](FaultyRow& row) { row.options.scale *= row.options.scale; }},
+     [](AttentionRow& row) { row.options.scale *= row.options.scale; }},
     {"1 / sqrt(head dim) in place of the scale", always,
-     [](FaultyRow& row) {
+     [](AttentionRow& row) {
        row.options.scale = 1.0F / std::sqrt(static_cast<float>(row.of.inputs.q.head_dim));
      }},
-    {"the soft cap is left out", has_softcap, [](FaultyRow& row) { row.options.softcap = 0.0; }},
-    {"ALiBi is left out", has_alibi, [](FaultyRow& row) { row.options.alibi_slope = 0.0; }},
+    {"the soft cap is left out", has_softcap, [](AttentionRow& row) { row.options.softcap = 0.0; }},
+    {"ALiBi is left out", has_alibi, [](AttentionRow& row) { row.options.alibi_slope = 0.0; }},
     {"ALiBi has the wrong sign", has_alibi,
-     [](FaultyRow& row) { row.options.alibi_slope = -row.options.alibi_slope; }},
+     [](AttentionRow& row) { row.options.alibi_slope = -row.options.alibi_slope; }},
     {"ALiBi's slopes are read by KV head", has_alibi,
-     [](FaultyRow& row) {
+     [](AttentionRow& row) {
        row.options.alibi_slope = row.of.inputs.options.alibi_slopes[own_kv_head(row)];
      }},
     {"the scale is applied after the soft cap", has_softcap,
-     [](FaultyRow& row) { scale_after_cap(row, row.options.scale); }},
+     [](AttentionRow& row) { scale_after_cap(row, row.options.scale); }},
     {"K's scale is applied after the soft cap", scales_capped_k,
-     [](FaultyRow& row) { scale_after_cap(row, scale_of_k(row)); }},
+     [](AttentionRow& row) { scale_after_cap(row, scale_of_k(row)); }},
     {"the scale and K's are applied after the soft cap", scales_capped_twice,
-     [](FaultyRow& row) { scale_after_cap(row, row.options.scale * scale_of_k(row)); }}};
+     [](AttentionRow& row) { scale_after_cap(row, row.options.scale * scale_of_k(row)); }}};
 
 // What a row's out or lse is without the sink, beside the other with it.
 enum class WithoutSink : std::uint8_t { kOut, kLseLn };
 
-void leave_sink_out_of(FaultyRow& row, WithoutSink without) {
+void leave_sink_out_of(AttentionRow& row, WithoutSink without) {
   RowResult mixed = row.right();
   row.options.sink.reset();
   row.finish();
@@ -98,19 +99,19 @@ void leave_sink_out_of(FaultyRow& row, WithoutSink without) {
 
 constexpr KnownFault kSums[] = {
     {"the lse is a logarithm of base 2", always,
-     [](FaultyRow& row) {
+     [](AttentionRow& row) {
        row.result = row.right();
        for (double* number :
             {&row.result->lse_ln, &row.result->bound.lse_ln_hard, &row.result->bound.lse_ln_sharp})
          *number /= std::numbers::ln2;
      }},
-    {"the sink is left out", has_sinks, [](FaultyRow& row) { row.options.sink.reset(); }},
+    {"the sink is left out", has_sinks, [](AttentionRow& row) { row.options.sink.reset(); }},
     {"the sink is left out of the lse", has_sinks,
-     [](FaultyRow& row) { leave_sink_out_of(row, WithoutSink::kLseLn); }},
+     [](AttentionRow& row) { leave_sink_out_of(row, WithoutSink::kLseLn); }},
     {"sinks are read by KV head", has_sinks,
-     [](FaultyRow& row) { row.options.sink = row.of.inputs.options.sinks[own_kv_head(row)]; }},
+     [](AttentionRow& row) { row.options.sink = row.of.inputs.options.sinks[own_kv_head(row)]; }},
     {"the sink is left out of the output", has_sinks,
-     [](FaultyRow& row) { leave_sink_out_of(row, WithoutSink::kOut); }}};
+     [](AttentionRow& row) { leave_sink_out_of(row, WithoutSink::kOut); }}};
 
 // What a kernel takes for the scale of a KV head's K or V.
 enum class TakenScale : std::uint8_t { kOwn, kNone, kOfFirstHead };
@@ -124,7 +125,7 @@ void take_scale(reference::Matrix& values, const KvTensorView& view, std::int64_
 }
 
 template <TakenScale k_scale, TakenScale v_scale>
-void take_scales(FaultyRow& row) {
+void take_scales(AttentionRow& row) {
   row.read([&](reference::Matrix& k, reference::Matrix& v) {
     take_scale(k, row.of.inputs.kv.k, row.k_head, k_scale);
     take_scale(v, row.of.inputs.kv.v, row.v_head, v_scale);
@@ -141,14 +142,14 @@ constexpr KnownFault kCache[] = {
     {"the first head's scales of K and V for all heads", always,
      take_scales<kOfFirstHead, kOfFirstHead>},
     {"context lengths without the newest token", always,
-     [](FaultyRow& row) {
+     [](AttentionRow& row) {
        row.context.context_length = std::max<std::int64_t>(0, row.context.context_length - 1);
      }},
     {"context lengths rounded down to whole blocks", always,
-     [](FaultyRow& row) {
+     [](AttentionRow& row) {
        row.context.context_length -= row.context.context_length % row.of.inputs.kv.k.block_size;
      }},
-    {"context lengths rounded up to whole blocks", always, [](FaultyRow& row) {
+    {"context lengths rounded up to whole blocks", always, [](AttentionRow& row) {
        const std::int64_t block_size = row.of.inputs.kv.k.block_size;
        row.context.context_length =
            (row.context.context_length + block_size - 1) / block_size * block_size;
@@ -156,14 +157,14 @@ constexpr KnownFault kCache[] = {
 
 constexpr KnownFault kAlibiOrigins[] = {
     {"ALiBi's distances are counted from the context's last key", always,
-     [](FaultyRow& row) { row.origin = row.context.context_length - 1; }},
+     [](AttentionRow& row) { row.origin = row.context.context_length - 1; }},
     {"ALiBi's distances are counted from the row's index in its sequence", always,
-     [](FaultyRow& row) { row.origin = row.at.row; }},
+     [](AttentionRow& row) { row.origin = row.at.row; }},
     {"ALiBi's distances are counted from the row's index in the batch", has_sequences,
-     [](FaultyRow& row) { row.origin = row.of.row_of(row.at); }}};
+     [](AttentionRow& row) { row.origin = row.of.row_of(row.at); }}};
 
 // The row's bias is what one more dim adds to its products, of 1 in q.
-void add_bias_before_cap(FaultyRow& row) {
+void add_bias_before_cap(AttentionRow& row) {
   row.read();
   const std::int64_t dims = row.q.size();
   row.q.conservativeResize(dims + 1);
@@ -184,16 +185,17 @@ FaultFamily cache_faults(const FailedCase& of) { return applicable(kCache, of); 
 
 FaultFamily capped_alibi(const FailedCase& of) {
   if (!has_alibi(of) || !has_softcap(of) || of.inputs.options.scale == 0.0F) return {};
-  if (const auto why = why_too_many(of, "ALiBi before the soft cap", 1))
-    return {.left_out = {*why}};
-  return {.models = {{"ALiBi is added before the soft cap", add_bias_before_cap}}};
+  return {.models = {{"ALiBi is added before the soft cap", add_bias_before_cap}},
+          .what = "ALiBi before the soft cap",
+          .changes = 1};
 }
 
 FaultFamily alibi_origins(const FailedCase& of) {
   if (!has_alibi(of)) return {};
-  if (const auto why = why_too_many(of, "distances of ALiBi that are counted from elsewhere", 3))
-    return {.left_out = {*why}};
-  return applicable(kAlibiOrigins, of);
+  FaultFamily family = applicable(kAlibiOrigins, of);
+  family.what = "distances of ALiBi that are counted from elsewhere";
+  family.changes = std::ssize(kAlibiOrigins);
+  return family;
 }
 
 }  // namespace recto::verify

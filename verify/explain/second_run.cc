@@ -1,6 +1,8 @@
 #include "verify/explain/second_run.h"
 
 #include <cmath>
+#include <cstdint>
+#include <tuple>
 #include <utility>
 
 #include "reference/rounding.h"
@@ -17,42 +19,37 @@ Result<reference::AttentionResult> try_run(const Backend& backend,
   return std::get<Done>(std::move(outcome)).result;
 }
 
-std::optional<StaleResults> StaleResults::find(const Backend& backend,
-                                               const PagedAttentionInputs& inputs,
-                                               CallOptions options) {
+std::optional<StaleRows> find_stale_rows(const Backend& backend, const PagedAttentionInputs& inputs,
+                                         CallOptions options) {
   if (!backend.capabilities.takes_stale_memory) return std::nullopt;
   // Zeros, and numbers that are not zero in any type.
   constexpr std::uint32_t kPatterns[] = {0, 0x3c003c00U};
-  StaleResults stale;
-  for (int i = 0; i < 2; ++i) {
-    const std::uint32_t pattern = kPatterns[i];
+  std::vector<reference::AttentionResult> results;
+  for (const std::uint32_t pattern : kPatterns) {
     options.stale_memory = pattern;
-    const auto result = try_run(backend, inputs, options);
+    auto result = try_run(backend, inputs, options);
     if (!result.is_ok()) return std::nullopt;
-    const std::uint32_t code = element_bytes(inputs.q.type) == 2 ? pattern & 0xffffU : pattern;
-    stale.runs_[i] = {.result = result.value(),
-                      .out_before = reference::decode(code, inputs.q.type),
-                      .lse_ln_before = reference::decode(pattern, ElementType::kFp32)};
+    results.push_back(std::move(result).value());
   }
-  return stale;
-}
-
-StaleRow StaleResults::at(std::int64_t row, std::int64_t head) const {
-  const auto& [first, second] = runs_;
-  StaleRow stale;
-  const auto differs = [&](double a, double b, double a_before, double b_before) {
-    if (a == b || (std::isnan(a) && std::isnan(b))) return false;
-    if (a != a_before || b != b_before) stale.is_unwritten = false;
+  const auto follows = [&](double first, double second, ElementType type, StaleRow& row) {
+    if (first == second || (std::isnan(first) && std::isnan(second))) return false;
+    const std::uint32_t mask = element_bytes(type) == 2 ? 0xffffU : 0xffffffffU;
+    row.is_unwritten &= first == reference::decode(kPatterns[0] & mask, type) &&
+                        second == reference::decode(kPatterns[1] & mask, type);
     return true;
   };
-  for (std::int64_t dim = 0; dim < first.result.head_dim; ++dim) {
-    if (differs(first.result.out_at(row, head, dim), second.result.out_at(row, head, dim),
-                first.out_before, second.out_before))
-      stale.dims.push_back(dim);
+  const auto& [first, second] = std::tie(results[0], results[1]);
+  StaleRows rows(first.lse_ln.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (std::int64_t dim = 0; dim < first.head_dim; ++dim) {
+      const std::size_t at =
+          i * static_cast<std::size_t>(first.head_dim) + static_cast<std::size_t>(dim);
+      if (follows(first.out[at], second.out[at], inputs.q.type, rows[i]))
+        rows[i].dims.push_back(dim);
+    }
+    rows[i].has_lse_ln = follows(first.lse_ln[i], second.lse_ln[i], ElementType::kFp32, rows[i]);
   }
-  stale.has_lse_ln = differs(first.result.lse_ln_at(row, head), second.result.lse_ln_at(row, head),
-                             first.lse_ln_before, second.lse_ln_before);
-  return stale;
+  return rows;
 }
 
 }  // namespace recto::verify

@@ -8,19 +8,18 @@
 #include <cmath>
 #include <utility>
 
-#include "reference/kv_cache_reader.h"
+#include "verify/explain/attention_row.h"
 #include "verify/explain/second_run.h"
 
 namespace recto::verify {
 namespace {
 
-// What a run gives of the row, and the oracle, without the rest of the batch.
+// What a run gives of the row, and what is right.
 struct ProbedRow {
   reference::Vector seen;  // [head_dim_v]
-  reference::Vector expected;
-  reference::Vector bound;
   double lse_ln_seen = 0.0;
-  double lse_ln_expected = 0.0;
+  RowResult right;
+  reference::Vector bound;  // [head_dim_v]
   double lse_ln_bound = 0.0;
 };
 
@@ -31,29 +30,23 @@ Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const 
   const CallOptions call = backend.options_for(changed.placement);
   const auto seen = try_run(backend, inputs, call);
   RECTO_RETURN_IF_ERROR(seen.status());
-  auto sequence = reference::sequences_of(inputs)[static_cast<std::size_t>(at.sequence)];
-  const std::int64_t row = sequence.first_row + at.row;
-  const reference::HeadOptions options = reference::head_options(inputs.options, at.head);
-  // One that is causal is the last row of the context up to it.
-  const std::int64_t position =
-      reference::position_of(at.row, sequence.num_rows, sequence.context_length);
-  const bool is_last = options.causal && position >= 0;
-  const std::int64_t rows = is_last ? 1 : sequence.num_rows - at.row;
-  const std::int64_t keys = is_last ? position + 1 : sequence.context_length;
-  const std::int64_t kv_head = at.head / (inputs.q.num_heads / inputs.kv.k.num_kv_heads);
-  const auto q = reference::read_rows(inputs.q, at.head, row, rows);
-  const auto k = reference::gather_head(inputs.kv.k, sequence.block_table_row, keys, kv_head);
-  const auto v = reference::gather_head(inputs.kv.v, sequence.block_table_row, keys, kv_head);
-  const auto exact = reference::dense_attention({q, k, v}, options);
-  const auto bound =
-      reference::HeadErrorModel(k, v, backend.numerics(inputs, call)).bound(q, options, exact);
+  const reference::BoundedResult unknown;  // of the other rows
+  const FailedCase of{inputs, seen.value(), unknown, backend.numerics(inputs, call), bound_kind};
+  ReadCache cache;
+  AttentionRow row(of, at, cache);
+  // What is causal is computed as the last row of the context up to it.
+  if (row.options.causal && row.position() >= 0) {
+    row.context.context_length = row.position() + 1;
+    row.context.num_rows = at.row + 1;
+  }
+  row.finish();
   const bool is_hard = bound_kind == BoundKind::kHard;
-  return ProbedRow{.seen = out_of(seen.value(), row, at.head),
-                   .expected = exact.out.row(0),
-                   .bound = (is_hard ? bound.hard : bound.sharp).row(0),
-                   .lse_ln_seen = seen.value().lse_ln_at(row, at.head),
-                   .lse_ln_expected = exact.lse_ln[0],
-                   .lse_ln_bound = (is_hard ? bound.lse_ln_hard : bound.lse_ln_sharp)[0]};
+  const reference::RowBound& bound = row.result->bound;
+  return ProbedRow{.seen = out_of(seen.value(), of.row_of(at), at.head),
+                   .lse_ln_seen = seen.value().lse_ln_at(of.row_of(at), at.head),
+                   .right = *row.result,
+                   .bound = is_hard ? bound.hard : bound.sharp,
+                   .lse_ln_bound = is_hard ? bound.lse_ln_hard : bound.lse_ln_sharp};
 }
 
 // V of key j is 1 in dim j - first, and 0 elsewhere.
@@ -84,8 +77,8 @@ bool is_weighed_at_zero_q(const Backend& backend, LawCase law_case, const HeadRo
   const auto run = run_row(backend, law_case, at, bound_kind);
   if (!run.is_ok()) return false;
   const ProbedRow& row = run.value();
-  return std::abs(row.expected[0]) > kTellingBounds * row.bound[0] &&
-         std::abs(row.seen[0] - row.expected[0]) <= row.bound[0];
+  return std::abs(row.right.out[0]) > kTellingBounds * row.bound[0] &&
+         std::abs(row.seen[0] - row.right.out[0]) <= row.bound[0];
 }
 
 double scale_of_v(const AttentionProblem& problem, std::int64_t head) {
@@ -180,10 +173,10 @@ Result<WeightProbe> probe_weights(const Backend& backend, const LawCase& law_cas
     RECTO_RETURN_IF_ERROR(run.status());
     const ProbedRow& row = run.value();
     probe.seen.segment(first, shown) = row.seen.head(shown) / scale;
-    probe.expected.segment(first, shown) = row.expected.head(shown) / scale;
+    probe.expected.segment(first, shown) = row.right.out.head(shown) / scale;
     probe.bound.segment(first, shown) = row.bound.head(shown) / scale;
     if (probe.runs == 0) probe.lse_ln_seen = row.lse_ln_seen;
-    probe.lse_ln_expected = row.lse_ln_expected;
+    probe.lse_ln_expected = row.right.lse_ln;
     probe.lse_ln_bound = row.lse_ln_bound;
     if (!probe.is_same_lse_ln(row.lse_ln_seen)) probe.other_lse_ln = row.lse_ln_seen;
   }

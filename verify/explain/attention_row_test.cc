@@ -1,7 +1,7 @@
 // A kernel in fp64 that is written here, with one fault in what a head or a row is computed of:
 // that fault is named, and no other; where the case shows too little for that, it is said.
 
-#include "verify/explain/faulty_row.h"
+#include "verify/explain/attention_row.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,8 +1,8 @@
-#include "verify/explain/faulty_row.h"
+#include "verify/explain/attention_row.h"
 
 #include <algorithm>
 #include <cmath>
-#include <span>
+#include <tuple>
 
 #include "reference/coherence.h"
 #include "reference/kv_cache_reader.h"
@@ -18,7 +18,7 @@ using reference::Matrix;
 using reference::RowOutput;
 using reference::Vector;
 
-void store(const RowResult& row, const FaultyRow& of, BoundedResult& result) {
+void store(const RowResult& row, const AttentionRow& of, BoundedResult& result) {
   const std::int64_t at = of.of.row_of(of.at);
   const std::int64_t head = of.at.head;
   result.exact.store(at, head, {row.out.transpose(), Vector::Constant(1, row.lse_ln)});
@@ -35,7 +35,7 @@ RowResult result_at(const BoundedResult& result, std::int64_t row, std::int64_t 
            result.hard.lse_ln_at(row, head), result.sharp.lse_ln_at(row, head)}};
 }
 
-FaultyRow::FaultyRow(const FailedCase& the_case, const HeadRow& place, ReadCache& cache)
+AttentionRow::AttentionRow(const FailedCase& the_case, const HeadRow& place, ReadCache& cache)
     : of(the_case),
       at(place),
       context(the_case.sequence_of(place)),
@@ -45,31 +45,27 @@ FaultyRow::FaultyRow(const FailedCase& the_case, const HeadRow& place, ReadCache
       numerics(the_case.numerics),
       cache_(cache) {}
 
-std::int64_t FaultyRow::position() const {
+std::int64_t AttentionRow::position() const {
   return reference::position_of(at.row, context.num_rows, context.context_length);
 }
 
-reference::KeyRange FaultyRow::visible() const {
+reference::KeyRange AttentionRow::visible() const {
   return reference::visible_keys(options, at.row, context.num_rows, context.context_length);
 }
 
-std::int64_t FaultyRow::first_distance() const { return keys->begin - origin.value_or(position()); }
+std::int64_t AttentionRow::first_distance() const {
+  return keys->begin - origin.value_or(position());
+}
 
-void FaultyRow::read(const CacheChange& change) {
+void AttentionRow::read(const CacheChange& change) {
   if (q.size() > 0) return;
   const PagedKvView& kv = of.inputs.kv;
-  const std::int64_t length = context.context_length;
-  const bool is_read = cache_.blocks == context.block_table_row &&
-                       cache_.context_length == length && cache_.k_head == k_head &&
-                       cache_.v_head == v_head;
-  if (!is_read) {
-    cache_ = {.blocks = context.block_table_row,
-              .context_length = length,
-              .k_head = k_head,
-              .v_head = v_head,
-              .k = reference::gather_head(kv.k, context.block_table_row, length, k_head),
-              .v = reference::gather_head(kv.v, context.block_table_row, length, v_head),
-              .key_coherence = {},
+  const std::int32_t* const blocks = context.block_table_row;
+  const std::tuple source(blocks, context.context_length, k_head, v_head);
+  if (cache_.source != source) {
+    cache_ = {.source = source,
+              .k = reference::gather_head(kv.k, blocks, context.context_length, k_head),
+              .v = reference::gather_head(kv.v, blocks, context.context_length, v_head),
               .value_coherence = Vector(kv.v.head_dim)};
     if (change) change(cache_.k, cache_.v);
     cache_.key_coherence = reference::key_coherence(cache_.k);
@@ -85,7 +81,7 @@ void FaultyRow::read(const CacheChange& change) {
   v = cache_.v.middleRows(keys->begin, keys->size());
 }
 
-void FaultyRow::weigh() {
+void AttentionRow::weigh() {
   read();
   scores = reference::score_keys(q, k, options, first_distance());
   if (scores.size() == 0) return leave();
@@ -94,30 +90,30 @@ void FaultyRow::weigh() {
   weights_of_sum = weights;
 }
 
-void FaultyRow::finish() {
+void AttentionRow::finish() {
   if (is_left || result) return;
   read();
   result = weights.size() == 0 ? as_read() : as_weighed();
 }
 
-RowResult FaultyRow::as_read() const {
+RowResult AttentionRow::as_read() const {
+  const Vector own_scores = reference::score_keys(q, k, options, first_distance());
+  const RowOutput exact = reference::finish(reference::tile_state(own_scores, v), options.sink);
   if (k.rows() == 0) {
-    const reference::HeadOutput exact = reference::dense_attention({q, k, v}, options);
-    const auto bound = reference::HeadErrorModel(k, v, numerics).bound(q, options, exact);
-    return {exact.out.row(0).transpose(),
-            exact.lse_ln[0],
+    const auto bound = reference::HeadErrorModel(k, v, numerics).bound(q, options, {});
+    return {exact.out,
+            exact.lse_ln,
             {bound.hard.row(0), bound.sharp.row(0), bound.lse_ln_hard[0], bound.lse_ln_sharp[0]}};
   }
-  const reference::ScoreErrors errors = reference::score_errors(
-      q, {k, cache_.key_coherence.segment(keys->begin, keys->size()), first_distance()}, options,
-      numerics);
-  const RowOutput exact = reference::finish(reference::tile_state(errors.scores, v), options.sink);
+  const auto coherence = cache_.key_coherence.segment(keys->begin, keys->size());
+  const reference::ScoreErrors errors =
+      reference::score_errors(q, {k, coherence, first_distance()}, options, numerics);
   return {exact.out, exact.lse_ln,
           row_bound({v, cache_.value_coherence, exact.out.transpose(), exact.lse_ln},
                     reference::weight_errors(errors, options, numerics), numerics)};
 }
 
-RowResult FaultyRow::as_weighed() const {
+RowResult AttentionRow::as_weighed() const {
   const std::int64_t dims = v.cols();
   Matrix values(v.rows(), 2 * dims);  // and beside them their magnitudes
   values << v, v.cwiseAbs();
@@ -149,7 +145,7 @@ BoundedResult evaluate(const FailedCase& of, const RowChange& change) {
   BoundedResult faulty = of.right;
   ReadCache cache;
   of.for_each_row([&](const HeadRow& at) {
-    FaultyRow row(of, at, cache);
+    AttentionRow row(of, at, cache);
     change(row);
     row.finish();
     if (row.result && !row.is_left) store(*row.result, row, faulty);

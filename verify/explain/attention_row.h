@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <tuple>
 
 #include "reference/output_error.h"
 #include "verify/explain/failed_case.h"
@@ -13,14 +14,12 @@ namespace recto::verify {
 
 // K and V as read from the cache, for rows that read the same.
 struct ReadCache {
-  const std::int32_t* blocks = nullptr;
-  std::int64_t context_length = -1;
-  std::int64_t k_head = -1;
-  std::int64_t v_head = -1;
-  reference::Matrix k;                // [context_length, head_dim_k]
-  reference::Matrix v;                // [context_length, head_dim_v]
-  reference::Vector key_coherence;    // [context_length]
-  reference::Vector value_coherence;  // [head_dim_v]
+  // The blocks, how many keys they hold, and the heads of K and V.
+  std::tuple<const std::int32_t*, std::int64_t, std::int64_t, std::int64_t> source = {};
+  reference::Matrix k = {};                // [context_length, head_dim_k]
+  reference::Matrix v = {};                // [context_length, head_dim_v]
+  reference::Vector key_coherence = {};    // [context_length]
+  reference::Vector value_coherence = {};  // [head_dim_v]
 };
 // Changes K and V of a head as they are read; the same for all rows that share them.
 using CacheChange = std::function<void(reference::Matrix& k, reference::Matrix& v)>;
@@ -35,8 +34,8 @@ RowResult result_at(const reference::BoundedResult& result, std::int64_t row, st
 
 // Begins as the right computation. A fault model changes what a step begins with, or calls the step
 // and changes what it made; the steps that it does not call follow it.
-struct FaultyRow {
-  FaultyRow(const FailedCase& the_case, const HeadRow& place, ReadCache& cache);
+struct AttentionRow {
+  AttentionRow(const FailedCase& the_case, const HeadRow& place, ReadCache& cache);
 
   void leave() { is_left = true; }  // as it is right
   // What the row should see.
