@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -107,7 +108,8 @@ TEST_CASE("where the backend can be handed stale memory, the two are told apart"
   check_named(divided, decode(), {kZeroByZero});
   unwritten.capabilities.takes_stale_memory = true;
   unwritten.attend = [](const PagedAttentionInputs& inputs, const CallOptions& options) {
-    const double stale = std::bit_cast<float>(options.stale_memory);
+    const float number = std::bit_cast<float>(options.stale_memory);
+    const double stale = std::isnan(number) ? kNaN : number;
     return changing([stale](const PagedAttentionInputs&, AttentionResult& result) {
              set_row(result, kEmpty, stale, stale);
            })
