@@ -6,7 +6,7 @@
 
 #include "experiments/support/text_file.h"
 #include "verify/case_files/answer.h"
-#include "verify/explanation/explanation.h"
+#include "verify/explain/explanation.h"
 
 namespace recto::experiments {
 namespace {

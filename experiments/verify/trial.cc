@@ -55,8 +55,8 @@ Result<std::vector<ListedBackend>> library_functions(const std::vector<verify::B
     if (!names.empty() && !is_chosen) continue;
     ListedBackend listed;
     listed.backend = backend;
-    listed.backend.has_independent_rows = is_batch_invariant;
-    listed.backend.has_independent_sequences = is_batch_invariant;
+    listed.backend.capabilities.has_independent_rows = is_batch_invariant;
+    listed.backend.capabilities.has_independent_sequences = is_batch_invariant;
     listed.kind = verify::BackendKind::kLibrary;
     listed.about = "of the kernel library";
     chosen.push_back(listed);
@@ -212,7 +212,6 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));
     trial.backends = std::move(chosen).value();
     laws.insert(laws.end(), library.value().laws.begin(), library.value().laws.end());
-    trial.late_calls = library.value().late_calls;
     trial.watch_writes = library.value().watch_writes;
   }
   auto chosen = choose_laws(laws, law_names.value());

@@ -162,7 +162,9 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
       all.skipped_parts.push_back(*verdict.skipped);
       continue;
     }
+    if (verdict.call_failure) return verdict;
     if (all.comparison.passed() && !verdict.comparison.passed()) {
+      all.printed = verdict.printed;
       all.what = fmt::format("{}, in step {} of an engine with {}, {}", verdict.what, step.step,
                              manager, step.moment);
     }

@@ -36,7 +36,7 @@ TEST_CASE("the reference keeps the law, and so does who takes one row a sequence
   CHECK(report.passed());
   CHECK(report.counts[0].held == 12);
   Backend decode = naive();
-  decode.why_unsupported = [](const PagedAttentionInputs& inputs) {
+  decode.refusal = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return inputs.q.num_rows == std::ssize(inputs.context_length)
                ? std::nullopt
                : std::optional<std::string>("not one query row a sequence");
@@ -50,9 +50,10 @@ TEST_CASE("the reference keeps the law, and so does who takes one row a sequence
 TEST_CASE("a case is a step of each manager's") {
   Backend counting = naive();
   std::int64_t calls = 0;
-  counting.run = [right = counting.run, &calls](const PagedAttentionInputs& inputs) {
+  counting.attend = [right = naive(), &calls](const PagedAttentionInputs& inputs,
+                                              const CallOptions& options) {
     ++calls;
-    return right(inputs);
+    return right.call(inputs, options);
   };
   const LawReport report = report_of(counting);
   CHECK(report.passed());
@@ -61,7 +62,7 @@ TEST_CASE("a case is a step of each manager's") {
 
 TEST_CASE("blocks that are taken to ascend are seen") {
   Backend faulty = naive();
-  faulty.run = [right = faulty.run](const PagedAttentionInputs& inputs) {
+  faulty.attend = [right = naive()](const PagedAttentionInputs& inputs, const CallOptions&) {
     PagedAttentionInputs sorted = inputs;
     const BlockTableView& table = inputs.block_table;
     std::vector<std::int32_t> ids(table.data, table.data + table.num_seqs * table.row_stride);
@@ -71,7 +72,7 @@ TEST_CASE("blocks that are taken to ascend are seen") {
       std::sort(row, row + (length + inputs.kv.k.block_size - 1) / inputs.kv.k.block_size);
     }
     sorted.block_table.data = ids.data();
-    return right(sorted);
+    return right.call(sorted);
   };
   const LawReport report = report_of(faulty);
   CHECK(report.failed() > 0);

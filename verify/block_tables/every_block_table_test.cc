@@ -81,7 +81,8 @@ void expect_right(const TableSnapshot& batch, std::size_t number,
   REQUIRE_FALSE(backend.why_unsupported(inputs));
   const reference::BoundedResult right =
       reference::bounded_attention(inputs, backend.numerics(inputs));
-  const Comparison comparison = compare(inputs, backend.run(inputs), right.exact, right.sharp);
+  const Comparison comparison =
+      compare(inputs, result_of(backend.call(inputs)), right.exact, right.sharp);
   INFO("step " << batch.step << ", " << backend.name << "\n" << comparison.text());
   CHECK(comparison.passed());
 }

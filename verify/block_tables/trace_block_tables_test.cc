@@ -110,7 +110,8 @@ void expect_right(const PagedAttentionInputs& inputs, const std::vector<Backend>
   for (const Backend& backend : backends) {
     if (backend.why_unsupported(inputs)) continue;
     const reference::BoundedResult& right = oracle.of(backend.numerics(inputs));
-    const Comparison comparison = compare(inputs, backend.run(inputs), right.exact, right.sharp);
+    const Comparison comparison =
+        compare(inputs, result_of(backend.call(inputs)), right.exact, right.sharp);
     INFO(backend.name << "\n" << comparison.text());
     CHECK(comparison.passed());
     ++seen.runs[backend.name];
@@ -172,13 +173,14 @@ TEST_CASE("a wrong block in a table is seen") {
     const reference::BoundedResult oracle =
         reference::bounded_attention(right, backend.numerics(right));
     INFO(backend.name);
-    CHECK(compare(right, backend.run(right), oracle.exact, oracle.hard).passed());
+    CHECK(compare(right, result_of(backend.call(right)), oracle.exact, oracle.hard).passed());
     // Of the other sequence; and of nobody, as what lies beyond the context is.
     for (const std::int32_t block : {4, 6}) {
       std::vector<std::int32_t> table = {5, block, 3, 6, 5, 4, 2, -1};
       PagedAttentionInputs wrong = right;
       wrong.block_table.data = table.data();
-      CHECK_FALSE(compare(right, backend.run(wrong), oracle.exact, oracle.hard).passed());
+      CHECK_FALSE(
+          compare(right, result_of(backend.call(wrong)), oracle.exact, oracle.hard).passed());
     }
   }
 }

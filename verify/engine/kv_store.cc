@@ -208,7 +208,7 @@ Matrix KvStore::attend(std::int64_t layer, const StepRows& step, const Matrix& q
   const std::vector<std::byte> codes = encode(q);
   const PagedAttentionInputs call = inputs(layer, step, codes);
   const bool is_decode = q.rows() == step.num_sequences();
-  const reference::AttentionResult result = (is_decode ? decode_ : prefill_).run(call);
+  const reference::AttentionResult result = result_of((is_decode ? decode_ : prefill_).call(call));
   return Eigen::Map<const Matrix>(result.out.data(), q.rows(), shape_.q_size());
 }
 

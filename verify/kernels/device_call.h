@@ -31,8 +31,6 @@ using ObserverMaker =
 struct KernelRun {
   simt::ExecutorOptions executor = {};
   ObserverMaker observer = {};  // none if empty
-  // Initial contents of results and workspaces before a call, repeated.
-  std::uint32_t stale_memory = kStaleNaN;
 };
 
 // Whether kernels run on a GPU, where executor options have no effect.
