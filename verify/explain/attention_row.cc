@@ -7,7 +7,6 @@
 #include "reference/coherence.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/online_softmax.h"
-#include "verify/explain/fault_model.h"
 
 namespace recto::verify {
 namespace {

@@ -83,4 +83,9 @@ struct AttentionRow {
   ReadCache& cache_;
 };
 
+using RowChange = std::function<void(AttentionRow&)>;
+
+// What would be returned if each row were changed so; rows without a change are right.
+reference::BoundedResult evaluate(const FailedCase& of, const RowChange& change);
+
 }  // namespace recto::verify

@@ -4,22 +4,15 @@
 // them with the oracle's formulas and bounds. A fault explains a failure if everything that was
 // seen is right under it.
 
-#include <functional>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "reference/output_error.h"
 #include "verify/explain/attention_row.h"
 #include "verify/explain/fault_report.h"
 
 namespace recto::verify {
-
-using RowChange = std::function<void(AttentionRow&)>;
-
-// What would be returned if each row were changed so; rows without a change are right.
-reference::BoundedResult evaluate(const FailedCase& of, const RowChange& change);
 
 // One of several changes that a fault model stands for, such as one tile size of many.
 struct FaultVariant {

@@ -200,6 +200,20 @@ std::optional<std::string> why_too_many(const FailedCase& of, const std::string&
   return fmt::format("{}: {:.2g} products, more than {:.2g}", what, products, kProductsMax);
 }
 
+std::string faults_text(const FaultReport& report) {
+  const std::size_t fitting = report.fitting.size();
+  std::string text = fmt::format("faults     {} tried that would change this case; {} {}",
+                                 report.tried, fitting, fitting == 1 ? "fits" : "fit");
+  text += fitting > 1 ? ", which it does not tell apart\n" : "\n";
+  for (const std::string& what : report.fitting) text += "  " + what + "\n";
+  if (report.weak) {
+    text +=
+        fmt::format("  weak: {}, so that other faults would give the same numbers\n", *report.weak);
+  }
+  for (const std::string& what : report.left_out) text += "  not tried: " + what + "\n";
+  return text;
+}
+
 FaultReport find_faults(const FailedCase& of) {
   FaultSearch search(of);
   for (const auto family : kFamilies) search.try_family(family(of));
