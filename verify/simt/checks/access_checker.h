@@ -19,9 +19,9 @@
 #include "verify/simt/checks/program_memory.h"
 #include "verify/simt/checks/shadow_cells.h"
 #include "verify/simt/checks/touched_memory.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/executor/observer.h"
-#include "verify/simt/memory/device_memory.h"
 
 namespace recto::simt {
 

@@ -6,9 +6,9 @@
 #include <cstdint>
 #include <string>
 
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/shared_memory.h"
-#include "verify/simt/memory/device_memory.h"
 
 namespace recto::simt {
 

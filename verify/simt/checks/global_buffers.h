@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "verify/simt/checks/shadow_cells.h"
-#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/executor/device_memory.h"
 
 namespace recto::simt {
 

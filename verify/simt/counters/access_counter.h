@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "verify/simt/counters/warp_access.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/thread_block.h"
-#include "verify/simt/memory/device_memory.h"
 
 namespace recto::simt {
 

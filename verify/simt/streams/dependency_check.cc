@@ -4,7 +4,7 @@
 
 #include <utility>
 
-#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/executor/device_memory.h"
 
 namespace recto::simt {
 namespace {

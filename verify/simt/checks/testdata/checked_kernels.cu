@@ -1,8 +1,8 @@
-#include "verify/simt/checks/checked_kernels.cuh"
+#include "verify/simt/checks/testdata/checked_kernels.cuh"
 
 #include <cstring>
 
-#include "verify/simt/checks/checked_device.h"
+#include "verify/simt/checks/testdata/checked_device.h"
 
 namespace recto::simt {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/simt/streams/stream_kernels.cuh"
+#include "verify/simt/streams/testdata/stream_kernels.cuh"
 
 #include <kernel_ptx.h>
 

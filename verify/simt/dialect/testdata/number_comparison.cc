@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <vector>
 
-#include "verify/simt/dialect/number_functions.h"
+#include "verify/simt/dialect/testdata/number_functions.h"
 
 namespace {
 

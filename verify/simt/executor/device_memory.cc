@@ -1,4 +1,4 @@
-#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/executor/device_memory.h"
 
 #include <fmt/format.h>
 

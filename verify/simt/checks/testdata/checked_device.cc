@@ -1,4 +1,4 @@
-#include "verify/simt/checks/checked_device.h"
+#include "verify/simt/checks/testdata/checked_device.h"
 
 #include <cstring>
 #include <vector>

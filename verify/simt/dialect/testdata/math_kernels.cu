@@ -1,4 +1,4 @@
-#include "verify/simt/dialect/math_kernels.cuh"
+#include "verify/simt/dialect/testdata/math_kernels.cuh"
 
 #include <kernel_ptx.h>
 

@@ -1,4 +1,4 @@
-#include "verify/simt/dialect/warp_kernels.cuh"
+#include "verify/simt/dialect/testdata/warp_kernels.cuh"
 
 namespace {
 

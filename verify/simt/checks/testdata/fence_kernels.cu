@@ -1,4 +1,4 @@
-#include "verify/simt/checks/fence_kernels.cuh"
+#include "verify/simt/checks/testdata/fence_kernels.cuh"
 
 namespace recto::simt {
 namespace {

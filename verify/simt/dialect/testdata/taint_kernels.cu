@@ -1,4 +1,4 @@
-#include "verify/simt/dialect/taint_kernels.cuh"
+#include "verify/simt/dialect/testdata/taint_kernels.cuh"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #include <iostream>
 #include <string_view>
 
-#include "verify/simt/modes/told_macros.h"
+#include "verify/simt/canaries/testdata/told_macros.h"
 
 namespace {
 

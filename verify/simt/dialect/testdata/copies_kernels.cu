@@ -1,4 +1,4 @@
-#include "verify/simt/dialect/copies_kernels.cuh"
+#include "verify/simt/dialect/testdata/copies_kernels.cuh"
 
 __global__ void copy_pieces(int piece_bytes, const unsigned char* in, unsigned char* out) {
   KERNEL_SHARED_ALIGNED(16, unsigned char, buffer, [32 * 16]);

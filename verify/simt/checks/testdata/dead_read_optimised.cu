@@ -1,4 +1,4 @@
-#include "verify/simt/checks/dead_read.cuh"
+#include "verify/simt/checks/testdata/dead_read.cuh"
 
 namespace recto::simt {
 

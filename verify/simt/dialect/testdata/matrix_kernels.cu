@@ -1,4 +1,4 @@
-#include "verify/simt/dialect/matrix_kernels.cuh"
+#include "verify/simt/dialect/testdata/matrix_kernels.cuh"
 
 #include <kernel_ptx.h>
 

@@ -1,4 +1,4 @@
-#include "verify/simt/checks/vector_kernels.cuh"
+#include "verify/simt/checks/testdata/vector_kernels.cuh"
 
 namespace recto::simt {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/simt/counters/counted_kernels.cuh"
+#include "verify/simt/counters/testdata/counted_kernels.cuh"
 
 namespace recto::simt {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/simt/dialect/number_functions.h"
+#include "verify/simt/dialect/testdata/number_functions.h"
 
 #ifdef RECTO_NVIDIA_NUMBERS
 #include <cuda_bf16.h>

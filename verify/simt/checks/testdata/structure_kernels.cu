@@ -1,4 +1,4 @@
-#include "verify/simt/checks/structure_kernels.cuh"
+#include "verify/simt/checks/testdata/structure_kernels.cuh"
 
 #include <cstring>
 
