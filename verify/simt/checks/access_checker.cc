@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "core/contract.h"
-#include "verify/simt/checks/access_words.h"
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/scheduler.h"
 
@@ -179,18 +178,16 @@ void AccessChecker::look_at_shared(const Access& access) {
 }
 
 bool AccessChecker::has_shared_variable(const Access& access) {
-  const auto contains = [&access](std::uintptr_t begin, std::size_t bytes) {
-    const std::uintptr_t offset = access.address - begin;
-    return offset < bytes && access.shape.bytes <= bytes - offset;
+  const auto is_in_variable = [&] {
+    const std::uintptr_t offset = access.address - variable_begin_;
+    return offset < variable_bytes_ && access.shape.bytes <= variable_bytes_ - offset;
   };
-  if (contains(variable_begin_, variable_bytes_)) return true;
-  for (const SharedMemory::Placed& placed : block_->shared().placed()) {
-    if (!contains(shared_begin_ + placed.offset, placed.bytes)) continue;
-    variable_begin_ = shared_begin_ + placed.offset;
-    variable_bytes_ = placed.bytes;
-    return true;
-  }
-  return false;
+  if (is_in_variable()) return true;
+  const SharedMemory::Placed* placed = block_->shared().placed_at(access.address - shared_begin_);
+  if (placed == nullptr) return false;
+  variable_begin_ = shared_begin_ + placed->offset;
+  variable_bytes_ = placed->bytes;
+  return is_in_variable();
 }
 
 void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {

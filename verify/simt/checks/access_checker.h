@@ -140,7 +140,8 @@ class AccessChecker final : public Observer {
   void report(Severity severity, Finding finding);
   void report_unobserved();
   Finding finding_of(const Access& access, Check check, std::string what) const;
-  std::string place_text(std::uintptr_t address) const;
+  std::string describe(std::uintptr_t address) const;
+  std::string text_of(const Access& access) const;
   // Whether this has not been reported yet in this launch.
   bool is_news(Check check, std::uintptr_t instruction, std::uint32_t other_at);
 

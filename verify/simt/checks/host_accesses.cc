@@ -6,7 +6,6 @@
 
 #include "core/contract.h"
 #include "verify/simt/checks/access_checker.h"
-#include "verify/simt/checks/access_words.h"
 
 namespace recto::simt {
 namespace {
@@ -32,10 +31,10 @@ void mark(GlobalBuffers& buffers, const void* data, std::size_t bytes, Stamp wri
 }
 
 Finding beyond_end(const DeviceMemory& memory, const char* operation, const TouchedRange& range) {
-  const AccessShape shape = {range.end - range.begin, range.kind, AccessAlignment::kAny};
+  const std::string what =
+      access_text(access_verb(range.kind), range.end - range.begin, memory.describe(range.begin));
   return {.check = Check::kOutOfBounds,
-          .what = fmt::format("{} {}, beyond its end", operation,
-                              access_text(shape, memory.describe(range.begin)))};
+          .what = fmt::format("{} {}, beyond its end", operation, what)};
 }
 
 }  // namespace

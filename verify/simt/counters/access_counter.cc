@@ -6,7 +6,6 @@
 
 #include "core/contract.h"
 #include "verify/simt/executor/launch.h"
-#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
@@ -173,7 +172,7 @@ std::vector<LineCount> AccessCounter::counts() const {
     const auto& [kernel, event] = key;
     LineCount count = numbers_of(event, totals);
     count.kernel = kernel;
-    count.place = place_text({event.site, event.instruction});
+    count.place = CodePlace{event.site, event.instruction}.text();
     count.what = name_of(event);
     LineCount& sum = lines[{count.kernel, count.place, count.what}];
     if (sum.kernel.empty() && sum.what.empty()) {

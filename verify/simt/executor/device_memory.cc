@@ -2,14 +2,15 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <iterator>
+#include <span>
 #include <utility>
+
+#include "verify/simt/executor/finding.h"
 
 namespace recto::simt {
 namespace {
-
-// Farther away than this, an address has nothing to do with a buffer.
-constexpr std::uintptr_t kNearBytes = std::uintptr_t{1} << 34;
 
 std::uintptr_t begin_of(const Buffer& buffer) {
   return reinterpret_cast<std::uintptr_t>(buffer.data);
@@ -39,6 +40,22 @@ Status check_bounds(const Buffer& buffer, const LogicalBounds& bounds) {
 }
 
 }  // namespace
+
+std::string LogicalBounds::owners_text(std::size_t piece) const {
+  constexpr std::size_t kNamedMax = 4;
+  std::vector<std::size_t> owners;
+  for (std::size_t owner = 0; owner < may_touch.size(); ++owner) {
+    if (may_touch[owner][piece]) owners.push_back(owner);
+  }
+  if (owners.empty()) return "nobody's";
+  if (owners.size() == 1) return fmt::format("owner {}'s", owners.front());
+  const std::size_t named = std::min(kNamedMax, owners.size() - 1);
+  const std::span<const std::size_t> first(owners.data(), named);
+  const std::string last = owners.size() - named == 1
+                               ? fmt::format("{}", owners.back())
+                               : fmt::format("{} others", owners.size() - named);
+  return fmt::format("for owners {} and {}", fmt::join(first, ", "), last);
+}
 
 Status DeviceMemory::add(Buffer buffer) {
   if (buffer.data == nullptr || buffer.bytes == 0) {
@@ -87,23 +104,17 @@ const Buffer* DeviceMemory::find(std::uintptr_t address) const {
 }
 
 std::string DeviceMemory::describe(std::uintptr_t address) const {
-  const Buffer* inside = find(address);
-  if (inside != nullptr) return fmt::format("{}+{}", inside->name, address - begin_of(*inside));
+  const auto named = [](const Buffer& buffer) {
+    return NamedMemory{buffer.name, begin_of(buffer), buffer.bytes};
+  };
+  std::optional<NamedMemory> before;
+  std::optional<NamedMemory> behind;
   const auto after = buffers_.upper_bound(address);
-  const Buffer* behind = after == buffers_.end() ? nullptr : &after->second;
-  const Buffer* before = after == buffers_.begin() ? nullptr : &std::prev(after)->second;
-  const std::uintptr_t to_behind = behind == nullptr ? kNearBytes : begin_of(*behind) - address;
-  const std::uintptr_t past_before = before == nullptr ? kNearBytes : address - end_of(*before);
-  // The nearer one was meant.
-  if (past_before < kNearBytes && past_before <= to_behind) {
-    return fmt::format("memory {} bytes past the end of {} ({} bytes)", past_before, before->name,
-                       before->bytes);
-  }
-  if (to_behind < kNearBytes) {
-    return fmt::format("memory {} bytes before {} ({} bytes)", to_behind, behind->name,
-                       behind->bytes);
-  }
-  return fmt::format("memory at {:#x}, which is no registered buffer", address);
+  if (after != buffers_.begin()) before = named(std::prev(after)->second);
+  if (after != buffers_.end()) behind = named(after->second);
+  const std::string text = address_text(address, before, behind);
+  return text.empty() ? fmt::format("memory at {:#x}, which is no registered buffer", address)
+                      : text;
 }
 
 }  // namespace recto::simt

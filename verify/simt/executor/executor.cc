@@ -67,7 +67,7 @@ LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call
 }
 
 void Executor::run_blocks(Launch& launch, Scheduler& scheduler) const {
-  const FaultGuard guard(scheduler, options_.stall_seconds);
+  const FaultGuard guard(options_.stall_seconds);
   const std::uint64_t count = launch.config.grid.count();
   if (launch.config.is_cooperative) {
     scheduler.run(launch, 0, count);

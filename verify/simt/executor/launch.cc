@@ -8,7 +8,6 @@
 #include "core/random_stream.h"
 #include "verify/simt/executor/ready_set.h"
 #include "verify/simt/executor/shared_memory.h"
-#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
@@ -30,8 +29,7 @@ bool is_same(const Finding& a, const Finding& b) {
 // One source line may have many instructions.
 bool is_same_line(const Finding& a, const Finding& b) {
   return a.check == b.check && (a.place.instruction != 0) == (b.place.instruction != 0) &&
-         place_text(a.place) == place_text(b.place) &&
-         place_text(a.other_place) == place_text(b.other_place) &&
+         a.place.text() == b.place.text() && a.other_place.text() == b.other_place.text() &&
          (a.place.site.line != 0 || a.place.instruction != 0 || a.what == b.what);
 }
 

@@ -15,9 +15,8 @@ namespace {
 // The value of an object, by which overwriting it is detected.
 std::uint64_t mark_of(std::uint64_t phase) { return 0x6d62617272696572 + phase; }
 
-[[noreturn]] void refuse(ThreadState& thread, std::string what) {
-  thread.block->scheduler().abandon(
-      thread.block->finding_of(thread, Check::kMbarrier, std::move(what)));
+[[noreturn]] void refuse(const ThreadState& thread, std::string what) {
+  thread.refuse(Check::kMbarrier, std::move(what));
 }
 
 }  // namespace

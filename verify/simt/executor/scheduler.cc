@@ -164,9 +164,8 @@ void Scheduler::yield(ThreadState& thread) {
 void Scheduler::wait_at_grid_barrier(ThreadState& thread) {
   thread.operation = "grid barrier";
   if (!launch_->config.is_cooperative) {
-    abandon(thread.block->finding_of(
-        thread, Check::kInvalidLaunch,
-        "waits for the whole grid, but the launch is not a cooperative one"));
+    thread.refuse(Check::kInvalidLaunch,
+                  "waits for the whole grid, but the launch is not a cooperative one");
   }
   thread.standing = Standing::kAtGridBarrier;
   if (++at_grid_barrier_ == launch_->config.block.count() * block_count_) {
@@ -235,8 +234,8 @@ std::string Scheduler::fault_text() const {
 
 void Scheduler::report_fault() {
   const ThreadState& thread = *fault_->thread;
-  Finding finding = thread.block->finding_of(
-      thread, fault_->kind == FaultKind::kStall ? Check::kNeverEnds : Check::kFault, fault_text());
+  Finding finding = thread.finding(
+      fault_->kind == FaultKind::kStall ? Check::kNeverEnds : Check::kFault, fault_text());
   // Places are return addresses, which lie after their instruction.
   if (fault_->last_access != 0) {
     finding.place = {.instruction = fault_->last_access};
@@ -253,13 +252,14 @@ Finding Scheduler::stuck() const {
   RECTO_UNREACHABLE("all threads have exited");
 }
 
-// A separate function, because objects in a call that never returns are never freed.
-Finding Scheduler::never_ends(const ThreadState& thread) const {
-  return thread.block->finding_of(thread, Check::kNeverEnds,
-                                  fmt::format("still runs after {} switches; {}",
-                                              steps() - steps_before_, thread.block->standings()));
+// Separate functions, because objects in a call that never returns are never freed.
+std::string Scheduler::never_ends(const ThreadState& thread) const {
+  return fmt::format("still runs after {} switches; {}", steps() - steps_before_,
+                     thread.block->standings());
 }
 
-void Scheduler::give_up(const ThreadState& thread) { abandon(never_ends(thread)); }
+void Scheduler::give_up(const ThreadState& thread) {
+  thread.refuse(Check::kNeverEnds, never_ends(thread));
+}
 
 }  // namespace recto::simt

@@ -4,10 +4,10 @@
 
 #include <bit>
 
+#include "verify/simt/executor/device_api.h"
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/scheduler.h"
-#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
@@ -144,15 +144,19 @@ void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& coll
   thread.standing = Standing::kCanRun;
 }
 
+// Here, so that a kernel's call costs one call.
+void device::collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
+  ThreadBlock::meet(mask, payload, what, site);
+}
+
 // The meeting at which lanes with this mask have arrived, or a new one. Others may meet at the same
 // time, such as halves of a warp, but not if each waits for the other.
 unsigned ThreadBlock::find_meeting(const ThreadState& thread, const Collective& collective) {
   WarpState& warp = *thread.warp;
   const std::uint32_t own = bit(thread.lane());
   if ((thread.mask & own) == 0) {
-    scheduler_->abandon(finding_of(thread, Check::kWarpMask,
-                                   fmt::format("calls {} with mask {:#010x}, which it is not in",
-                                               collective.name, thread.mask)));
+    thread.refuse(Check::kWarpMask, fmt::format("calls {} with mask {:#010x}, which it is not in",
+                                                collective.name, thread.mask));
   }
   for (std::uint32_t left = warp.waiting; left != 0; left &= left - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(left));

@@ -32,19 +32,6 @@ enum class Standing : std::uint8_t {
   kExited
 };
 
-// Computes the results of all lanes of `mask` from their inputs. payloads[lane] belongs to that
-// lane; the payloads of lanes outside the mask must not be touched.
-using CombineFunction = void (*)(void* const* payloads, std::uint32_t mask);
-
-// A warp-wide operation. There is one object in static memory per operation; lanes compare its
-// address to know that they have arrived at the same one.
-struct Collective {
-  const char* name = "";
-  CombineFunction combine = nullptr;
-  // Whether it orders accesses before it before those after it, for the lanes that meet.
-  bool orders_memory = false;
-};
-
 // One warp of a thread block.
 struct WarpState {
   // Lanes of one mask, at the same operation.
@@ -76,9 +63,12 @@ struct ThreadState : KernelThread {
   AsyncCopies copies = {};
 
   unsigned lane() const { return linear % kWarpSize; }
+  ThreadPlace place() const { return {block_index, thread_index, linear}; }
+  Finding finding(Check check, std::string what) const;
+  // Ends the launch with that finding. Frames of the running thread are abandoned, so nothing in
+  // them may own memory.
+  [[noreturn]] void refuse(Check check, std::string what) const;
 };
-
-enum class BarrierReduction : std::uint8_t { kNone, kCount, kAnd, kOr };
 
 class ThreadBlock {
  public:
@@ -87,8 +77,7 @@ class ThreadBlock {
 
   // Called by the running thread: the lanes of `mask` meet at `collective`, each with its payload.
   static void meet(std::uint32_t mask, void* payload, const Collective& collective, Site site);
-
-  // All are called by the running thread, `thread`, and return when it may continue.
+  // These are called by the running thread, `thread`, and return when it may continue.
   int wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
                       const char* name);
   void exit_thread(ThreadState& thread);
@@ -108,7 +97,6 @@ class ThreadBlock {
   Launch& launch() { return *launch_; }
   Scheduler& scheduler() { return *scheduler_; }
 
-  Finding finding_of(const ThreadState& thread, Check check, std::string what) const;
   // Reports two lanes that take part in one warp-wide operation from different places in the code.
   [[noreturn]] void refuse_branches(const ThreadState& lane, const ThreadState& other);
 
@@ -146,5 +134,10 @@ class ThreadBlock {
 
 // The running thread's state.
 inline ThreadState& running_thread() { return static_cast<ThreadState&>(*current_thread); }
+// The same, of a thread that calls something at `site`.
+inline ThreadState& running_thread_at(Site site) {
+  running_thread().site = site;
+  return running_thread();
+}
 
 }  // namespace recto::simt
