@@ -8,7 +8,6 @@
 #include <cstdio>  // printf
 
 #include "verify/simt/dialect/simt_atomics.h"
-#include "verify/simt/dialect/simt_bfloat16.h"
 #include "verify/simt/dialect/simt_fp8.h"
 #include "verify/simt/dialect/simt_half.h"
 #include "verify/simt/dialect/simt_half_arithmetic.h"

@@ -52,11 +52,6 @@ AsyncCopy copy_of(const CopyRequest& request, const Call& call, void* instructio
           .site = call.site};
 }
 
-Mbarriers& mbarriers_for(ThreadState& thread, const std::uint64_t* mbarrier, const Call& call) {
-  require_shared(mbarrier, sizeof *mbarrier, sizeof *mbarrier, call);
-  return thread.block->mbarriers();
-}
-
 std::size_t offset_in(const SharedMemory& shared, const void* address) {
   return reinterpret_cast<std::uintptr_t>(address) -
          reinterpret_cast<std::uintptr_t>(shared.memory().data());
@@ -132,39 +127,6 @@ void wait_for_all_copies(const Call& call) {
   thread.copies.wait_for_all(thread);
 }
 
-void init_mbarrier(std::uint64_t* mbarrier, unsigned arrivals, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  mbarriers_for(thread, mbarrier, call).init(thread, mbarrier, arrivals);
-}
-
-void invalidate_mbarrier(std::uint64_t* mbarrier, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  mbarriers_for(thread, mbarrier, call).invalidate(thread, mbarrier);
-}
-
-void arrive_at_mbarrier(std::uint64_t* mbarrier, unsigned bytes, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  mbarriers_for(thread, mbarrier, call).arrive(thread, mbarrier, bytes);
-}
-
-bool test_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  Mbarriers& mbarriers = mbarriers_for(thread, mbarrier, call);
-  if (mbarriers.test(thread, mbarrier, parity)) return true;
-  thread.block->scheduler().yield(thread);
-  return mbarriers.test(thread, mbarrier, parity);
-}
-
-void wait_at_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  mbarriers_for(thread, mbarrier, call).wait(thread, mbarrier, parity);
-}
-
 void begin_bulk_copy(const CopyRequest& request, std::uint64_t* mbarrier, const Call& call) {
   const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
@@ -176,8 +138,9 @@ void begin_bulk_copy(const CopyRequest& request, std::uint64_t* mbarrier, const 
   require_shared(request.destination, request.bytes, kBulkAlignment, call);
   require_aligned_source(thread, request, kBulkAlignment);
   probe(thread, request);
-  mbarriers_for(thread, mbarrier, call)
-      .begin_copy(thread, mbarrier, copy_of(request, call, __builtin_return_address(0)));
+  require_shared(mbarrier, sizeof *mbarrier, sizeof *mbarrier, call);
+  thread.block->mbarriers().begin_copy(thread, mbarrier,
+                                       copy_of(request, call, __builtin_return_address(0)));
 }
 
 void fence_async_proxy() { ++running_thread().block->launch().proxy_fences; }

@@ -122,13 +122,11 @@ std::uint64_t Launch::block_at(std::uint64_t order) const {
   return (first + order % count * (step % count)) % count;
 }
 
-std::optional<Finding> why_invalid(const LaunchConfig& config, void (*call)(const void*)) {
+std::optional<Finding> why_invalid(const LaunchConfig& config, const KernelCall& call) {
   std::string what =
-      call == nullptr ? "expected a kernel, got a null pointer" : what_is_invalid(config);
+      call.call == nullptr ? "expected a kernel, got a null pointer" : what_is_invalid(config);
   if (what.empty()) return std::nullopt;
-  Finding finding{.check = Check::kInvalidLaunch, .what = std::move(what)};
-  finding.kernel = config.kernel;
-  return finding;
+  return Finding{.check = Check::kInvalidLaunch, .kernel = config.kernel, .what = std::move(what)};
 }
 
 }  // namespace recto::simt

@@ -27,7 +27,8 @@ void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t inde
   exited_ = 0;
   barrier_ = {};
   ready_.clear();
-  mbarriers_.clear();
+  mbarriers_.barriers.clear();
+  mbarriers_.copies.clear();
   shared_.begin(launch.config.dynamic_shared_bytes);
   const LaunchConfig& config = launch.config;
   const auto count = static_cast<unsigned>(config.block.count());

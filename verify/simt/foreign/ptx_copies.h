@@ -3,6 +3,7 @@
 // Asynchronous copies in inline PTX: cp.async and its groups, parsed at compile time. A text that
 // has them may contain nothing else.
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <string_view>
@@ -33,17 +34,16 @@ constexpr std::optional<PtxTerm> ptx_term(std::string_view text, std::size_t giv
   PtxTerm term;
   text = trim_ptx(text);
   if (text.substr(0, 1) == "%") {
-    std::size_t end = 1;
-    while (end < text.size() && is_ptx_digit(text[end], PtxBase::kTen)) ++end;
-    if (end == 1 || end > 4 || ptx_decimal(text.substr(1, end - 1)) >= given) return std::nullopt;
-    term.operand = static_cast<int>(ptx_decimal(text.substr(1, end - 1)));
-    text = trim_ptx(text.substr(end));
-    if (text.empty()) return term;
-    if (text.front() != '+') return std::nullopt;
-    text = trim_ptx(text.substr(1));
+    const std::size_t plus = std::min(text.find('+'), text.size());
+    const std::size_t operand = ptx_given(trim_ptx(text.substr(0, plus))).value_or(given);
+    if (operand >= given) return std::nullopt;
+    term.operand = static_cast<int>(operand);
+    if (plus == text.size()) return term;
+    text = trim_ptx(text.substr(plus + 1));
   }
-  if (!are_ptx_digits(text, PtxBase::kTen) || text.size() > 9) return std::nullopt;
-  term.number = ptx_decimal(text);
+  const std::optional<std::uint64_t> number = ptx_digits(text);
+  if (!number || text.size() > 9) return std::nullopt;
+  term.number = *number;
   return term;
 }
 

@@ -5,6 +5,7 @@
 // declared would be taken for another register.
 
 #include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string_view>
 
@@ -12,37 +13,42 @@
 
 namespace simt_foreign {
 
-enum class PtxBase : unsigned char { kTen, kSixteen };
+constexpr bool is_ptx_digit(char c) { return c >= '0' && c <= '9'; }
 
-constexpr bool is_ptx_digit(char c, PtxBase base) {
-  return (c >= '0' && c <= '9') ||
-         (base == PtxBase::kSixteen && ((c >= 'a' && c <= 'f') || (c >= 'A' && c <= 'F')));
-}
-
-constexpr bool are_ptx_digits(std::string_view text, PtxBase base) {
+// The value of digits of that base, modulo 2^64; nothing if there are none, or anything else.
+constexpr std::optional<std::uint64_t> ptx_digits(std::string_view text, unsigned base = 10) {
+  std::uint64_t value = 0;
   for (const char c : text) {
-    if (!is_ptx_digit(c, base)) return false;
+    const unsigned digit = is_ptx_digit(c)        ? static_cast<unsigned>(c - '0')
+                           : c >= 'a' && c <= 'f' ? static_cast<unsigned>(c - 'a' + 10)
+                           : c >= 'A' && c <= 'F' ? static_cast<unsigned>(c - 'A' + 10)
+                                                  : base;
+    if (digit >= base) return std::nullopt;
+    value = base * value + digit;
   }
-  return !text.empty();
+  return text.empty() ? std::nullopt : std::optional(value);
 }
 
 // 17, -1, 0x3c00, and 0f3f800000 for the bits of a float. A leading zero would make it octal.
-constexpr bool is_ptx_number(std::string_view text) {
-  if (!text.empty() && text.front() == '-') text.remove_prefix(1);
-  if (text.size() < 2) return are_ptx_digits(text, PtxBase::kTen);
-  if (text[0] != '0') return are_ptx_digits(text, PtxBase::kTen);
-  const std::string_view digits = text.substr(2);
-  if (text[1] == 'f' || text[1] == 'F')
-    return digits.size() == 8 && are_ptx_digits(digits, PtxBase::kSixteen);
-  return (text[1] == 'x' || text[1] == 'X') && digits.size() <= 16 &&
-         are_ptx_digits(digits, PtxBase::kSixteen);
+constexpr std::optional<std::uint64_t> ptx_number(std::string_view text) {
+  if (text.substr(0, 1) == "-") {
+    const std::optional<std::uint64_t> number = ptx_number(text.substr(1));
+    return number && text.substr(1, 1) != "-" ? std::optional(0 - *number) : std::nullopt;
+  }
+  const std::string_view digits = text.substr(text.size() < 2 ? text.size() : 2);
+  const std::string_view prefix = text.substr(0, text.size() - digits.size());
+  if (prefix == "0f" || prefix == "0F")
+    return digits.size() == 8 ? ptx_digits(digits, 16) : std::nullopt;
+  if (prefix == "0x" || prefix == "0X")
+    return digits.size() <= 16 ? ptx_digits(digits, 16) : std::nullopt;
+  const bool is_octal = text.size() > 1 && text.front() == '0';
+  return is_octal ? std::nullopt : ptx_digits(text);
 }
 
-// The value of a number that is less than 2^64.
-constexpr std::size_t ptx_decimal(std::string_view digits) {
-  std::size_t value = 0;
-  for (const char c : digits) value = 10 * value + static_cast<std::size_t>(c - '0');
-  return value;
+// The number of the asm statement's operand that is meant: of %0, %1 and so on.
+constexpr std::optional<std::size_t> ptx_given(std::string_view operand) {
+  if (operand.substr(0, 1) != "%" || operand.size() > 10) return std::nullopt;
+  return ptx_digits(operand.substr(1));
 }
 
 // Whether `declared`, a name or name<count> for name0, name1 ..., declares the register.
@@ -51,10 +57,9 @@ constexpr bool declares_ptx(std::string_view declared, std::string_view name) {
   if (open == std::string_view::npos) return declared == name;
   const std::string_view stem = declared.substr(0, open);
   if (declared.back() != '>' || name.substr(0, stem.size()) != stem) return false;
-  const std::string_view count = declared.substr(open + 1, declared.size() - open - 2);
-  const std::string_view number = name.substr(stem.size());
-  return are_ptx_digits(count, PtxBase::kTen) && are_ptx_digits(number, PtxBase::kTen) &&
-         number.size() < 10 && count.size() < 10 && ptx_decimal(number) < ptx_decimal(count);
+  const auto count = ptx_digits(declared.substr(open + 1, declared.size() - open - 2));
+  const auto number = ptx_digits(name.substr(stem.size()));
+  return count && number && *number < *count;
 }
 
 // Whether a statement `.reg .type name, name ...` of `text` declares it.
@@ -73,19 +78,7 @@ constexpr bool is_ptx_register(std::string_view text, std::string_view name) {
 
 // Whether `operand` can be written: %0, %1 and so on, or a register.
 constexpr bool is_ptx_place(std::string_view text, std::string_view operand, std::size_t given) {
-  if (operand.empty()) return false;
-  if (is_ptx_register(text, operand)) return true;
-  const std::string_view number = operand.substr(1);
-  return operand.front() == '%' && are_ptx_digits(number, PtxBase::kTen) && number.size() < 10 &&
-         ptx_decimal(number) < given;
-}
-
-// What one operand of an instruction may be.
-enum class PtxRole : unsigned char { kDestination, kSource };
-
-constexpr bool is_known_ptx_operand(std::string_view text, std::string_view operand,
-                                    std::size_t given, PtxRole role) {
-  return is_ptx_place(text, operand, given) || (role == PtxRole::kSource && is_ptx_number(operand));
+  return is_ptx_register(text, operand) || ptx_given(operand).value_or(given) < given;
 }
 
 // Whether a statement has as many operands as its instruction takes, all of them known; `given` is
@@ -97,13 +90,14 @@ constexpr bool has_known_ptx_operands(std::string_view text, std::string_view st
   std::string_view operands = statement.substr(name.size());
   int count = 0;
   for (; !operands.empty(); ++count) {
-    const PtxRole role = count == 0 ? PtxRole::kDestination : PtxRole::kSource;
     const std::string_view operand = next_ptx_operand(operands);
     const bool is_vector = is_ptx_vector(operand);
-    if (is_vector && instruction->opcode != PtxOpcode::kMove) return false;
+    if (is_vector && instruction->operation != PtxOperation::kMove) return false;
     std::string_view elements = is_vector ? ptx_elements(operand) : operand;
     do {
-      if (!is_known_ptx_operand(text, next_ptx_operand(elements), given, role)) return false;
+      const std::string_view element = next_ptx_operand(elements);
+      const bool is_source_number = count > 0 && ptx_number(element).has_value();
+      if (!is_source_number && !is_ptx_place(text, element, given)) return false;
     } while (!elements.empty());
   }
   return count == instruction->sources + 1;

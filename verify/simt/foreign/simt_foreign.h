@@ -141,19 +141,15 @@ class StreamHandle {
 template <typename... Parameters>
 void launch(const recto::simt::LaunchName& name, const LaunchShape& shape,
             void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
-  const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
-  using Thread = decltype(thread);
   const auto dims = [](const dim3& d) { return recto::simt::Dim3{d.x, d.y, d.z}; };
   recto::simt::Stream* stream = StreamHandle::find(shape.stream);
   if (stream == nullptr) stream = StreamScope::current();
   RECTO_CHECK(stream != nullptr);  // a StreamScope is to be around the call
-  const auto call = [](const void* closure)
-                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
   recto::simt::LaunchConfig config = {name.text, dims(shape.grid), dims(shape.block),
                                       shape.dynamic_shared_bytes};
   config.site = name.site;
   config.dynamic_shared_max = dynamic_shared_max(address_of(kernel));
-  if (!stream->launch(config, kernel == nullptr ? nullptr : +call, &thread, sizeof thread)) {
+  if (!stream->launch(config, kernel, arguments...)) {
     set_last_error(cudaErrorInvalidConfiguration);
   }
 }
