@@ -10,7 +10,7 @@
 namespace recto::simt {
 namespace {
 
-constexpr Stamp kHostWrite(AccessOrder::kHostEra, 0, 1);
+constexpr Stamp kHostWrite(AccessOrder::kHostEpoch, 0, 1);
 
 // Sets all records of these bytes as if the host had just accessed them.
 void mark_bytes(GlobalBuffer& buffer, std::uintptr_t address, std::size_t bytes, Stamp write) {

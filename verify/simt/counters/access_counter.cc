@@ -4,28 +4,9 @@
 
 #include <algorithm>
 
-#include "core/contract.h"
 #include "verify/simt/executor/launch.h"
 
 namespace recto::simt {
-namespace {
-
-const char* kind_name(AccessKind kind) {
-  switch (kind) {
-    case AccessKind::kRead:
-      return "read";
-    case AccessKind::kWrite:
-      return "write";
-    case AccessKind::kAtomicRead:
-      return "atomic read";
-    case AccessKind::kAtomic:
-      return "atomic";
-  }
-  RECTO_UNREACHABLE("all kinds are listed");
-}
-
-}  // namespace
-
 Counts& Counts::operator+=(const Counts& other) {
   instructions += other.instructions;
   bytes += other.bytes;
@@ -138,8 +119,9 @@ void AccessCounter::note_meeting(const ThreadState& thread, const char* name) {
 
 std::string AccessCounter::name_of(const Event& event) {
   if (event.space == Space::kNone) return event.name;
+  constexpr const char* kKinds[] = {"read", "write", "atomic read", "atomic"};
   return fmt::format("{} {}", event.space == Space::kGlobal ? "global" : "shared",
-                     kind_name(event.kind));
+                     kKinds[static_cast<int>(event.kind)]);
 }
 
 LineCount AccessCounter::sum() const {

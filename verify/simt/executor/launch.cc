@@ -106,15 +106,8 @@ std::vector<Finding> Launch::take_findings() {
 
 std::uint64_t Launch::block_at(std::uint64_t order) const {
   const std::uint64_t count = config.grid.count();
-  switch (options.schedule.policy) {
-    case SchedulePolicy::kInOrder:
-      return order;
-    case SchedulePolicy::kReverse:
-      return count - 1 - order;
-    case SchedulePolicy::kRandomWarp:
-    case SchedulePolicy::kRandomThread:
-      break;
-  }
+  if (options.schedule.policy == SchedulePolicy::kInOrder) return order;
+  if (options.schedule.policy == SchedulePolicy::kReverse) return count - 1 - order;
   // A permutation without a table: a step that is coprime to the count.
   const std::uint64_t first = mix_bits(options.schedule.seed) % count;
   std::uint64_t step = mix_bits(options.schedule.seed + 1) % count | 1;

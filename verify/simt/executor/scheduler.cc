@@ -212,18 +212,16 @@ void Scheduler::abandon_at(const Fault& fault) {
 std::string Scheduler::fault_text() const {
   const ThreadState& thread = *fault_->thread;
   const auto stack = reinterpret_cast<std::uintptr_t>(thread.fiber.stack().bottom);
-  switch (fault_->kind) {
-    case FaultKind::kArithmetic:
-      return "divides an integer by zero, or its quotient does not fit";
-    case FaultKind::kStall:
-      // It would see plain or volatile writes of other threads only if those came to run.
-      return fmt::format(
-          "{}has run for {} seconds without a barrier, a warp-wide or an atomic "
-          "operation, where alone threads take turns; {}",
-          fault_->last_access == 0 ? "" : "touched memory last of all here, and ",
-          launch_->options.stall_seconds, thread.block->standings());
-    case FaultKind::kMemory:
-      break;
+  if (fault_->kind == FaultKind::kArithmetic) {
+    return "divides an integer by zero, or its quotient does not fit";
+  }
+  if (fault_->kind == FaultKind::kStall) {
+    // It would see plain or volatile writes of other threads only if those came to run.
+    return fmt::format(
+        "{}has run for {} seconds without a barrier, a warp-wide or an atomic "
+        "operation, where alone threads take turns; {}",
+        fault_->last_access == 0 ? "" : "touched memory last of all here, and ",
+        launch_->options.stall_seconds, thread.block->standings());
   }
   if (fault_->address < stack && stack - fault_->address <= kStackGuardBytes) {
     return fmt::format("needs more local memory and calls than its stack of {} bytes holds",

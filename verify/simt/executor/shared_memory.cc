@@ -1,5 +1,6 @@
 #include "verify/simt/executor/shared_memory.h"
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <algorithm>
@@ -9,31 +10,11 @@
 
 #include "core/contract.h"
 #include "verify/simt/executor/finding.h"
-#include "verify/simt/fibers/fiber.h"
-
-#ifdef RECTO_SIMT_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
 
 namespace recto::simt {
-namespace {
-
-void poison([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t bytes) {
-#ifdef RECTO_SIMT_ASAN
-  __asan_poison_memory_region(begin, bytes);
-#endif
-}
-
-void unpoison([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t bytes) {
-#ifdef RECTO_SIMT_ASAN
-  __asan_unpoison_memory_region(begin, bytes);
-#endif
-}
-
-}  // namespace
 
 void SharedMemory::Unmap::operator()(std::byte* memory) const {
-  unpoison(memory, kMemoryBytes);
+  ASAN_UNPOISON_MEMORY_REGION(memory, kMemoryBytes);
   munmap(memory, kMemoryBytes);
 }
 
@@ -44,7 +25,7 @@ void SharedMemory::begin(std::size_t dynamic_bytes) {
     RECTO_CHECK(memory != MAP_FAILED);
     memory_.reset(static_cast<std::byte*>(memory));
   }
-  poison(memory_.get(), kMemoryBytes);
+  ASAN_POISON_MEMORY_REGION(memory_.get(), kMemoryBytes);
   placed_.clear();
   dynamic_bytes_ = dynamic_bytes;
   dynamic_ = nullptr;
@@ -83,7 +64,7 @@ std::byte* SharedMemory::place(const SharedVariable* variable, std::size_t bytes
 
 std::byte* SharedMemory::hand_out(std::size_t offset, std::size_t bytes) {
   std::byte* begin = memory_.get() + offset;
-  unpoison(begin, bytes);
+  ASAN_UNPOISON_MEMORY_REGION(begin, bytes);
   std::memset(begin, 0xff, bytes);
   return begin;
 }

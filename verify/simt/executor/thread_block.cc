@@ -95,18 +95,9 @@ int ThreadBlock::wait_at_barrier(ThreadState& thread, BarrierReduction reduction
 
 void ThreadBlock::open_barrier() {
   const int arrived = static_cast<int>(barrier_.arrived);
-  switch (barrier_.reduction) {
-    case BarrierReduction::kNone:
-    case BarrierReduction::kCount:
-      barrier_.result = barrier_.sum;
-      break;
-    case BarrierReduction::kAnd:
-      barrier_.result = barrier_.sum == arrived ? 1 : 0;
-      break;
-    case BarrierReduction::kOr:
-      barrier_.result = barrier_.sum > 0 ? 1 : 0;
-      break;
-  }
+  barrier_.result = barrier_.sum;
+  if (barrier_.reduction == BarrierReduction::kAnd) barrier_.result = barrier_.sum == arrived;
+  if (barrier_.reduction == BarrierReduction::kOr) barrier_.result = barrier_.sum > 0;
   barrier_.arrived = 0;
   if (launch_->observer != nullptr) launch_->observer->pass_barrier(*this);
   for (ThreadState& thread : threads_) {

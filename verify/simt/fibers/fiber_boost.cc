@@ -8,10 +8,8 @@
 
 #include <boost/context/detail/fcontext.hpp>
 
-#ifdef RECTO_SIMT_ASAN
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
-#endif
 #ifdef RECTO_SIMT_TSAN
 #include <sanitizer/tsan_interface.h>
 
@@ -91,10 +89,8 @@ void Fiber::prepare(const StackMemory& stack, FiberEntry entry, void* argument) 
   entry_ = entry;
   argument_ = argument;
   asan_stack_ = nullptr;
-#ifdef RECTO_SIMT_ASAN
   // The frames of an abandoned fiber are gone.
-  __asan_unpoison_memory_region(stack.bottom, stack.bytes);
-#endif
+  ASAN_UNPOISON_MEMORY_REGION(stack.bottom, stack.bytes);
 #ifdef RECTO_SIMT_TSAN
   BoostSwitch::renew(*this);
 #endif

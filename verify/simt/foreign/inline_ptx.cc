@@ -4,9 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "core/contract.h"
@@ -109,105 +107,70 @@ struct PtxValue {
   std::uint64_t tainted = 0;
 };
 
-// One run of a text: its operands, and the registers that it declares.
-class PtxRun {
- public:
-  explicit PtxRun(std::span<PtxOperand> operands) : operands_(operands) {
-    for (const PtxOperand& operand : operands) values_.push_back({operand.bits, operand.tainted});
-  }
+std::uint64_t lowest(std::uint64_t bits, unsigned width) {
+  return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
+}
 
-  void store() const {
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      operands_[i].bits = values_[i].bits;
-      operands_[i].tainted = values_[i].tainted;
-    }
+// The value of an operand; a vector's as `width` bits.
+PtxValue value_of(const PtxParsed& operand, unsigned width, std::span<const PtxValue> places) {
+  const auto value = [places](const PtxElement& element) {
+    return element.place < 0 ? PtxValue{element.number}
+                             : places[static_cast<std::size_t>(element.place)];
+  };
+  if (operand.count == 1) return value(operand.elements[0]);
+  const unsigned part = width / operand.count;
+  PtxValue whole;
+  for (unsigned i = 0; i < operand.count; ++i) {
+    const PtxValue element = value(operand.elements[i]);
+    whole.bits |= lowest(element.bits, part) << part * i;
+    whole.tainted |= lowest(element.tainted, part) << part * i;
   }
+  return whole;
+}
 
-  void execute(std::string_view statement) {
-    const std::string_view name = ptx_name(statement);
-    if (name == ".reg") return;  // registers are created when they are written
-    const std::vector<std::string_view> parts = split(statement.substr(name.size()));
-    const std::optional<PtxInstruction> instruction = find_ptx(name);
-    RECTO_CHECK_EQ(std::ssize(parts), instruction->sources + 1);
-    std::vector<std::uint64_t> in;
-    std::vector<std::uint64_t> tainted;
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-      const PtxValue source = value(parts[i], width_of(name));
-      in.push_back(source.bits);
-      tainted.push_back(source.tainted);
-    }
-    assign(parts[0], {compute(*instruction, in), tainted_by(*instruction, tainted)},
-           width_of(name));
+void execute(const PtxStatement& statement, std::span<PtxValue> places) {
+  std::uint64_t in[3] = {};
+  std::uint64_t tainted[3] = {};
+  const auto sources = static_cast<std::size_t>(statement.instruction.sources);
+  for (std::size_t i = 0; i < sources; ++i) {
+    const PtxValue source = value_of(statement.operands[i + 1], statement.width, places);
+    in[i] = source.bits;
+    tainted[i] = source.tainted;
   }
-
- private:
-  static std::vector<std::string_view> split(std::string_view text) {
-    std::vector<std::string_view> parts;
-    while (!text.empty()) parts.push_back(next_ptx_operand(text));
-    return parts;
+  const std::uint64_t bits = compute(statement.instruction, {in, sources});
+  const std::uint64_t tainted_bits = tainted_by(statement.instruction, {tainted, sources});
+  const PtxParsed& to = statement.operands[0];
+  const unsigned part = statement.width / to.count;
+  for (unsigned i = 0; i < to.count; ++i) {
+    places[static_cast<std::size_t>(to.elements[i].place)] = {
+        lowest(bits >> part * i, part), lowest(tainted_bits >> part * i, part)};
   }
-
-  // The width of what an instruction writes: its last type or, for conversions, the one before.
-  static unsigned width_of(std::string_view name) {
-    if (name.substr(0, 4) == "cvt.") name = name.substr(0, name.rfind('.'));
-    const std::string_view type = name.substr(name.rfind('.') + 1);
-    return type == "f16" || type == "b16" ? 16 : type == "b64" ? 64 : 32;
-  }
-
-  static std::uint64_t lowest(std::uint64_t bits, unsigned width) {
-    return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
-  }
-
-  // A declared name may also begin with %, but not if only digits follow.
-  PtxValue& place(std::string_view name) {
-    const std::optional<std::size_t> given = ptx_given(name);
-    if (!given) return registers_[std::string(name)];
-    RECTO_CHECK_LT(*given, values_.size());
-    return values_[*given];
-  }
-
-  // The value of an operand; a vector's as `width` bits.
-  PtxValue value(std::string_view text, unsigned width) {
-    if (const auto number = ptx_number(text)) return {*number};
-    if (!is_ptx_vector(text)) return place(text);
-    // The first element is the lowest.
-    const std::vector<std::string_view> parts = split(ptx_elements(text));
-    const auto part = static_cast<unsigned>(width / parts.size());
-    PtxValue whole;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const PtxValue element = value(parts[i], part);
-      whole.bits |= lowest(element.bits, part) << part * i;
-      whole.tainted |= lowest(element.tainted, part) << part * i;
-    }
-    return whole;
-  }
-
-  void assign(std::string_view text, const PtxValue& whole, unsigned width) {
-    if (!is_ptx_vector(text)) {
-      place(text) = {lowest(whole.bits, width), lowest(whole.tainted, width)};
-      return;
-    }
-    const std::vector<std::string_view> parts = split(ptx_elements(text));
-    const auto part = static_cast<unsigned>(width / parts.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      place(parts[i]) = {lowest(whole.bits >> part * i, part),
-                         lowest(whole.tainted >> part * i, part)};
-    }
-  }
-
-  std::span<PtxOperand> operands_;
-  std::vector<PtxValue> values_;  // of the operands
-  std::map<std::string, PtxValue> registers_;
-};
+}
 
 }  // namespace
 
 void run_ptx(std::string_view text, std::span<PtxOperand> operands) {
-  PtxRun run(operands);
+  // The asm statement's operands, then the registers.
+  std::vector<PtxValue> places;
+  for (const PtxOperand& operand : operands) places.push_back({operand.bits, operand.tainted});
+  std::string_view rest = text;
   for (;;) {
-    const std::string_view statement = next_ptx_statement(text);
-    if (statement.empty()) return run.store();
-    run.execute(statement);
+    const std::string_view statement = next_ptx_statement(rest);
+    if (statement.empty()) break;
+    if (ptx_name(statement) == ".reg") continue;
+    const std::optional<PtxStatement> parsed = parse_ptx(text, statement, operands.size());
+    RECTO_CHECK(parsed.has_value());
+    for (const PtxParsed& operand : parsed->operands) {
+      for (const PtxElement& element : operand.elements) {
+        const auto needed = static_cast<std::size_t>(element.place + 1);
+        places.resize(std::max(places.size(), needed));
+      }
+    }
+    execute(*parsed, places);
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    operands[i].bits = places[i].bits;
+    operands[i].tainted = places[i].tainted;
   }
 }
 

@@ -1,9 +1,10 @@
 #pragma once
 
-// What the operands of inline PTX may be: operands of the asm statement, registers that its text
-// declares, numbers, and vectors of these. Checked at compile time, because a name that is not
-// declared would be taken for another register.
+// The statements of inline PTX, with their operands: operands of the asm statement, registers that
+// its text declares, numbers, and vectors of these. They are parsed at compile time, too, because a
+// name that is not declared would be taken for another register.
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
@@ -31,86 +32,127 @@ constexpr std::optional<std::uint64_t> ptx_digits(std::string_view text, unsigne
 
 // 17, -1, 0x3c00, and 0f3f800000 for the bits of a float. A leading zero would make it octal.
 constexpr std::optional<std::uint64_t> ptx_number(std::string_view text) {
-  if (text.substr(0, 1) == "-") {
-    const std::optional<std::uint64_t> number = ptx_number(text.substr(1));
-    return number && text.substr(1, 1) != "-" ? std::optional(0 - *number) : std::nullopt;
+  const bool is_negative = text.substr(0, 1) == "-";
+  if (is_negative) text.remove_prefix(1);
+  const std::string_view prefix = text.substr(0, 2);
+  const std::string_view digits = text.substr(prefix.size());
+  std::optional<std::uint64_t> number;
+  if (prefix == "0x" || prefix == "0X") {
+    if (digits.size() <= 16) number = ptx_digits(digits, 16);
+  } else if (prefix == "0f" || prefix == "0F") {
+    if (digits.size() == 8) number = ptx_digits(digits, 16);
+  } else if (text.size() == 1 || text.substr(0, 1) != "0") {
+    number = ptx_digits(text);
   }
-  const std::string_view digits = text.substr(text.size() < 2 ? text.size() : 2);
-  const std::string_view prefix = text.substr(0, text.size() - digits.size());
-  if (prefix == "0f" || prefix == "0F")
-    return digits.size() == 8 ? ptx_digits(digits, 16) : std::nullopt;
-  if (prefix == "0x" || prefix == "0X")
-    return digits.size() <= 16 ? ptx_digits(digits, 16) : std::nullopt;
-  const bool is_octal = text.size() > 1 && text.front() == '0';
-  return is_octal ? std::nullopt : ptx_digits(text);
+  return number && is_negative ? std::optional(0 - *number) : number;
 }
 
-// The number of the asm statement's operand that is meant: of %0, %1 and so on.
-constexpr std::optional<std::size_t> ptx_given(std::string_view operand) {
+// Where a value is: an operand of the asm statement or, behind these, a register; and what is added
+// to it. Without a place, a number.
+struct PtxElement {
+  int place = -1;
+  std::uint64_t number = 0;
+};
+
+// %0, %1 and so on, as far as that many are given.
+constexpr std::optional<PtxElement> ptx_given(std::string_view operand, std::size_t given) {
   if (operand.substr(0, 1) != "%" || operand.size() > 10) return std::nullopt;
-  return ptx_digits(operand.substr(1));
+  const std::optional<std::uint64_t> number = ptx_digits(operand.substr(1));
+  if (!number || *number >= given) return std::nullopt;
+  return PtxElement{static_cast<int>(*number)};
 }
 
-// Whether `declared`, a name or name<count> for name0, name1 ..., declares the register.
-constexpr bool declares_ptx(std::string_view declared, std::string_view name) {
-  const std::size_t open = declared.find('<');
-  if (open == std::string_view::npos) return declared == name;
-  const std::string_view stem = declared.substr(0, open);
-  if (declared.back() != '>' || name.substr(0, stem.size()) != stem) return false;
-  const auto count = ptx_digits(declared.substr(open + 1, declared.size() - open - 2));
-  const auto number = ptx_digits(name.substr(stem.size()));
-  return count && number && *number < *count;
-}
-
-// Whether a statement `.reg .type name, name ...` of `text` declares it.
-constexpr bool is_ptx_register(std::string_view text, std::string_view name) {
+// The register of that name, if `text` declares it: `.reg .type name, name<count>;` declares name,
+// and name0, name1 ... They are counted from `given`.
+constexpr std::optional<PtxElement> ptx_register(std::string_view text, std::string_view name,
+                                                 std::size_t given) {
+  std::uint64_t place = given;
   for (;;) {
     std::string_view statement = next_ptx_statement(text);
-    if (statement.empty()) return false;
+    if (statement.empty()) return std::nullopt;
     if (ptx_name(statement) != ".reg") continue;
     statement = trim_ptx(statement.substr(4));
     statement = statement.substr(ptx_name(statement).size());
     while (!statement.empty()) {
-      if (declares_ptx(next_ptx_operand(statement), name)) return true;
+      const std::string_view declared = next_ptx_operand(statement);
+      const std::string_view stem = declared.substr(0, declared.find('<'));
+      const bool is_range = stem.size() < declared.size() && declared.back() == '>';
+      const std::uint64_t count =
+          is_range ? ptx_digits(declared.substr(stem.size() + 1, declared.size() - stem.size() - 2))
+                         .value_or(0)
+                   : 1;
+      const std::optional<std::uint64_t> number =
+          name.substr(0, stem.size()) == stem ? ptx_digits(name.substr(stem.size())) : std::nullopt;
+      if (is_range ? number.value_or(count) < count : declared == name) {
+        return PtxElement{static_cast<int>(place + (is_range ? *number : 0))};
+      }
+      place += count;
     }
   }
 }
 
-// Whether `operand` can be written: %0, %1 and so on, or a register.
-constexpr bool is_ptx_place(std::string_view text, std::string_view operand, std::size_t given) {
-  return is_ptx_register(text, operand) || ptx_given(operand).value_or(given) < given;
+// An operand, or the elements of a vector, of which the first is the lowest.
+struct PtxParsed {
+  std::array<PtxElement, 4> elements = {};
+  unsigned count = 0;
+};
+
+struct PtxStatement {
+  PtxInstruction instruction = {};
+  std::array<PtxParsed, 4> operands = {};  // the destination, and the sources
+  unsigned width = 0;                      // of what it writes, in bits
+};
+
+constexpr std::optional<PtxParsed> parse_ptx_operand(std::string_view text,
+                                                     std::string_view operand, std::size_t given) {
+  std::string_view elements = is_ptx_vector(operand) ? ptx_elements(operand) : operand;
+  PtxParsed parsed;
+  do {
+    const std::string_view element = next_ptx_operand(elements);
+    std::optional<PtxElement> known = ptx_given(element, given);
+    if (!known) known = ptx_register(text, element, given);
+    if (const auto number = ptx_number(element); !known && number) known = PtxElement{-1, *number};
+    if (!known || parsed.count == parsed.elements.size()) return std::nullopt;
+    parsed.elements[parsed.count++] = *known;
+  } while (!elements.empty());
+  return parsed;
 }
 
-// Whether a statement has as many operands as its instruction takes, all of them known; `given` is
-// the number of those of the asm statement. Only moves take vectors.
-constexpr bool has_known_ptx_operands(std::string_view text, std::string_view statement,
-                                      std::size_t given) {
+// A statement of `text` with an instruction of the table; nothing if it has other operands than the
+// instruction takes. `given` is the number of those of the asm statement. Only moves take vectors.
+constexpr std::optional<PtxStatement> parse_ptx(std::string_view text, std::string_view statement,
+                                                std::size_t given) {
   const std::string_view name = ptx_name(statement);
-  const std::optional<PtxInstruction> instruction = find_ptx(name);
+  PtxStatement parsed = {.instruction = *find_ptx(name)};
   std::string_view operands = statement.substr(name.size());
   int count = 0;
   for (; !operands.empty(); ++count) {
     const std::string_view operand = next_ptx_operand(operands);
-    const bool is_vector = is_ptx_vector(operand);
-    if (is_vector && instruction->operation != PtxOperation::kMove) return false;
-    std::string_view elements = is_vector ? ptx_elements(operand) : operand;
-    do {
-      const std::string_view element = next_ptx_operand(elements);
-      const bool is_source_number = count > 0 && ptx_number(element).has_value();
-      if (!is_source_number && !is_ptx_place(text, element, given)) return false;
-    } while (!elements.empty());
+    const std::optional<PtxParsed> known = parse_ptx_operand(text, operand, given);
+    if (count > parsed.instruction.sources || !known) return std::nullopt;
+    for (unsigned i = 0; i < known->count && count == 0; ++i) {
+      if (known->elements[i].place < 0) return std::nullopt;
+    }
+    if (is_ptx_vector(operand) && parsed.instruction.operation != PtxOperation::kMove) {
+      return std::nullopt;
+    }
+    parsed.operands[static_cast<std::size_t>(count)] = *known;
   }
-  return count == instruction->sources + 1;
+  // The last type or, for conversions, the one before.
+  const bool is_conversion = parsed.instruction.operation == PtxOperation::kConvert;
+  const std::string_view types = is_conversion ? name.substr(0, name.rfind('.')) : name;
+  const std::string_view type = types.substr(types.rfind('.') + 1);
+  parsed.width = type == "f16" || type == "b16" ? 16 : type == "b64" ? 64 : 32;
+  return count == parsed.instruction.sources + 1 ? std::optional(parsed) : std::nullopt;
 }
 
-// The same for all statements, whose instructions must be known.
+// Whether all statements, whose instructions must be known, have such operands.
 constexpr bool has_known_ptx_operands(std::string_view text, std::size_t given) {
   std::string_view rest = text;
   for (;;) {
     const std::string_view statement = next_ptx_statement(rest);
     if (statement.empty()) return true;
-    if (ptx_name(statement) == ".reg") continue;
-    if (!has_known_ptx_operands(text, statement, given)) return false;
+    if (ptx_name(statement) != ".reg" && !parse_ptx(text, statement, given)) return false;
   }
 }
 
