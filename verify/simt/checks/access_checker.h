@@ -61,8 +61,14 @@ class AccessChecker final : public Observer {
   // The host has written these bytes of a buffer that must be written first; mark_unwritten: has
   // taken them back, so that reading them is reading what nobody has written. Call between
   // launches. O(bytes).
-  void mark_written(const void* data, std::size_t bytes);
-  void mark_unwritten(const void* data, std::size_t bytes);
+  void mark_written(const void* data, std::size_t bytes) {
+    buffers_.refresh();
+    buffers_.mark(data, bytes, AccessOrder::kHostWrite);
+  }
+  void mark_unwritten(const void* data, std::size_t bytes) {
+    buffers_.refresh();
+    buffers_.mark(data, bytes, {});
+  }
 
   // The findings of severity kNote, in all launches.
   const std::vector<Finding>& notes() const { return notes_; }

@@ -170,6 +170,27 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
   report(is_pending ? Severity::kFinding : options_.races, std::move(finding));
 }
 
+// A range that begins outside all buffers is host memory, or an allocation that holds many buffers.
+std::optional<Finding> AccessChecker::touch_by_host(const char* operation,
+                                                    const TouchedRange& range) {
+  buffers_.refresh();
+  const GlobalBuffer* first = buffers_.buffer_at(range.begin);
+  if (first != nullptr && range.end > first->end) {
+    const std::string what = access_text(access_verb(range.kind), range.end - range.begin,
+                                         memory_.describe(range.begin));
+    return Finding{.check = Check::kOutOfBounds,
+                   .what = fmt::format("{} {}, beyond its end", operation, what)};
+  }
+  if (range.kind != AccessKind::kWrite) return std::nullopt;
+  for (const auto& [begin, buffer] : memory_.buffers()) {
+    const std::uintptr_t from = std::max(begin, range.begin);
+    const std::uintptr_t to = std::min(begin + buffer.bytes, range.end);
+    if (buffer.use != BufferUse::kWriteFirst || from >= to) continue;
+    buffers_.mark(reinterpret_cast<const void*>(from), to - from, AccessOrder::kHostWrite);
+  }
+  return std::nullopt;
+}
+
 void AccessChecker::look_at_copy(const AsyncCopy& copy, CopyStep step) {
   const OutsideKernel outside;
   if (current_thread != thread_) resume_thread();

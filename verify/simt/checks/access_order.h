@@ -25,6 +25,7 @@ class AccessOrder {
  public:
   // The epoch of what the host does: before all launches.
   static constexpr std::uint32_t kHostEpoch = 1;
+  static constexpr Stamp kHostWrite = Stamp(kHostEpoch, 0, 1);
 
   // A clock for each lane of a warp.
   using LaneClocks = std::array<std::uint32_t, kWarpSize>;

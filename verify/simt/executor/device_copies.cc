@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -110,21 +111,26 @@ void begin_copy(const CopyRequest& request, const Call& call) {
                                                    call.name, request.source_bytes, request.bytes));
   }
   probe(thread, request);
-  thread.copies.begin(thread, copy_of(request, call, __builtin_return_address(0)));
+  const AsyncCopy copy = copy_of(request, call, __builtin_return_address(0));
+  thread.copies.push_back({copy, thread.copy_group});
+  Observer* observer = thread.block->launch().observer;
+  if (observer != nullptr) observer->begin_copy(thread, copy);
 }
 
-void commit_copies() { running_thread().copies.commit(); }
+void commit_copies() { ++running_thread().copy_group; }
 
 void wait_for_copies(unsigned groups_left, const Call& call) {
   const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
-  thread.copies.wait(thread, groups_left);
+  const auto end = std::ranges::find_if_not(
+      thread.copies, [&](const auto& one) { return one.group + groups_left < thread.copy_group; });
+  for (auto one = thread.copies.begin(); one != end; ++one) thread.deliver(one->copy);
+  thread.copies.erase(thread.copies.begin(), end);
 }
 
 void wait_for_all_copies(const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  thread.copies.wait_for_all(thread);
+  commit_copies();
+  wait_for_copies(0, call);
 }
 
 void begin_bulk_copy(const CopyRequest& request, std::uint64_t* mbarrier, const Call& call) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <string>
 
-#include "verify/simt/executor/async_copies.h"
 #include "verify/simt/executor/device_copies.h"
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/scheduler.h"
@@ -69,7 +68,7 @@ void deliver(ThreadState& thread, Mbarrier& barrier) {
       ++copy;
       continue;
     }
-    finish(thread, *copy);
+    thread.deliver(*copy);
     barrier.bytes -= static_cast<std::int64_t>(copy->bytes);
     copy = copies.erase(copy);
     end_phase_if_due(*thread.block, barrier);

@@ -50,16 +50,12 @@ std::byte* SharedMemory::variable(const SharedVariable& variable) {
   }
   static_bytes_ += variable.bytes;
   if (static_bytes_ > kStaticBytesMax || static_bytes_ + dynamic_bytes_ > kBytesMax) return nullptr;
-  return place(&variable, variable.bytes, variable.alignment);
-}
-
-std::byte* SharedMemory::place(const SharedVariable* variable, std::size_t bytes,
-                               std::size_t alignment) {
-  const std::size_t offset = (end_ + alignment - 1) / alignment * alignment;
-  if (offset + bytes + kGapBytes > kMemoryBytes) return nullptr;
-  placed_.push_back({variable, offset, bytes});
-  end_ = offset + bytes + kGapBytes;
-  return hand_out(offset, bytes);
+  const std::size_t offset =
+      (end_ + variable.alignment - 1) / variable.alignment * variable.alignment;
+  if (offset + variable.bytes + kGapBytes > kMemoryBytes) return nullptr;
+  placed_.push_back({&variable, offset, variable.bytes});
+  end_ = offset + variable.bytes + kGapBytes;
+  return hand_out(offset, variable.bytes);
 }
 
 std::byte* SharedMemory::hand_out(std::size_t offset, std::size_t bytes) {

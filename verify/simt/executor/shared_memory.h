@@ -67,7 +67,6 @@ class SharedMemory {
     void operator()(std::byte* memory) const;
   };
 
-  std::byte* place(const SharedVariable* variable, std::size_t bytes, std::size_t alignment);
   std::byte* hand_out(std::size_t offset, std::size_t bytes);
 
   std::unique_ptr<std::byte, Unmap> memory_;

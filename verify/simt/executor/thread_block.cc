@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstring>
 
 #include "verify/simt/executor/device_api.h"
 #include "verify/simt/executor/launch.h"
@@ -49,6 +50,7 @@ void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t inde
     thread.site = {};
     thread.is_in_call = false;
     thread.copies.clear();
+    thread.copy_group = 0;
     if (++at.x == config.block.x) {
       at.x = 0;
       if (++at.y == config.block.y) at = {0, 0, at.z + 1};
@@ -68,6 +70,17 @@ void ThreadBlock::begin_warps() {
     ready_.insert_lanes(number, existing);
   }
   for (ThreadState& thread : threads_) thread.warp = &warps_[thread.linear / kWarpSize];
+}
+
+void ThreadState::deliver(const AsyncCopy& copy) {
+  auto* destination = static_cast<std::byte*>(copy.destination);
+  is_in_call = true;
+  // A source of no bytes may be null.
+  if (copy.bytes > 0) std::memcpy(destination, copy.source, copy.bytes);
+  std::memset(destination + copy.bytes, 0, copy.destination_bytes - copy.bytes);
+  is_in_call = false;
+  Observer* observer = block->launch().observer;
+  if (observer != nullptr) observer->finish_copy(*this, copy);
 }
 
 int ThreadBlock::wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,

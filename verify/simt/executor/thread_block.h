@@ -9,7 +9,6 @@
 #include <span>
 #include <vector>
 
-#include "verify/simt/executor/async_copies.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/kernel_thread.h"
 #include "verify/simt/executor/mbarriers.h"
@@ -60,7 +59,14 @@ struct ThreadState : KernelThread {
   // The executor is touching memory for this thread: a fault belongs to the call at `site`.
   bool is_in_call = false;
   Fiber fiber;
-  AsyncCopies copies = {};
+  // Asynchronous copies (cp.async) under way, the oldest first. Their bytes arrive as late as
+  // allowed: at the wait that covers their group.
+  struct UnderWay {
+    AsyncCopy copy = {};
+    unsigned group = 0;
+  };
+  std::vector<UnderWay> copies = {};
+  unsigned copy_group = 0;  // of the next copy
 
   unsigned lane() const { return linear % kWarpSize; }
   ThreadPlace place() const { return {block_index, thread_index, linear}; }
@@ -68,6 +74,8 @@ struct ThreadState : KernelThread {
   // Ends the launch with that finding. Frames of the running thread are abandoned, so nothing in
   // them may own memory.
   [[noreturn]] void refuse(Check check, std::string what) const;
+  // The bytes of the copy arrive.
+  void deliver(const AsyncCopy& copy);
 };
 
 class ThreadBlock {

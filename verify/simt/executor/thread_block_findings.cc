@@ -75,7 +75,7 @@ void ThreadBlock::check_copies(const ThreadState& thread) const {
   const bool has_bulk_copy = is_done() && !mbarriers_.copies.empty();
   if (thread.copies.empty() && !has_bulk_copy) return;
   const AsyncCopy& copy =
-      thread.copies.empty() ? mbarriers_.copies.front() : thread.copies.oldest();
+      thread.copies.empty() ? mbarriers_.copies.front() : thread.copies.front().copy;
   Finding finding =
       thread.finding(Check::kUnfinishedCopy, "exits with an asynchronous copy under way");
   finding.place = {};
