@@ -14,8 +14,9 @@
 
 #include "verify/simt/dialect/fast_math.h"
 
+// (Without :: before it, since a call may be of ::expf.)
 #define RECTO_SIMT_APPROXIMATE(function, x) \
-  ::recto::simt::device::approximate(::recto::simt::device::ApproximateFunction::function, x)
+  recto::simt::device::approximate(recto::simt::device::ApproximateFunction::function, x)
 
 #define expf(x) RECTO_SIMT_APPROXIMATE(kExp, x)
 #define exp2f(x) RECTO_SIMT_APPROXIMATE(kExp2, x)
@@ -30,7 +31,7 @@
 #define tanf(x) RECTO_SIMT_APPROXIMATE(kTan, x)
 #define tanhf(x) RECTO_SIMT_APPROXIMATE(kTanh, x)
 #define erff(x) RECTO_SIMT_APPROXIMATE(kErf, x)
-#define powf(x, y) ::recto::simt::device::approximate_power(x, y)
+#define powf(x, y) recto::simt::device::approximate_power(x, y)
 #define sincosf(x, sine, cosine) recto_simt_sincosf(x, sine, cosine)
 
 inline void recto_simt_sincosf(float x, float* sine, float* cosine) {
@@ -108,5 +109,5 @@ auto min(A x, B y) {
   return recto::simt::device::minimum_number<decltype(x + y)>(x, y);
 }
 // The host's functions differ in the sign of zero.
-#define fmaxf(x, y) ::recto::simt::device::maximum_number<float>(x, y)
-#define fminf(x, y) ::recto::simt::device::minimum_number<float>(x, y)
+#define fmaxf(x, y) recto::simt::device::maximum_number<float>(x, y)
+#define fminf(x, y) recto::simt::device::minimum_number<float>(x, y)
