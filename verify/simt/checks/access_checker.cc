@@ -173,8 +173,8 @@ void AccessChecker::look_at_shared(const Access& access) {
     refuse_misaligned(access);
   const bool may_be_uninitialised =
       options_.uninitialised_shared == Severity::kOff || access.shape.is_overwriting;
-  note<Scope::kBlock>(
-      access, {*cells_, offset, may_be_uninitialised ? 0 : order_.first_epoch<Scope::kBlock>()});
+  note<Scope::kBlock>(access, *cells_, offset,
+                      may_be_uninitialised ? 0 : order_.first_epoch<Scope::kBlock>());
 }
 
 bool AccessChecker::has_shared_variable(const Access& access) {
@@ -207,56 +207,59 @@ void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
   const bool must_be_written = buffer.use == BufferUse::kWriteFirst && !buffer.is_forgotten &&
                                options_.uninitialised_global != Severity::kOff &&
                                !access.shape.is_overwriting;
-  note<Scope::kGrid>(access, {buffer.cells, access.address - buffer.begin,
-                              must_be_written ? AccessOrder::kHostEpoch : 0});
+  note<Scope::kGrid>(access, buffer.cells, access.address - buffer.begin,
+                     must_be_written ? AccessOrder::kHostEpoch : 0);
   if (order_.has_fences() && is_atomic(access.shape.kind)) [[unlikely]]
     order_.pass_atomic(running_thread(), access.address, access.shape.kind);
 }
 
 template <Scope kScope>
-void AccessChecker::note(const Access& access, const Shadow& shadow) {
-  if (shadow.written_from > 0 && access.copy_step == CopyStep::kNone &&
+void AccessChecker::note(const Access& access, ShadowCells& cells, std::size_t offset,
+                         std::uint32_t written_from) {
+  if (written_from > 0 && access.copy_step == CopyStep::kNone &&
       may_have_padding(access.address, access.shape)) [[unlikely]] {
-    return note_copied<kScope>(access, shadow);
+    return note_copied<kScope>(access, cells, offset, written_from);
   }
-  note_bytes<kScope>(access, shadow);
+  note_bytes<kScope>(access, cells, offset, written_from);
 }
 
 // Padding is shorter than the structure's alignment, which divides its address and its size: in
 // each piece of that size something must have been written.
 template <Scope kScope>
-void AccessChecker::note_copied(const Access& access, const Shadow& shadow) {
+void AccessChecker::note_copied(const Access& access, ShadowCells& cells, std::size_t offset,
+                                std::uint32_t written_from) {
   constexpr std::size_t kAlignmentMax = 8;
   const std::size_t bits = access.address | access.shape.bytes | kAlignmentMax;
   const std::size_t piece = bits & -bits;
   for (std::size_t begin = 0; begin < access.shape.bytes; begin += piece) {
-    const std::size_t offset = shadow.offset + begin;
     bool is_written = false;
-    shadow.cells.for_each(offset, piece, [&](const AccessRecord& record, std::size_t, std::size_t) {
-      is_written = is_written || record.write.epoch() >= shadow.written_from;
-    });
+    cells.for_each(offset + begin, piece,
+                   [&](const AccessRecord& record, std::size_t, std::size_t) {
+                     is_written = is_written || record.write.epoch() >= written_from;
+                   });
     Access part = access;
     part.address += begin;
     part.shape.bytes = piece;
-    note_bytes<kScope>(part, {shadow.cells, offset, is_written ? 0 : shadow.written_from});
+    note_bytes<kScope>(part, cells, offset + begin, is_written ? 0 : written_from);
   }
 }
 
 template <Scope kScope>
-void AccessChecker::note_bytes(const Access& access, const Shadow& shadow) {
+void AccessChecker::note_bytes(const Access& access, ShadowCells& cells, std::size_t offset,
+                               std::uint32_t written_from) {
   const AccessKind kind = access.shape.kind;
-  const auto note = [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
-    if (access.copy_step == CopyStep::kNone) {
-      if (is_repeated(record, kind, order_.now())) return;
-      AccessRecorder<kScope> recorder(order_, shadow.written_from, lower_half(access.instruction));
-      if (kind == AccessKind::kRead && recorder.joins_lanes(record)) return;
-    }
-    Access part = access;
-    part.address += at - shadow.offset;
-    part.shape.bytes = bytes;
-    note_part<kScope>(part, record, shadow.written_from);
-  };
-  shadow.cells.for_each(shadow.offset, access.shape.bytes, note);
+  cells.for_each(
+      offset, access.shape.bytes, [&](AccessRecord& record, std::size_t at, std::size_t bytes) {
+        if (access.copy_step == CopyStep::kNone) {
+          if (is_repeated(record, kind, order_.now())) return;
+          AccessRecorder<kScope> recorder(order_, written_from, lower_half(access.instruction));
+          if (kind == AccessKind::kRead && recorder.joins_lanes(record)) return;
+        }
+        Access part = access;
+        part.address += at - offset;
+        part.shape.bytes = bytes;
+        note_part<kScope>(part, record, written_from);
+      });
 }
 
 template <Scope kScope>

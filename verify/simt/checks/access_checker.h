@@ -108,12 +108,6 @@ class AccessChecker final : public Observer {
     std::uintptr_t instruction = 0;
     CopyStep copy_step = CopyStep::kNone;
   };
-  // The records of an access.
-  struct Shadow {
-    ShadowCells& cells;
-    std::size_t offset = 0;
-    std::uint32_t written_from = 0;  // what is read must have been written in this epoch or later
-  };
   struct PendingCopy {
     AsyncCopy copy = {};
     const ThreadState* thread = nullptr;
@@ -131,11 +125,14 @@ class AccessChecker final : public Observer {
   void look_across_ranges(const Access& access, GlobalBuffer& buffer);
   void look_at_copy(const AsyncCopy& copy, CopyStep step);
   template <Scope kScope>
-  void note(const Access& access, const Shadow& shadow);
+  void note(const Access& access, ShadowCells& cells, std::size_t offset,
+            std::uint32_t written_from);
   template <Scope kScope>
-  void note_bytes(const Access& access, const Shadow& shadow);
+  void note_bytes(const Access& access, ShadowCells& cells, std::size_t offset,
+                  std::uint32_t written_from);
   template <Scope kScope>
-  [[gnu::noinline]] void note_copied(const Access& access, const Shadow& shadow);
+  [[gnu::noinline]] void note_copied(const Access& access, ShadowCells& cells, std::size_t offset,
+                                     std::uint32_t written_from);
   template <Scope kScope>
   [[gnu::noinline]] void note_part(const Access& part, AccessRecord& record,
                                    std::uint32_t written_from);
