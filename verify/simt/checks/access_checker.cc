@@ -167,7 +167,7 @@ void AccessChecker::look(const Access& access) {
 
 void AccessChecker::look_at_shared(const Access& access) {
   const std::uintptr_t offset = access.address - shared_begin_;
-  if (!has_shared_variable(access)) [[unlikely]]
+  if (!is_in_variable(access) && !find_variable(access)) [[unlikely]]
     refuse_place(access, Check::kOutOfBounds, "");
   if (is_misaligned(access.address, access.shape)) [[unlikely]]
     refuse_misaligned(access);
@@ -177,17 +177,12 @@ void AccessChecker::look_at_shared(const Access& access) {
                       may_be_uninitialised ? 0 : order_.first_epoch<Scope::kBlock>());
 }
 
-bool AccessChecker::has_shared_variable(const Access& access) {
-  const auto is_in_variable = [&] {
-    const std::uintptr_t offset = access.address - variable_begin_;
-    return offset < variable_bytes_ && access.shape.bytes <= variable_bytes_ - offset;
-  };
-  if (is_in_variable()) return true;
+bool AccessChecker::find_variable(const Access& access) {
   const SharedMemory::Placed* placed = block_->shared().placed_at(access.address - shared_begin_);
   if (placed == nullptr) return false;
   variable_begin_ = shared_begin_ + placed->offset;
   variable_bytes_ = placed->bytes;
-  return is_in_variable();
+  return is_in_variable(access);
 }
 
 void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {

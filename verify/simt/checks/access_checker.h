@@ -136,7 +136,12 @@ class AccessChecker final : public Observer {
   template <Scope kScope>
   [[gnu::noinline]] void note_part(const Access& part, AccessRecord& record,
                                    std::uint32_t written_from);
-  bool has_shared_variable(const Access& access);
+  // Whether it is within the shared variable touched last, or within the one that is there.
+  bool is_in_variable(const Access& access) const {
+    const std::uintptr_t offset = access.address - variable_begin_;
+    return offset < variable_bytes_ && access.shape.bytes <= variable_bytes_ - offset;
+  }
+  [[gnu::noinline]] bool find_variable(const Access& access);
 
   // Ends the launch; other findings do not affect the kernel.
   [[noreturn]] void refuse(const Access& access, Check check, std::string what) const;
