@@ -120,22 +120,22 @@ void ThreadBlock::open_barrier() {
   }
 }
 
-void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& collective, Site site) {
+void device::collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
   const OutsideKernel outside;
   ThreadState& thread = running_thread();
   WarpState& warp = *thread.warp;
   thread.mask = mask;
-  thread.operation = collective.name;
+  thread.operation = what.name;
   thread.site = site;
   const unsigned lane = thread.lane();
   const std::uint32_t own = bit(lane);
   auto number = static_cast<unsigned>(std::countr_zero(mask)) % kWarpSize;
   if (((warp.waiting >> number & mask >> lane) & 1) == 0 || warp.meetings[number].mask != mask) {
-    number = thread.block->find_meeting(thread, collective);
+    number = thread.block->find_meeting(thread, what);
   }
   WarpState::Meeting& meeting = warp.meetings[number];
-  if (meeting.what != &collective) [[unlikely]]
-    thread.block->refuse_meeting(thread, collective, meeting);
+  if (meeting.what != &what) [[unlikely]]
+    thread.block->refuse_meeting(thread, what, meeting);
   warp.payloads[lane] = payload;
   meeting.arrived |= own;
   Scheduler& scheduler = *thread.block->scheduler_;
@@ -147,11 +147,6 @@ void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& coll
   thread.standing = Standing::kAtCollective;
   scheduler.wait(thread);
   thread.standing = Standing::kCanRun;
-}
-
-// Here, so that a kernel's call costs one call.
-void device::collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
-  ThreadBlock::meet(mask, payload, what, site);
 }
 
 // The meeting at which lanes with this mask have arrived, or a new one. Others may meet at the same

@@ -9,6 +9,7 @@
 #include <span>
 #include <vector>
 
+#include "verify/simt/executor/device_api.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/kernel_thread.h"
 #include "verify/simt/executor/mbarriers.h"
@@ -83,8 +84,6 @@ class ThreadBlock {
   // Prepares to run block `index` of the launch. The caller provides the stacks, one per thread.
   void begin(Launch& launch, Scheduler& scheduler, std::uint64_t index);
 
-  // Called by the running thread: the lanes of `mask` meet at `collective`, each with its payload.
-  static void meet(std::uint32_t mask, void* payload, const Collective& collective, Site site);
   // These are called by the running thread, `thread`, and return when it may continue.
   int wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
                       const char* name);
@@ -109,6 +108,9 @@ class ThreadBlock {
   [[noreturn]] void refuse_branches(const ThreadState& lane, const ThreadState& other);
 
  private:
+  friend void device::collective(std::uint32_t mask, void* payload, const Collective& what,
+                                 Site site);
+
   struct Barrier {
     unsigned arrived = 0;
     const ThreadState* first = nullptr;  // who arrived first
