@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <iterator>
 #include <optional>
 
 #include "core/contract.h"
@@ -65,24 +64,17 @@ std::byte* SharedMemory::hand_out(std::size_t offset, std::size_t bytes) {
   return begin;
 }
 
-const SharedMemory::Placed* SharedMemory::placed_at(std::size_t offset) const {
-  const auto behind = std::ranges::upper_bound(placed_, offset, {}, &Placed::offset);
-  return behind == placed_.begin() ? nullptr : &*std::prev(behind);
-}
-
 std::string SharedMemory::describe(std::uintptr_t address) const {
   const auto begin = reinterpret_cast<std::uintptr_t>(memory_.get());
   const auto named = [begin](const Placed& placed) {
-    const std::string name = placed.name();
-    return NamedMemory{placed.variable == nullptr ? name : "shared " + name, begin + placed.offset,
-                       placed.bytes};
+    const char* shared = placed.variable == nullptr ? "" : "shared ";
+    return std::optional(NamedMemory{shared + placed.name(), begin + placed.offset, placed.bytes});
   };
-  std::optional<NamedMemory> before;
-  std::optional<NamedMemory> behind;
-  const auto after = std::ranges::upper_bound(placed_, address - begin, {}, &Placed::offset);
-  if (after != placed_.begin()) before = named(*std::prev(after));
-  if (after != placed_.end()) behind = named(*after);
-  const std::string text = address_text(address, before, behind);
+  const Placed* before = placed_at(address - begin);
+  const Placed* behind = before == nullptr ? placed_.data() : before + 1;
+  const std::string text =
+      address_text(address, before == nullptr ? std::nullopt : named(*before),
+                   behind == placed_.data() + placed_.size() ? std::nullopt : named(*behind));
   return text.empty() ? "shared memory that belongs to no variable" : text;
 }
 

@@ -55,7 +55,12 @@ class SharedMemory {
   // All memory that may be handed out, gaps included.
   std::span<std::byte> memory() const { return {memory_.get(), kMemoryBytes}; }
   // What contains this offset or, if it is in a gap, what lies before it; null if nothing does.
-  const Placed* placed_at(std::size_t offset) const;
+  const Placed* placed_at(std::size_t offset) const {
+    for (std::size_t i = placed_.size(); i > 0; --i) {
+      if (placed_[i - 1].offset <= offset) return &placed_[i - 1];
+    }
+    return nullptr;
+  }
   // Describes an address in the memory: "shared tile+16", "memory 4 bytes past the end of shared
   // tile (256 bytes)".
   std::string describe(std::uintptr_t address) const;
