@@ -16,9 +16,9 @@
 #include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "verify/problems/stale_memory.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/executor/observer.h"
-#include "verify/simt/memory/device_memory.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto::verify {
