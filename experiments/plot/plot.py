@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Draws what recto's commands wrote, as PNG and SVG. `recto plot` runs it.
 
-    plot.py DIR --out DIR [--recto FILE]
+    plot.py DIR --out DIR [--data FILE]
 
---recto makes the page of a study whose folder has none, for memory maps and distributions.
+FILE has what a page shows of a study (report.json), for memory maps and distributions.
 """
 
 import argparse
@@ -30,7 +30,6 @@ from result_files import (  # noqa: E402
     read_json,
     read_simulation,
 )
-from study_page import page_of, with_kernel_times  # noqa: E402
 
 EXPECTED = ("what recto fragmentation, sweep or numerics wrote with --out, or reports of "
             "recto simulate --json")
@@ -44,17 +43,12 @@ class Picture:
     is_of_first_seed: bool = False
 
 
-def fragmentation_pictures(folder: Path, recto: str | None) -> Iterator[Picture]:
-    source, runs = read_fragmentation(folder)
-    page, reason = page_of(folder, runs, recto)
-    if page is None:
-        print(f"recto: no memory_map and no latency_distributions: {reason}", file=sys.stderr)
-    else:
-        runs = with_kernel_times(runs, page)
-        yield Picture("memory_map", lambda: map_figures.memory_map(page, runs), source, True)
-        yield Picture("latency_distributions",
-                      lambda: map_figures.latency_distributions(page, runs), source,
-                      True)
+def fragmentation_pictures(folder: Path, data_file: Path | None) -> Iterator[Picture]:
+    data = read_json(data_file)["data"] if data_file else None
+    source, runs = read_fragmentation(folder, data)
+    if data:
+        for draw in (map_figures.memory_map, map_figures.latency_distributions):
+            yield Picture(draw.__name__, lambda draw=draw: draw(data, runs), source, True)
     for name, draw in memory_figures.FIGURES.items():
         yield Picture(name, lambda draw=draw: draw(runs), source,
                       name in memory_figures.OVER_TIME)
@@ -88,15 +82,15 @@ BY_COMMAND = {"fragmentation": fragmentation_pictures, "sweep": sweep_pictures,
               "numerics": numerics_pictures}
 
 
-def pictures_of(folder: Path, recto: str | None) -> Iterator[Picture]:
+def pictures_of(folder: Path, data_file: Path | None) -> Iterator[Picture]:
     if not folder.is_dir():
         raise BadInput(f"{folder}: is no folder; expected one with {EXPECTED}")
     manifest = folder / "manifest.json"
     command = read_json(manifest).get("command") if manifest.exists() else None
     if isinstance(command, str) and command in BY_COMMAND:
-        yield from BY_COMMAND[command](folder, recto)
+        yield from BY_COMMAND[command](folder, data_file)
     for path in sorted(folder.glob("*.json")):
-        if path == manifest:
+        if path == manifest or read_json(path).get("written_by") == "recto report":
             continue
         try:
             yield from simulation_pictures(path)
@@ -127,12 +121,12 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--recto")
+    parser.add_argument("--data", type=Path)
     options = parser.parse_args(arguments)
     # They are about the picture's looks, and would appear between the names of files.
     warnings.simplefilter("ignore")
     try:
-        pictures = list(pictures_of(options.folder, options.recto))
+        pictures = list(pictures_of(options.folder, options.data))
         if not pictures:
             raise BadInput(f"{options.folder}: nothing to draw; expected {EXPECTED}")
         draw_all(pictures, options.out)

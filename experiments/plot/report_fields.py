@@ -1,14 +1,12 @@
 """What figures read of a report of `recto simulate --json`, and what each field must be. Nothing
-else of a report reaches a figure. Manifests are read field by field in the same way."""
+else of a report reaches a figure."""
 
 import json
 import re
 from dataclasses import dataclass
-from itertools import zip_longest
 
 _MOST = 9e18  # about what 64 bits hold
 _ROUNDING = 1e-9  # of a share that is a quotient of sums
-_NONE = object()  # where nothing is
 
 
 class BadInput(Exception):
@@ -117,24 +115,7 @@ def checked(path, document: dict, field: str, kind: _Number | _Kind):
     return found
 
 
-def first_difference(found, expected, field: str = "") -> tuple[str, str, str] | None:
-    """Where two documents differ first: the field, and what each has there, told."""
-    if isinstance(found, dict) and isinstance(expected, dict):
-        pairs = {(f"{field}." if field else "") + name: (found.get(name, _NONE),
-                                                         expected.get(name, _NONE))
-                 for name in found | expected}
-    elif isinstance(found, list) and isinstance(expected, list):
-        pairs = {f"{field}[{index}]": pair for index, pair in
-                 enumerate(zip_longest(found, expected, fillvalue=_NONE))}
-    else:
-        return None if found == expected else (field, told(found), told(expected))
-    differences = (first_difference(*pair, name) for name, pair in pairs.items())
-    return next(filter(None, differences), None)
-
-
 def told(value) -> str:
-    if value is _NONE:
-        return "none"
     for kind in (OBJECT, ARRAY):
         if kind.has(value):
             return str(kind)

@@ -1,22 +1,14 @@
-"""Reads what commands wrote, in the form in which it is drawn."""
+"""Reads what commands wrote, in the form in which it is drawn. `recto plot` has checked folders of
+results before: their tables are those that their manifests name. Reports are checked here."""
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import pandas
 
-from report_fields import (
-    OBJECT,
-    POSITIVE,
-    TEXT,
-    BadInput,
-    checked,
-    checked_fields,
-    checked_list,
-    checked_series,
-)
+from report_fields import BadInput, checked_fields, checked_series
 
 INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
 LIMITS = ("ttft_limit_ms", "tpot_limit_ms")
@@ -123,44 +115,9 @@ def read_json(path: Path) -> dict:
     return found
 
 
-def read_table(path: Path, columns: tuple[str, ...]) -> pandas.DataFrame:
-    """Reads a table that has at least these columns and one row."""
-    try:
-        table = pandas.read_csv(path)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, pandas.errors.ParserError) as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise BadInput(f"{path}: {reason}; expected CSV") from error
-    missing = [column for column in columns if column not in table]
-    if missing:
-        raise BadInput(f"{path}: has no column {missing[0]}; expected a file of recto's")
-    if table.empty:
-        raise BadInput(f"{path}: has no rows")
-    return table
-
-
-def read_source(path: Path, document: dict, settings: dict, remarks: tuple[str, ...]) -> Source:
-    return Source(checked(path, document, "recto.version", TEXT),
-                  checked(path, document, "recto.commit", TEXT),
-                  f"recto {document.get('command', 'simulate')}", settings, remarks)
-
-
-def seeds_of(path: Path, document: dict, field: str) -> int:
-    """At the end of this path of names; 1 where nothing is said."""
-    *parents, name = field.split(".")
-    parent = checked(path, document, ".".join(parents), OBJECT) if parents else document
-    return checked(path, document, field, POSITIVE) if name in parent else 1
-
-
-def check_seeds(path: Path, field: str, seeds: int, table: pandas.DataFrame, name: str) -> None:
-    """Columns X_by_seed have a value for each; without such columns there is one."""
-    by_seed = table[[column for column in table if column.endswith("_by_seed")]]
-    counts = {str(cell).count(";") + 1 for cell in by_seed.stack().dropna()}
-    told = counts or ({seeds} if len(by_seed.columns) else {1})
-    if told != {seeds}:
-        raise BadInput(f"{path}, {field}: found {seeds}; expected {min(told - {seeds})}, as {name} "
-                       "has")
+def read_source(document: dict, settings: dict, remarks: tuple[str, ...], seeds: int = 1) -> Source:
+    return Source(document["recto"]["version"], document["recto"]["commit"],
+                  f"recto {document.get('command', 'simulate')}", settings, remarks, seeds)
 
 
 def common_settings(configurations: list[dict]) -> dict:
@@ -179,33 +136,29 @@ def without_goodput(table: pandas.DataFrame) -> pandas.DataFrame:
     return table.drop(columns=[name for name in table if "goodput_per_s" in name])
 
 
-def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
-    path = folder / "manifest.json"
-    manifest = read_json(path)
-    models = tuple(f"Step times: {model.get('name')}, {model.get('provenance')}"
-                   for model in checked_list(path, manifest, "time_models", OBJECT))
-    configurations = checked_list(path, manifest, "configurations", OBJECT)
-    table = read_table(folder / "fragmentation.csv",
-                       ("allocator", "block_size", "report.pool_slots", "report.ttft.p50_ns",
-                        "figures.mean_shares.used", "report.gauges.running_requests.mean",
-                        "report.counters.requests_rejected"))
-    series = read_table(folder / "series.csv", ("allocator", "block_size", "begin_s", "length_s",
-                                                "used_slots", "free_slots"))
-    if not has_limits(configurations):
+def read_fragmentation(folder: Path, data: dict | None = None) -> tuple[Source, list[Run]]:
+    """`data` are those of the study's page, which alone have measured times of kernels."""
+    manifest = read_json(folder / "manifest.json")
+    models = tuple(f"Step times: {model['name']}, {model['provenance']}"
+                   for model in manifest.get("time_models", []))
+    table = pandas.read_csv(folder / "fragmentation.csv")
+    if not has_limits(manifest["configurations"]):
         table = without_goodput(table)
+    series = pandas.read_csv(folder / "series.csv")
     by_run = dict(list(series.groupby(["allocator", "block_size"], sort=False)))
     runs = []
-    for row in table.to_dict("records"):
+    for index, row in enumerate(table.to_dict("records")):
         key = (row["allocator"], row["block_size"])
         if key not in by_run:
             raise BadInput(f"{folder / 'series.csv'}: has no rows of {key[0]} {key[1]}")
+        kernel_s = data and data["rows"][index]["metrics"]["kernel_s"]
+        if kernel_s is not None:
+            row["figures.kernel_s"] = kernel_s
         runs.append(run_of(key, row, by_run[key].reset_index(drop=True)))
     rejecting = sum(run.rejected > 0 for run in runs)
-    source = read_source(path, manifest, common_settings(configurations or [{}]),
-                         rejections_told(rejecting, len(runs), "rows") + models)
-    seeds = seeds_of(path, manifest, "seeds")
-    check_seeds(path, "seeds", seeds, table, "fragmentation.csv")
-    return replace(source, seeds=seeds), runs
+    return (read_source(manifest, common_settings(manifest["configurations"]),
+                        rejections_told(rejecting, len(runs), "rows") + models,
+                        manifest.get("seeds", 1)), runs)
 
 
 def read_simulation(path: Path) -> tuple[Source, Run]:
@@ -223,8 +176,7 @@ def read_simulation(path: Path) -> tuple[Source, Run]:
     series["length_s"] = series.pop("length_ns") / NS_PER_S
     model = f"Step times: {fields['time_model']}, {fields['time_model_provenance']}"
     key = (fields["settings.allocator"], fields["report.block_size"])
-    return (read_source(path, document, document["settings"], (model,)),
-            run_of(key, fields, series))
+    return read_source(document, document["settings"], (model,)), run_of(key, fields, series)
 
 
 def latency_of(row: dict, kind: str) -> dict[str, float]:

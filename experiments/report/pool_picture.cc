@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/contract.h"
-#include "sim/allocators/contiguous_allocator.h"
 
 namespace recto::experiments {
 namespace {
@@ -21,10 +20,8 @@ PoolPicture::PoolPicture(const WatchedAllocator& allocator, std::int64_t rows, s
     : allocator_(allocator),
       pool_slots_(allocator.counts().pool.value()),
       window_(window),
-      rows_(static_cast<std::size_t>(rows)) {
-  if (!allocator.is_paged()) return;
-  blocks_.resize(static_cast<std::size_t>(pool_slots_ / allocator.block_size().value()));
-}
+      rows_(static_cast<std::size_t>(rows)),
+      blocks_(static_cast<std::size_t>(pool_slots_ / allocator.block_size().value())) {}
 
 void PoolPicture::add(std::int64_t begin, std::int64_t end, State state, std::int64_t owner) {
   const auto rows = static_cast<std::int64_t>(rows_.size());
@@ -63,21 +60,19 @@ void PoolPicture::hold(const sim::Group& group, std::int64_t context, std::size_
                 .owner = group.request.id};
   };
   const sim::SequenceId sequence = group.members[member];
-  if (!allocator_.is_paged()) {
-    const sim::Region region =
-        dynamic_cast<const sim::ContiguousAllocator&>(allocator_.inner()).region(sequence);
-    paint(region.begin, region.size, within(0, region.size));
-    return;
-  }
-  const std::int64_t block_size = allocator_.block_size().value();
+  const std::int64_t slots = allocator_.place_slots(sequence);
   std::int64_t from = 0;
-  for (const BlockId block : allocator_.block_table(sequence)) {
-    const Held mine = within(from, block_size);
-    from += block_size;
-    Held& held = blocks_[static_cast<std::size_t>(block.value())];
+  for (const std::int64_t place : allocator_.places(sequence)) {
+    const Held mine = within(from, slots);
+    from += slots;
+    if (!allocator_.is_paged()) {
+      paint(place, slots, mine);
+      continue;
+    }
+    Held& held = blocks_[static_cast<std::size_t>(place)];
     if (held.owner < 0) {
       held = mine;
-      touched_.push_back(block.value());
+      touched_.push_back(place);
       continue;
     }
     held.out = std::min(held.out, mine.out);
@@ -96,7 +91,7 @@ void PoolPicture::paint_blocks() {
   touched_.clear();
   if (!allocator_.reuses_prefixes()) return;
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
-    if (!allocator_.is_cached(BlockId(static_cast<std::int32_t>(block)))) continue;
+    if (!allocator_.is_cached(static_cast<std::int64_t>(block))) continue;
     const auto begin = static_cast<std::int64_t>(block) * block_size;
     add(begin, begin + block_size, kCached, -1);
   }
@@ -122,7 +117,7 @@ std::vector<MapCell> PoolPicture::take(const sim::Scheduler& scheduler,
       hold(*group, scheduler.context(*group, member), member);
     }
   }
-  if (allocator_.is_paged()) paint_blocks();
+  paint_blocks();
   std::array<std::int64_t, kStates> sums{};
   std::vector<MapCell> cells;
   const auto rows = static_cast<std::int64_t>(rows_.size());

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/report/packed_numbers.h"
+#include "experiments/report/map_json.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/results_table.h"
 #include "experiments/report/series_data.h"
@@ -100,13 +100,13 @@ TEST_CASE("A table of means has a table under each seed") {
 Result<Json> metrics_with(std::string_view column, const std::string& value) {
   std::string header;
   std::string row;
-  for (const ReportMetric& metric : sweep_metrics()) {
+  for (const ReportMetric& metric : report_metrics()) {
     const std::string comma = header.empty() ? "" : ",";
-    header += comma + std::string(metric.column);
-    row += comma + (metric.column == column ? value : "1");
+    header += comma + std::string(metric.sweep);
+    row += comma + (metric.sweep == column ? value : "1");
   }
   const auto table = ResultsTable::parse(header + '\n' + row + '\n', "t.csv");
-  return metrics_json(table.value(), 0, sweep_metrics());
+  return metrics_json(table.value(), &ReportMetric::sweep, 0);
 }
 
 TEST_CASE("A figure that cannot be is refused with its line and column") {
@@ -121,7 +121,7 @@ TEST_CASE("A figure that cannot be is refused with its line and column") {
   CHECK(metrics_with("ttft_p99_s", "").status().message() ==
         "t.csv, line 2, ttft_p99_s: found ''; expected a number, as requests finished");
   const auto table = ResultsTable::parse("x\n1\n", "t.csv");
-  CHECK(metrics_json(table.value(), 0, sweep_metrics()).status().message() ==
+  CHECK(metrics_json(table.value(), &ReportMetric::sweep, 0).status().message() ==
         "t.csv: found no column used_share; expected one, as recto writes it");
 }
 

@@ -1,10 +1,5 @@
 // Elements, and numbers as people read them.
 
-// What went wrong on the page; selftest.js tells it.
-const pageErrors = [];
-addEventListener("error", (event) => pageErrors.push(event.message));
-addEventListener("unhandledrejection", (event) => pageErrors.push(String(event.reason)));
-
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
