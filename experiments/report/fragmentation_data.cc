@@ -127,16 +127,15 @@ std::string timeline_command(const ResultsFolder& folder, std::size_t row) {
 
 Result<Json> row_json(const ResultsFolder& folder, std::size_t row, const sim::Report& report) {
   const RunConfig& config = folder.configs[row];
-  Result<Json> metrics = metrics_by_seed_json(folder, row);
-  RECTO_RETURN_IF_ERROR(metrics.status());
-  RECTO_RETURN_IF_ERROR(add_kernel_time(config, metrics.value()).in(label_of(config)));
+  Json metrics = metrics_by_seed_json(folder, row);
+  RECTO_RETURN_IF_ERROR(add_kernel_time(config, metrics).in(label_of(config)));
   return Json{{"label", label_of(config)},
               {"allocator", config.allocator},
               {"timeline", timeline_command(folder, row)},
               {"block_size", is_contiguous(config) ? Json() : Json(config.block_size)},
               {"covers_drain", covers_drain_json(report)},
               {"covered_share", covered_share_json(report)},
-              {"metrics", std::move(metrics).value()}};
+              {"metrics", std::move(metrics)}};
 }
 
 Result<Json> maps_json(const ResultsFolder& folder, const std::vector<RecordedRun>& runs,

@@ -39,7 +39,6 @@ class MapRecorder final : public sim::SimulationObserver {
               SimTime detail_begin)
       : allocator_(allocator),
         map_(empty_map(allocator, run)),
-        picture_(allocator, map_.rows, map_.window),
         // 1/4096 of the whole run is one tick.
         history_(allocator, detail_begin, SimDuration((end - SimTime()).value() / 4096 + 1)),
         length_(static_cast<double>((end - SimTime()).value())) {}
@@ -64,7 +63,8 @@ class MapRecorder final : public sim::SimulationObserver {
     const double share = length_ > 0 ? static_cast<double>((now - SimTime()).value()) / length_ : 1;
     const auto column = static_cast<std::int64_t>(share * static_cast<double>(kColumns));
     if (column < next_column_) return;
-    map_.columns.push_back({.at = now, .cells = picture_.take(scheduler, gauges), .marks = marks_});
+    map_.columns.push_back(
+        {.at = now, .cells = pool_picture(map_, allocator_, scheduler, gauges), .marks = marks_});
     marks_ = {};
     next_column_ = column + 1;
   }
@@ -82,7 +82,6 @@ class MapRecorder final : public sim::SimulationObserver {
  private:
   WatchedAllocator& allocator_;
   MemoryMap map_;
-  PoolPicture picture_;
   BlockHistory history_;
   double length_;
   std::array<std::int64_t, kMapMarkCount> marks_{};

@@ -3,7 +3,6 @@
 // The figures of a results file that a report shows, under one set of names for all commands.
 
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,35 +14,33 @@
 
 namespace recto::experiments {
 
-enum class MetricKind : std::uint8_t {
-  kAmount,         // never below 0
-  kSigned,         // any number
-  kLatency,        // as an amount; of finished requests, missing where there are none
-  kLatencyOfSome,  // the same, of those that have it
-};
-
 struct ReportMetric {
   std::string_view name;   // "used", "ttft_p99_s"; shares without a unit
   std::string_view sweep;  // the column of sweep.csv
   // Of fragmentation.csv: "..._ns" is in nanoseconds, "..._slots.mean" a gauge in slots.
   std::string_view study;
-  MetricKind kind = MetricKind::kAmount;
   std::string_view study_plus = {};  // a column that is added to that of the study
 };
 using MetricColumn = std::string_view ReportMetric::*;  // of sweep.csv or of fragmentation.csv
 
+inline MetricColumn metric_column(const ResultsFolder& folder) {
+  return folder.is_sweep ? &ReportMetric::sweep : &ReportMetric::study;
+}
+
 std::span<const ReportMetric> report_metrics();
 
+// Invalid input, naming the column, if the table lacks one.
+Status expect_metrics(const ResultsTable& table, MetricColumn column);
+
 // Of a row, {"used": 0.54, ...}; a mean over seeds has the half-width of its interval beside it, as
-// "used_ci95". Latencies are null where no request of some seed has them. Invalid input, naming
-// line and column, for anything that is not such a number, an empty field or a missing column.
-Result<Json> metrics_json(const ResultsTable& table, MetricColumn column, std::size_t row);
+// "used_ci95". Latencies are null where no request of some seed has them.
+Json metrics_json(const ResultsTable& table, MetricColumn column, std::size_t row);
 
 // Of metrics that are means over seeds: an array of the metrics under each.
 inline constexpr const char* kBySeed = "by_seed";
 
 // The same of a row of the folder, with kBySeed where there are several seeds.
-Result<Json> metrics_by_seed_json(const ResultsFolder& folder, std::size_t row);
+Json metrics_by_seed_json(const ResultsFolder& folder, std::size_t row);
 
 // The same for a row without figures, of a failed run: nulls.
 Json no_metrics();

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "experiments/report/report_metrics.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/manifest_fields.h"
 #include "experiments/support/run_fields.h"
@@ -41,8 +42,7 @@ Status read_seeds(ResultsFolder& folder) {
   }
   folder.seeds = seeds.get<std::int64_t>();
   for (std::int64_t seed = 0; seed < folder.seeds && folder.seeds > 1; ++seed) {
-    Result<ResultsTable> one = folder.table.of_seed(static_cast<std::size_t>(seed),
-                                                    static_cast<std::size_t>(folder.seeds));
+    Result<ResultsTable> one = folder.table.of_seed(static_cast<std::size_t>(seed));
     RECTO_RETURN_IF_ERROR(one.status());
     folder.seed_tables.push_back(std::move(one).value());
   }
@@ -78,12 +78,9 @@ Status read_axes(ResultsFolder& folder) {
   const std::string where = folder.manifest_path() + ", grid.axes";
   const Json axes = grid_of(folder).value("axes", Json());
   if (!axes.is_object()) return Status::invalid_input(where + ": expected an object");
-  for (const char* column : {"outcome", "error"}) {
-    if (!folder.table.has(column)) return folder.table.no_column(column);
-  }
   std::size_t points = 1;
   for (const auto& [name, found] : axes.items()) {
-    if (!folder.table.has(name)) return folder.table.no_column(name);
+    RECTO_RETURN_IF_ERROR(folder.table.expect(name));
     const std::string axis = where + '.' + name;
     if (!found.is_array()) return refusal(axis, found, "an array");
     const std::vector<std::string> values = values_of(folder.table, name);
@@ -104,6 +101,10 @@ Status read_axes(ResultsFolder& folder) {
 
 // Of each point: the grid's base, and what the axes set.
 Status read_point_configs(ResultsFolder& folder) {
+  for (const char* column :
+       {"outcome", "error", "covers_drain", "time_model", "time_model_provenance"}) {
+    RECTO_RETURN_IF_ERROR(folder.table.expect(column));
+  }
   RECTO_RETURN_IF_ERROR(read_axes(folder));
   const std::string where = folder.manifest_path() + ", grid.";
   const Result<RunConfig> base =
@@ -149,6 +150,7 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
   Result<ResultsTable> table = ResultsTable::parse(text.value(), csv_path);
   RECTO_RETURN_IF_ERROR(table.status());
   folder.table = std::move(table).value();
+  RECTO_RETURN_IF_ERROR(expect_metrics(folder.table, metric_column(folder)));
   RECTO_RETURN_IF_ERROR(read_seeds(folder));
   RECTO_RETURN_IF_ERROR(folder.is_sweep ? read_point_configs(folder) : read_study_configs(folder));
   return folder;

@@ -3,11 +3,11 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/contract.h"
+#include "experiments/support/text_values.h"
 #include "sim/traces/csv_fields.h"
 
 namespace recto::experiments {
@@ -72,16 +72,12 @@ const std::string& ResultsTable::text(std::size_t row, std::string_view column) 
   return rows_[row][*place];
 }
 
-Result<std::optional<double>> ResultsTable::number(std::size_t row, std::string_view column) const {
+std::optional<double> ResultsTable::number(std::size_t row, std::string_view column) const {
   const std::optional<std::size_t> place = find(column);
-  if (!place || rows_[row][*place].empty()) return std::optional<double>();
-  const std::string& field = rows_[row][*place];
-  double value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value)) {
-    return refusal(row, column, "a number");
-  }
-  return std::optional<double>(value);
+  if (!place) return std::nullopt;
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  const Result<double> number = parse_number(rows_[row][*place], NumberRange{-kLargest, kLargest});
+  return number.is_ok() ? std::optional(number.value()) : std::nullopt;
 }
 
 std::optional<std::size_t> ResultsTable::seeds() const {
@@ -96,38 +92,29 @@ std::optional<std::size_t> ResultsTable::seeds() const {
   return has_several ? std::nullopt : std::optional<std::size_t>(1);
 }
 
-Result<ResultsTable> ResultsTable::of_seed(std::size_t seed, std::size_t seeds) const {
+Result<ResultsTable> ResultsTable::of_seed(std::size_t seed) const {
   ResultsTable table;
   table.path_ = path_;
   table.rows_.resize(rows_.size());
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (columns_[i].ends_with(kInterval) || columns_[i].ends_with(kBySeedSuffix)) continue;
     const std::string by_seed = columns_[i] + std::string(kBySeedSuffix);
+    if (has(columns_[i] + std::string(kInterval))) RECTO_RETURN_IF_ERROR(expect(by_seed));
     const std::optional<std::size_t> values = find(by_seed);
-    if (!values && has(columns_[i] + std::string(kInterval))) return no_column(by_seed);
     table.columns_.push_back(columns_[i]);
     for (std::size_t row = 0; row < rows_.size(); ++row) {
-      if (!values || rows_[row][*values].empty()) {
-        table.rows_[row].push_back(rows_[row][i]);
-        continue;
-      }
+      table.rows_[row].push_back(rows_[row][i]);
+      if (!values || rows_[row][*values].empty()) continue;
       const std::vector<std::string> parts = split(rows_[row][*values]);
-      if (parts.size() != seeds) {
-        return refusal(row, columns_[*values], fmt::format("{} values, one per seed", seeds));
-      }
-      table.rows_[row].push_back(parts[seed]);
+      RECTO_CHECK_LT(seed, parts.size());
+      table.rows_[row].back() = parts[seed];
     }
   }
   return table;
 }
 
-Status ResultsTable::refusal(std::size_t row, std::string_view column,
-                             std::string_view expected) const {
-  return Status::invalid_input(fmt::format("{}, line {}, {}: found '{}'; expected {}", path_,
-                                           row + 2, column, text(row, column), expected));
-}
-
-Status ResultsTable::no_column(std::string_view column) const {
+Status ResultsTable::expect(std::string_view column) const {
+  if (has(column)) return Status::ok();
   return Status::invalid_input(
       fmt::format("{}: found no column {}; expected one, as recto writes it", path_, column));
 }

@@ -1,6 +1,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -29,36 +30,19 @@ std::string settings_text(const Json& settings, std::string_view left_out) {
 
 // Nulls for a point that failed; kernel times for one that served requests.
 Result<Json> metrics_of_point(const ResultsFolder& folder, std::size_t row) {
-  const std::string& outcome = folder.table.text(row, "outcome");
-  if (outcome == "failed") return no_metrics();
-  if (outcome != "ok") return folder.table.refusal(row, "outcome", "ok or failed");
-  Result<Json> metrics = metrics_by_seed_json(folder, row);
-  RECTO_RETURN_IF_ERROR(metrics.status());
-  if (metrics.value()["normalized_mean_s"].is_number()) {
-    RECTO_RETURN_IF_ERROR(add_kernel_time(folder.configs[row], metrics.value()));
+  if (folder.table.text(row, "outcome") != "ok") return no_metrics();
+  Json metrics = metrics_by_seed_json(folder, row);
+  if (metrics["normalized_mean_s"].is_number()) {
+    RECTO_RETURN_IF_ERROR(add_kernel_time(folder.configs[row], metrics));
   }
   return metrics;
 }
 
-// The share of the seeds under which means go on to the last answer; null where nothing was served.
-Result<Json> covers_drain_of_point(const ResultsTable& table, std::size_t row,
-                                   const Json& metrics) {
-  if (!metrics["normalized_mean_s"].is_number()) return Json();
-  if (!table.has("covers_drain")) return table.no_column("covers_drain");
-  const auto share = table.number(row, "covers_drain");
-  RECTO_RETURN_IF_ERROR(share.status());
-  if (!share.value()) return table.refusal(row, "covers_drain", "a number");
-  return Json(*share.value());
-}
-
 // What the step times of points with figures are based on, each once.
-Result<Json> time_models_of(const ResultsTable& table) {
+Json time_models_of(const ResultsTable& table) {
   Json models = Json::array();
-  for (const char* column : {"time_model", "time_model_provenance"}) {
-    if (!table.has(column)) return table.no_column(column);
-  }
   for (std::size_t row = 0; row < table.rows(); ++row) {
-    if (table.text(row, "outcome") == "failed") continue;
+    if (table.text(row, "outcome") != "ok") continue;
     const Json model = {{"name", table.text(row, "time_model")},
                         {"provenance", table.text(row, "time_model_provenance")}};
     if (std::ranges::find(models, model) == models.end()) models.push_back(model);
@@ -69,8 +53,6 @@ Result<Json> time_models_of(const ResultsTable& table) {
 }  // namespace
 
 Result<Json> sweep_data(const ResultsFolder& folder) {
-  const Result<Json> time_models = time_models_of(folder.table);
-  RECTO_RETURN_IF_ERROR(time_models.status());
   Json rows = Json::array();
   std::vector<std::string> families;
   for (std::size_t i = 0; i < folder.table.rows(); ++i) {
@@ -78,14 +60,15 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
     for (const std::string& axis : folder.axes) settings[axis] = folder.table.text(i, axis);
     const Result<Json> metrics = metrics_of_point(folder, i);
     RECTO_RETURN_IF_ERROR(metrics.status());
-    const Result<Json> covers_drain = covers_drain_of_point(folder.table, i, metrics.value());
-    RECTO_RETURN_IF_ERROR(covers_drain.status());
+    // The share of the seeds under which means go on to the last answer, where one was served.
+    const bool is_served = metrics.value()["normalized_mean_s"].is_number();
+    const std::optional<double> drained = folder.table.number(i, "covers_drain");
     const bool has_sizes = settings.contains(kBlockSize) && !is_contiguous(folder.configs[i]);
     rows.push_back({{"label", settings.empty() ? "point 0" : settings_text(settings, "")},
                     {"settings", settings},
                     {"block_size", has_sizes ? Json(folder.configs[i].block_size) : Json()},
                     {"error", folder.table.text(i, "error")},
-                    {"covers_drain", covers_drain.value()},
+                    {"covers_drain", is_served && drained ? Json(*drained) : Json()},
                     {"metrics", metrics.value()}});
     families.push_back(settings_text(settings, kBlockSize));
   }
@@ -98,7 +81,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
               {"setting", counted(static_cast<std::int64_t>(folder.table.rows()), "point")},
               {"axes", folder.axes},
               {"has_limits", throughput == Throughput::kGoodput},
-              {"time_models", time_models.value()},
+              {"time_models", time_models_of(folder.table)},
               {"rows", rows},
               {"panels", panels}};
 }
