@@ -19,7 +19,8 @@ LONG = ["lognormal:mean=161,cv=1.2", "mixture:max=1000,0.5xconstant:100+0.5xunif
 
 
 def run(allocator):
-    return Run(allocator, 8, 1500, {}, {}, {}, pandas.DataFrame(), rejected=800, requests=800)
+    counts = {"report.counters.requests_rejected": 800, "report.counters.requests_finished": 0}
+    return Run(allocator, 8, counts, pandas.DataFrame())
 
 
 def distributions(runs, seconds):

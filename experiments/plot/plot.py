@@ -10,9 +10,9 @@ import argparse
 import os
 import sys
 import warnings
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Callable, Iterator, NamedTuple
 
 sys.dont_write_bytecode = True
 # The path as typed, not resolved: these files may be links.
@@ -25,7 +25,6 @@ import style  # noqa: E402
 from result_files import (  # noqa: E402
     BadInput,
     NoReport,
-    Source,
     read_fragmentation,
     read_json,
     read_simulation,
@@ -35,23 +34,20 @@ EXPECTED = ("what recto fragmentation, sweep or numerics wrote with --out, or re
             "recto simulate --json")
 
 
-@dataclass(frozen=True)
-class Picture:
-    name: str  # the name of its files, without suffix
+class Picture(NamedTuple):
+    name: str  # of its files, without suffix
     draw: Callable  # returns the figure, or None if there is nothing to draw
-    source: Source
-    is_of_first_seed: bool = False
+    foot: str
 
 
 def fragmentation_pictures(folder: Path, data_file: Path | None) -> Iterator[Picture]:
     data = read_json(data_file)["data"] if data_file else None
     source, runs = read_fragmentation(folder, data)
-    if data:
-        for draw in (map_figures.memory_map, map_figures.latency_distributions):
-            yield Picture(draw.__name__, lambda draw=draw: draw(data, runs), source, True)
+    for draw in (map_figures.memory_map, map_figures.latency_distributions):
+        if data:
+            yield Picture(draw.__name__, partial(draw, data, runs), source.foot(True))
     for name, draw in memory_figures.FIGURES.items():
-        yield Picture(name, lambda draw=draw: draw(runs), source,
-                      name in memory_figures.OVER_TIME)
+        yield Picture(name, partial(draw, runs), source.foot(name in memory_figures.OVER_TIME))
 
 
 def sweep_pictures(folder: Path, _) -> Iterator[Picture]:
@@ -61,21 +57,19 @@ def sweep_pictures(folder: Path, _) -> Iterator[Picture]:
         raise BadInput(f"{folder}: found no axis with two values that went well; there is nothing "
                        "to draw over")
     for axis in drawn:
-        yield Picture(f"over_{axis}", lambda axis=axis: grid_figures.sweep(table, axes, axis),
-                      source)
+        yield Picture(f"over_{axis}", partial(grid_figures.sweep, table, axes, axis), source.foot())
 
 
 def numerics_pictures(folder: Path, _) -> Iterator[Picture]:
     source, sharpness, thresholds = grid_figures.read_numerics(folder)
-    yield Picture("sharpness", lambda: grid_figures.sharpness(sharpness), source)
-    yield Picture("thresholds", lambda: grid_figures.thresholds(thresholds), source)
+    yield Picture("sharpness", partial(grid_figures.sharpness, sharpness), source.foot())
+    yield Picture("thresholds", partial(grid_figures.thresholds, thresholds), source.foot())
 
 
 def simulation_pictures(path: Path) -> Iterator[Picture]:
     source, run = read_simulation(path)
-    for name in ("pool_states", "pool_over_time", "batch_and_queue", "blocked_slots", "latencies"):
-        draw = memory_figures.FIGURES[name]
-        yield Picture(f"{path.stem}_{name}", lambda draw=draw: draw([run]), source)
+    for name, draw in memory_figures.FIGURES.items():
+        yield Picture(f"{path.stem}_{name}", partial(draw, [run]), source.foot())
 
 
 BY_COMMAND = {"fragmentation": fragmentation_pictures, "sweep": sweep_pictures,
@@ -98,23 +92,17 @@ def pictures_of(folder: Path, data_file: Path | None) -> Iterator[Picture]:
             print(f"recto: {path} is left out: {reason}", file=sys.stderr)
 
 
-def draw_all(pictures: list[Picture], out: Path) -> int:
-    """The number of figures."""
+def draw_all(pictures: list[Picture], out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"--out: {out}: cannot make this folder: {error.strerror}; expected a "
                        "folder, or a path where one can be made") from error
-    drawn = 0
     for picture in pictures:
         style.set_up()
         figure = picture.draw()
         if figure is not None:
-            drawn += 1
-            foot = picture.source.foot(picture.is_of_first_seed)
-            for path in style.save(figure, out / picture.name, foot):
-                print(path)
-    return drawn
+            print(*style.save(figure, out / picture.name, picture.foot), sep="\n")
 
 
 def main(arguments: list[str]) -> int:

@@ -100,11 +100,12 @@ class Plot(unittest.TestCase):
 
     def test_bars_are_as_long_as_the_shares_say(self):
         recto("fragmentation", *SMALL, "--allocators", "contiguous-max", "--out", self.results)
-        shares = plot.read_fragmentation(self.results)[1][0].shares
-        figure = plot.memory_figures.pool_states(plot.read_fragmentation(self.results)[1])
+        runs = plot.read_fragmentation(self.results)[1]
+        shares = [runs[0].share(state) for state in plot.style.STATES]
+        figure = plot.memory_figures.pool_states(runs)
         bars = [bar for bars in figure.axes[0].containers for bar in bars]
         self.assertEqual([round(bar.get_width(), 9) for bar in bars],
-                         [round(100 * share, 9) for share in shares.values()])
+                         [round(100 * share, 9) for share in shares])
         self.assertAlmostEqual(sum(bar.get_width() for bar in bars), 100)
 
     def test_an_allocator_that_served_nobody_has_no_latency(self):
@@ -113,8 +114,10 @@ class Plot(unittest.TestCase):
                   "contiguous-max,paged", "--block-sizes", "16", "--seeds", seeds, "--out",
                   self.results)
             idle, busy = plot.read_fragmentation(self.results)[1]
-            self.assertEqual(set(map(len, idle.latencies.values())), {0})
-            self.assertGreater(busy.latencies["ttft"]["p50"], 0)
+            for kind in ("queueing", "ttft", "tpot", "normalized"):
+                for point in ("mean", "p50", "p90", "p99"):
+                    self.assertIsNone(idle.value(f"report.{kind}.{point}_ns"))
+            self.assertGreater(busy.value("report.ttft.p50_ns"), 0)
             figure = plot.memory_figures.latencies([idle, busy])
             for axis in figure.axes:
                 self.assertEqual([text.get_text() for text in axis.texts], ["no request"])
@@ -151,15 +154,15 @@ class Plot(unittest.TestCase):
         for one in data["maps"]:
             states = map_figures.overview_states(one["map"])
             # States of most of the slots around a place are about as frequent as those of slots.
-            self.assertAlmostEqual((states == 0).mean(), runs[one["row"]].shares["used"],
+            self.assertAlmostEqual((states == 0).mean(), runs[one["row"]].share("used"),
                                    delta=0.15)
         figure = map_figures.latency_distributions(data, runs)
         line = figure.axes[1].get_lines()[1]
         self.assertEqual(line.get_label(), "paged 16")
         self.assertEqual(list(line.get_xdata()), data["latency"][1]["ttft"])
         middle = list(line.get_ydata()).index(50.0)
-        self.assertAlmostEqual(line.get_xdata()[middle], runs[1].latencies["ttft"]["p50"],
-                               delta=0.01 * runs[1].latencies["ttft"]["p50"])
+        median_s = runs[1].value("report.ttft.p50_ns") / 1e9
+        self.assertAlmostEqual(line.get_xdata()[middle], median_s, delta=0.01 * median_s)
 
     def test_states_differ_in_pattern_and_not_in_colour_alone(self):
         for number, state in enumerate(map_figures._PAINTED):

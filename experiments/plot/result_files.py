@@ -3,7 +3,7 @@ results before: their tables are those that their manifests name. Reports are ch
 
 import json
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
@@ -12,6 +12,7 @@ from report_fields import BadInput, checked_fields, checked_series
 
 INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
 LIMITS = ("ttft_limit_ms", "tpot_limit_ms")
+REJECTED = "report.counters.requests_rejected"
 NS_PER_S = 1e9
 
 
@@ -51,20 +52,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Run:
-    """One simulated configuration. Shares are of the pool; `series` has a row per window of time:
-    begin_s, length_s and the mean of each gauge. `half_widths`, of 95 % intervals, are by the paths
-    of columns; those of one seed have none."""
+    """One simulated configuration. `row` has its figures by the columns of fragmentation.csv, and
+    those of each mean's 95 % interval; `series` a row per window of time: begin_s, length_s and the
+    mean of each gauge."""
 
     allocator: str
     block_size: int
-    pool_slots: int
-    shares: dict[str, float]
-    figures: dict[str, float]
-    latencies: dict[str, dict[str, float]]  # seconds, by kind; empty where no request has it
+    row: dict[str, float]
     series: pandas.DataFrame
-    rejected: float = 0  # requests that can never fit; of this many in all
-    requests: float = 0
-    half_widths: dict[str, float] = field(default_factory=dict)
 
     @property
     def is_paged(self) -> bool:
@@ -79,13 +74,42 @@ class Run:
         """The label, and how many requests are in no figure."""
         if not self.rejected:
             return self.label
-        mean = " (mean)" if self.half_widths else ""
+        mean = " (mean)" if self.is_mean else ""
         return f"{self.label}, rejects {count(self.rejected)} of {count(self.requests)}{mean}"
+
+    @property
+    def pool_slots(self) -> float:
+        return self.row["report.pool_slots"]
+
+    @property
+    def is_mean(self) -> bool:
+        """Over several seeds."""
+        return f"{REJECTED}_ci95" in self.row
+
+    @property
+    def rejected(self) -> float:
+        """Requests that can never fit."""
+        return self.row[REJECTED]
+
+    @property
+    def requests(self) -> float:
+        return self.rejected + self.row["report.counters.requests_finished"]
+
+    def value(self, *columns: str) -> float | None:
+        """The sum of these columns; None where one has no number. No request has a latency where
+        none is counted."""
+        counts = {f"{column.rsplit('.', 1)[0]}.count" for column in columns if "_ns" in column}
+        if any(self.row[column] == 0 for column in counts):
+            return None
+        values = [self.row.get(column, math.nan) for column in columns]
+        return None if any(map(math.isnan, values)) else sum(values)
 
     def half_width(self, *columns: str) -> float | None:
         """Of the sum of these columns: at most as wide as theirs together."""
-        widths = [self.half_widths.get(column) for column in columns]
-        return None if None in widths else sum(widths)
+        return self.value(*(f"{column}_ci95" for column in columns))
+
+    def share(self, state: str) -> float:
+        return self.row[f"figures.mean_shares.{state}"]
 
 
 def count(value: float) -> str:
@@ -136,6 +160,10 @@ def without_goodput(table: pandas.DataFrame) -> pandas.DataFrame:
     return table.drop(columns=[name for name in table if "goodput_per_s" in name])
 
 
+def with_internal(series: pandas.DataFrame) -> pandas.DataFrame:
+    return series.assign(internal_slots=sum(series[f"{part}_slots"] for part in INTERNAL))
+
+
 def read_fragmentation(folder: Path, data: dict | None = None) -> tuple[Source, list[Run]]:
     """`data` are those of the study's page, which alone have measured times of kernels."""
     manifest = read_json(folder / "manifest.json")
@@ -151,10 +179,12 @@ def read_fragmentation(folder: Path, data: dict | None = None) -> tuple[Source, 
         key = (row["allocator"], row["block_size"])
         if key not in by_run:
             raise BadInput(f"{folder / 'series.csv'}: has no rows of {key[0]} {key[1]}")
+        requests = row[REJECTED] + row["report.counters.requests_finished"]
+        row["rejected_share"] = row[REJECTED] / requests if requests else math.nan
         kernel_s = data and data["rows"][index]["metrics"]["kernel_s"]
         if kernel_s is not None:
             row["figures.kernel_s"] = kernel_s
-        runs.append(run_of(key, row, by_run[key].reset_index(drop=True)))
+        runs.append(Run(*key, row, with_internal(by_run[key].reset_index(drop=True))))
     rejecting = sum(run.rejected > 0 for run in runs)
     return (read_source(manifest, common_settings(manifest["configurations"]),
                         rejections_told(rejecting, len(runs), "rows") + models,
@@ -176,29 +206,5 @@ def read_simulation(path: Path) -> tuple[Source, Run]:
     series["length_s"] = series.pop("length_ns") / NS_PER_S
     model = f"Step times: {fields['time_model']}, {fields['time_model_provenance']}"
     key = (fields["settings.allocator"], fields["report.block_size"])
-    return read_source(document, document["settings"], (model,)), run_of(key, fields, series)
-
-
-def latency_of(row: dict, kind: str) -> dict[str, float]:
-    """Seconds: the mean and percentiles. Empty where no request of some seed has it."""
-    seconds = {point: row[f"report.{kind}.{point}_ns"] / NS_PER_S
-               for point in ("mean", "p50", "p90", "p99")}
-    is_there = row[f"report.{kind}.count"] > 0 and not any(map(math.isnan, seconds.values()))
-    return seconds if is_there else {}
-
-
-def run_of(key: tuple[str, int], row: dict, series: pandas.DataFrame) -> Run:
-    """`row` has the fields of figures and report, by their paths."""
-    shares = {name: row[f"figures.mean_shares.{name}"]
-              for name in ("used", "reserved", "internal", "cached", "free", "overhead")}
-    latencies = {kind: latency_of(row, kind)
-                 for kind in ("queueing", "ttft", "tpot", "normalized")}
-    figures = {name.split(".", 1)[1]: value for name, value in row.items()
-               if name.startswith("figures.")}
-    series = series.assign(internal_slots=sum(series[f"{part}_slots"] for part in INTERNAL))
-    half_widths = {name.removesuffix("_ci95"): value for name, value in row.items()
-                   if name.endswith("_ci95") and not math.isnan(value)}
-    rejected = row["report.counters.requests_rejected"]
-    requests = rejected + row["report.counters.requests_finished"]
-    return Run(*key, int(row["report.pool_slots"]), shares, figures, latencies, series, rejected,
-               requests, half_widths)
+    run = Run(*key, fields, with_internal(series))
+    return read_source(document, document["settings"], (model,)), run
