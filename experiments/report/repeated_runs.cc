@@ -49,7 +49,7 @@ bool agrees(const ResultsFolder& folder, std::size_t row, const std::string& col
             const std::string& now) {
   if (std::ranges::find(kNames, column) != std::end(kNames)) return true;
   if (!has_values_by_seed(folder, column)) return folder.table.text(row, column) == now;
-  const std::string& first = folder.seed_tables.front().text(row, column);
+  const std::string first(folder.table.text_of_seed(row, column, 0));
   return first.empty() || number_of(first) == number_of(now);
 }
 

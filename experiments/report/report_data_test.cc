@@ -77,19 +77,21 @@ TEST_CASE("A results table is read back, and what is none is refused with its li
         "t.csv: found no row; expected one per configuration");
 }
 
-TEST_CASE("A table of means has a table under each seed") {
+TEST_CASE("A table of means has the values under each seed") {
   const auto table =
       ResultsTable::parse("x,x_ci95,x_by_seed,y\n2,1,1;3,7\n,,4;,8\n", "t.csv").value();
-  const auto first = table.of_seed(0).value();
-  const auto second = table.of_seed(1).value();
-  CHECK(first.number(0, "x") == 1);
-  CHECK(second.number(0, "x") == 3);
-  CHECK(!second.number(1, "x").has_value());
-  CHECK(second.number(0, "y") == 7);
-  CHECK(!first.has("x_ci95"));
+  CHECK(table.seeds().value() == 2);
+  CHECK(table.number(0, "x") == 2);
+  CHECK(table.number(0, "x", 0) == 1);
+  CHECK(table.number(0, "x", 1) == 3);
+  CHECK(table.number(1, "x", 0) == 4);
+  CHECK(!table.number(1, "x", 1).has_value());
+  CHECK(table.number(0, "y", 1) == 7);
+  CHECK(table.text_of_seed(0, "x", 1) == "3");
   const auto older = ResultsTable::parse("x,x_ci95\n2,1\n", "t.csv").value();
-  CHECK(older.of_seed(0).status().message() ==
+  CHECK(older.seeds().status().message() ==
         "t.csv: found no column x_by_seed; expected one, as recto writes it");
+  CHECK(ResultsTable::parse("x\n2\n", "t.csv").value().seeds().value() == 1);
 }
 
 // The table of a sweep with one row whose numbers are all 1, except for one field.

@@ -45,7 +45,6 @@ constexpr ReportMetric kMetrics[] = {
 };
 
 constexpr std::string_view kInterval = "_ci95";
-
 constexpr std::string_view kPoolSlots = "report.pool_slots";
 
 bool is_ns(std::string_view column) { return column.ends_with("_ns"); }
@@ -56,24 +55,32 @@ std::string count_column(std::string_view column) {
   return std::string(column.substr(0, column.rfind('.'))) + ".count";
 }
 
-// With `suffix` the half-width of the value's interval; that of a sum is at most the sum of theirs.
-std::optional<double> value_of(const ResultsTable& table, MetricColumn column, std::size_t row,
-                               const ReportMetric& metric, std::string_view suffix) {
-  const auto field = [&](std::string_view name) {
-    return table.number(row, std::string(name) + std::string(suffix));
-  };
-  const std::string_view name = metric.*column;
-  std::optional<double> value = field(name);
-  if (is_ns(name)) {  // 0 where its requests are none
-    if (table.number(row, count_column(name)) == 0.0) return std::nullopt;
-    if (value) *value *= 1e-9;
+struct MetricRow {
+  const ResultsTable& table;
+  MetricColumn column;
+  std::size_t row;
+  std::optional<std::size_t> seed;
+
+  // With `suffix` the half-width of the value's interval; that of a sum is at most the sum of
+  // theirs.
+  std::optional<double> value(const ReportMetric& metric, std::string_view suffix) const {
+    const auto number = [&](std::string_view name) {
+      return table.number(row, std::string(name) + std::string(suffix), seed);
+    };
+    const std::string_view name = metric.*column;
+    std::optional<double> value = number(name);
+    if (!value) return value;
+    if (is_ns(name)) {  // 0 where its requests are none
+      if (table.number(row, count_column(name), seed) == 0.0) return std::nullopt;
+      *value *= 1e-9;
+    }
+    if (is_gauge(name)) *value /= table.number(row, kPoolSlots, seed).value_or(1);
+    if (column == &ReportMetric::study && !metric.study_plus.empty()) {
+      *value += number(metric.study_plus).value_or(0);
+    }
+    return value;
   }
-  if (is_gauge(name) && value) *value /= table.number(row, kPoolSlots).value_or(1);
-  if (column == &ReportMetric::study && !metric.study_plus.empty() && value) {
-    *value += field(metric.study_plus).value_or(0);
-  }
-  return value;
-}
+};
 
 const char* word_of(sim::CurvePart part) {
   switch (part) {
@@ -108,16 +115,17 @@ Status expect_metrics(const ResultsTable& table, MetricColumn column) {
   return Status::ok();
 }
 
-Json metrics_json(const ResultsTable& table, MetricColumn column, std::size_t row) {
-  const auto value_json = [&](const ReportMetric& metric, std::string_view suffix) {
-    const std::optional<double> value = value_of(table, column, row, metric, suffix);
+Json metrics_json(const ResultsTable& table, MetricColumn column, std::size_t row,
+                  std::optional<std::size_t> seed) {
+  const MetricRow of{table, column, row, seed};
+  const auto json_of = [](const std::optional<double>& value) {
     return value ? Json(rounded(*value)) : Json();
   };
   Json json = Json::object();
   for (const ReportMetric& metric : kMetrics) {
-    json[metric.name] = value_json(metric, "");
-    if (!table.has(std::string(metric.*column) + std::string(kInterval))) continue;
-    json[std::string(metric.name) + std::string(kInterval)] = value_json(metric, kInterval);
+    json[metric.name] = json_of(of.value(metric, ""));
+    if (seed || !table.has(std::string(metric.*column) + std::string(kInterval))) continue;
+    json[std::string(metric.name) + std::string(kInterval)] = json_of(of.value(metric, kInterval));
   }
   return json;
 }
@@ -125,8 +133,9 @@ Json metrics_json(const ResultsTable& table, MetricColumn column, std::size_t ro
 Json metrics_by_seed_json(const ResultsFolder& folder, std::size_t row) {
   const MetricColumn column = metric_column(folder);
   Json json = metrics_json(folder.table, column, row);
-  for (const ResultsTable& seed_table : folder.seed_tables) {
-    json[kBySeed].push_back(metrics_json(seed_table, column, row));
+  for (std::int64_t seed = 0; seed < folder.seeds && folder.seeds > 1; ++seed) {
+    json[kBySeed].push_back(
+        metrics_json(folder.table, column, row, static_cast<std::size_t>(seed)));
   }
   return json;
 }

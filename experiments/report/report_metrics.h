@@ -3,6 +3,7 @@
 // The figures of a results file that a report shows, under one set of names for all commands.
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -32,9 +33,11 @@ std::span<const ReportMetric> report_metrics();
 // Invalid input, naming the column, if the table lacks one.
 Status expect_metrics(const ResultsTable& table, MetricColumn column);
 
-// Of a row, {"used": 0.54, ...}; a mean over seeds has the half-width of its interval beside it, as
-// "used_ci95". Latencies are null where no request of some seed has them.
-Json metrics_json(const ResultsTable& table, MetricColumn column, std::size_t row);
+// Of a row, or of a row's values under one seed: {"used": 0.54, ...}. A mean over seeds has the
+// half-width of its interval beside it, as "used_ci95". Latencies are null where no request of some
+// seed has them.
+Json metrics_json(const ResultsTable& table, MetricColumn column, std::size_t row,
+                  std::optional<std::size_t> seed = {});
 
 // Of metrics that are means over seeds: an array of the metrics under each.
 inline constexpr const char* kBySeed = "by_seed";

@@ -34,19 +34,13 @@ Status read_seeds(ResultsFolder& folder) {
   if (!seeds.is_number_integer() || seeds.get<std::int64_t>() < 1) {
     return refusal(where, seeds, "an integer from 1");
   }
-  const std::optional<std::size_t> in_table = folder.table.seeds();
-  if (in_table && seeds != *in_table) {
-    return refusal(
-        where, seeds,
-        fmt::format("{}, as {}.csv has", *in_table, folder.manifest["command"].get<std::string>()));
-  }
+  const Result<std::optional<std::size_t>> in_table = folder.table.seeds();
+  RECTO_RETURN_IF_ERROR(in_table.status());
   folder.seeds = seeds.get<std::int64_t>();
-  for (std::int64_t seed = 0; seed < folder.seeds && folder.seeds > 1; ++seed) {
-    Result<ResultsTable> one = folder.table.of_seed(static_cast<std::size_t>(seed));
-    RECTO_RETURN_IF_ERROR(one.status());
-    folder.seed_tables.push_back(std::move(one).value());
-  }
-  return Status::ok();
+  if (seeds == in_table.value().value_or(folder.seeds)) return Status::ok();
+  return refusal(where, seeds,
+                 fmt::format("{}, as {}.csv has", *in_table.value(),
+                             folder.manifest["command"].get<std::string>()));
 }
 
 Status read_study_configs(ResultsFolder& folder) {

@@ -16,11 +16,10 @@ struct ResultsFolder {
   std::string path;
   bool is_sweep = false;
   Json manifest;
-  ResultsTable table;                     // fragmentation.csv or sweep.csv
-  std::int64_t seeds = 1;                 // of several, numbers in the table are means
-  std::vector<ResultsTable> seed_tables;  // the table under each seed; of one, none
-  std::vector<RunConfig> configs;         // one per row
-  std::vector<std::string> axes;          // of a sweep: the columns that are settings
+  ResultsTable table;              // fragmentation.csv or sweep.csv
+  std::int64_t seeds = 1;          // of several, numbers in the table are means
+  std::vector<RunConfig> configs;  // one per row
+  std::vector<std::string> axes;   // of a sweep: the columns that are settings
 
   std::string manifest_path() const { return path + "/manifest.json"; }
   std::string commit() const { return manifest["recto"]["commit"].get<std::string>(); }
