@@ -114,20 +114,16 @@ function mapSection(data) {
   mapState.pool = data.pool_slots;
   mapState.high = data.pool_slots;
   const shownMaps = () => [0, 1].map((which) => mapOf(which)()).filter((map) => map);
-  const pair = element("div", { class: "two" });
-  made.append(statesLegend(), marksLegend(), mapControls(shownMaps), ownersLegend(), pair);
-  COMPARED.forEach((of, which) => {
-    const host = element("div", { class: "map-host", id: "map-" + of.name });
-    pair.append(element("figure", {}, element("figcaption", {}, ...captioned(data, which)), host));
-    queueMicrotask(() => {
-      const view = new MapView(host, mapOf(which));
-      onCompared(() => {
-        view.label = labelOf(data, which);
-        view.labels = [0, 1].map((one) => labelOf(data, one));
-        view.redraw();
-      });
-    });
-  });
+  made.append(statesLegend(), marksLegend(), mapControls(shownMaps), ownersLegend(),
+      comparedPair(data, (of) => element("div", { class: "map-host", id: "map-" + of.name }),
+          (host, which) => {
+            const view = new MapView(host, mapOf(which));
+            onCompared(() => {
+              view.label = labelOf(data, which);
+              view.labels = [0, 1].map((one) => labelOf(data, one));
+              view.redraw();
+            });
+          }));
   made.append(markCounts(data, mapOf));
   return made;
 }
