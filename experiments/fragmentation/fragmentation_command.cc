@@ -14,7 +14,7 @@
 #include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/fragmentation/fragmentation_table.h"
-#include "experiments/report/folder_report.h"
+#include "experiments/report/report_command.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
@@ -116,7 +116,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
   RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs.value(), flags.seeds));
   if (!flags.out.empty()) {
     for (const char* file :
-         {"/fragmentation.csv", "/series.csv", "/manifest.json", "/report.html"}) {
+         {"/fragmentation.csv", "/series.csv", "/manifest.json", "/report.html", "/report.json"}) {
       RECTO_RETURN_IF_ERROR(
           check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
     }

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "experiments/report/folder_report.h"
+#include "experiments/report/report_command.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
@@ -95,7 +95,7 @@ Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfi
     for (const std::string& file : input_files(config)) inputs.insert(file);
   }
   for (const char* file :
-       {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl", "/report.html"}) {
+       {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl", "/report.html", "/report.json"}) {
     RECTO_RETURN_IF_ERROR(
         check_no_input(arguments.out + file, {inputs.begin(), inputs.end()}).in("--out"));
   }

@@ -1,25 +1,36 @@
-"""A headless Chromium with its own clock, controlled over a pipe (Chrome DevTools Protocol), and
-how tests are run that need one.
+"""What tests see of a report: its data, and the page in a headless Chromium with its own clock,
+controlled over a pipe (Chrome DevTools Protocol).
 """
 
 import contextlib
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import time
 import unittest
+from pathlib import Path
 
-import page_reader
-
+SELFTEST = Path(__file__).with_name("selftest.js")
 DEADLINE_S = 120
 WHY_SKIPPED = "no Chromium here, which `./bazelw browser` installs (Debian's package: chromium)"
 
 
+def data_of(folder):
+    """What the page in a folder of results shows."""
+    return json.loads((Path(folder) / "report.json").read_text("utf-8"))["data"]
+
+
+def browser():
+    names = ("chromium", "chromium-browser", "google-chrome", "chrome")
+    return next((found for found in map(shutil.which, names) if found), None)
+
+
 def run_tests():
     """Runs the tests of the program's file; without a browser names each one that is skipped."""
-    if page_reader.browser() is not None:
+    if browser() is not None:
         unittest.main(argv=sys.argv[:1], verbosity=2)
     found = unittest.defaultTestLoader.loadTestsFromModule(sys.modules["__main__"])
     tests = [test for case in found for test in case]
@@ -28,8 +39,14 @@ def run_tests():
     print(f"{len(tests)} tests skipped, none run")
 
 
+def selftest(page, profile, size=(1360, 1500)):
+    """What selftest.js saw of a page."""
+    with BrowserSession(page, profile, size) as session:
+        return session.run("selftest()")
+
+
 class BrowserSession(contextlib.ExitStack):
-    """One page, open until the session is closed."""
+    """One page, open until the session is closed. It has the functions of selftest.js."""
 
     def __init__(self, path, profile, size=(1360, 1500)):
         super().__init__()
@@ -37,8 +54,9 @@ class BrowserSession(contextlib.ExitStack):
         self._in, from_browser = os.pipe()
         for end in (self._in, self._out):
             self.callback(os.close, end)
-        command = [page_reader.browser(), "--headless=new", "--no-sandbox", "--disable-gpu",
-                   "--remote-debugging-pipe", "--force-device-scale-factor=1",
+        # A test may be run by root, for whom there is no sandbox.
+        command = [browser(), "--headless=new", "--no-sandbox", "--disable-gpu",
+                   "--hide-scrollbars", "--remote-debugging-pipe", "--force-device-scale-factor=1",
                    "--window-size={},{}".format(*size), f"--user-data-dir={profile}"]
         # The browser expects the pipe at 3 and 4, whatever our descriptors are.
         shell = f'exec 3<&{to_browser} 4>&{from_browser}; exec "$@"'
@@ -49,9 +67,13 @@ class BrowserSession(contextlib.ExitStack):
         os.close(from_browser)
         self.callback(self._end)
         self._buffer, self._number, self._session = b"", 0, None
-        target = self.call("Target.createTarget", url=f"file://{path}")["targetId"]
+        target = self.call("Target.createTarget", url="about:blank")["targetId"]
         attached = self.call("Target.attachToTarget", targetId=target, flatten=True)
         self._session = attached["sessionId"]
+        self.call("Page.enable")
+        self.call("Page.addScriptToEvaluateOnNewDocument", source=SELFTEST.read_text("utf-8"))
+        self.call("Page.navigate", url=f"file://{path}")
+        self.wait_for("document.readyState === 'complete'")
 
     def run(self, script):
         """The value that the promise of the page's script resolves to."""

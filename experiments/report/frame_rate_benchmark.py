@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """How smoothly the memory maps of a page move: both are redrawn for each frame.
 
-    frame_rate.py REPORT_HTML
+    frame_rate_benchmark.py REPORT_HTML
 
 Pans and zooms the maps in a headless Chromium without a GPU. Prints the page's CPU time per frame,
 which other programs on the machine hardly change, and the frames per second that were reached.
@@ -12,8 +12,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-import page_reader
-from browser_session import BrowserSession
+from page_testing import BrowserSession, browser
 
 FRAMES = 40
 # What runs before the first frame, and in each frame; `i` counts. Calls the page's own functions.
@@ -65,6 +64,6 @@ def told(rates):
 if __name__ == "__main__":
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    if page_reader.browser() is None:
+    if browser() is None:
         sys.exit("no Chromium here: Debian's package is chromium")
     print("\n".join(told(frame_rates(sys.argv[1]))))
