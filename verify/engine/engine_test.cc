@@ -1,4 +1,4 @@
-#include "verify/engine/engine_run.h"
+#include "verify/engine/engine.h"
 
 #include "bazel/testing/catch.h"
 
