@@ -107,15 +107,11 @@ Status BatchTables::clear(std::int32_t row) {
 
 void BatchTables::unassign(std::int32_t row) {
   if (!rows_[row].is_assigned) return;
-  unlink(row);
-  mark_stale(row);
-}
-
-void BatchTables::unlink(std::int32_t row) {
+  rows_[row].is_assigned = false;
   std::int32_t* link = &row_of_[rows_[row].sequence.index];
   while (*link != row) link = &rows_[*link].next;
   *link = rows_[row].next;
-  rows_[row].is_assigned = false;
+  mark_stale(row);
 }
 
 void BatchTables::mark_stale(std::int32_t row) {
@@ -154,7 +150,7 @@ void BatchTables::follow(const TableChange& change) {
 }
 
 void BatchTables::rewrite(std::int32_t row) {
-  if (rows_[row].is_assigned && !is_in_use(row)) unlink(row);
+  if (!is_in_use(row)) unassign(row);
   const std::int32_t blocks =
       rows_[row].is_assigned ? core_->sequences[rows_[row].sequence.index].device.blocks : 0;
   const std::int32_t end = std::max(blocks, rows_[row].written);

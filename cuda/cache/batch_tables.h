@@ -81,7 +81,6 @@ class BatchTables {
   Status check_row(std::int32_t row) const;
   bool is_in_use(std::int32_t row) const;
   void unassign(std::int32_t row);
-  void unlink(std::int32_t row);
   void mark_stale(std::int32_t row);
   void follow(const TableChange& change);
   void rewrite(std::int32_t row);

@@ -180,7 +180,6 @@ bool is_token(const Json& json) {
 
 Status read_request(const Json& json, std::int64_t id, verify::GenerationRequest& request) {
   Fields fields(fmt::format("requests[{}]", id), json);
-  request.id = id;
   const Json* const prompt = fields.take("prompt");
   if (prompt != nullptr && !prompt->empty()) {
     if (prompt->is_array() && std::ranges::all_of(*prompt, is_token)) {

@@ -84,12 +84,13 @@ std::string steps_text(const GenerateConfig& config, const EngineRun& run) {
 
 std::string outputs_text(const GenerateConfig& config, const EngineRun& run) {
   Table table({{"sequence", Align::kLeft}, {"prompt"}, {"output", Align::kLeft}});
-  for (const auto& [request, text] : run.texts) {
-    const auto place = static_cast<std::size_t>(request);
-    for (std::size_t member = 0; member < text.outputs.size(); ++member) {
-      table.add_row({sequence_name(config, request, static_cast<std::int64_t>(member)),
-                     fmt::format("{}", config.requests[place].prompt.size()),
-                     fmt::format("{}", fmt::join(text.outputs[member], " "))});
+  for (std::size_t request = 0; request < run.texts.size(); ++request) {
+    const std::vector<std::vector<verify::Token>>& outputs = run.texts[request].outputs;
+    for (std::size_t member = 0; member < outputs.size(); ++member) {
+      table.add_row({sequence_name(config, static_cast<std::int64_t>(request),
+                                   static_cast<std::int64_t>(member)),
+                     fmt::format("{}", config.requests[request].prompt.size()),
+                     fmt::format("{}", fmt::join(outputs[member], " "))});
     }
   }
   return table.text();

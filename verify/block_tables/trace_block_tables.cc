@@ -201,7 +201,7 @@ Result<TracedTables> trace_block_tables(sim::RequestSource& requests,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options) {
   const auto table_of = [&allocator](sim::SequenceId sequence) {
-    const std::vector<BlockId>& blocks = allocator.block_table(sequence);
+    const std::span<const BlockId> blocks(allocator.block_table(sequence));
     std::vector<std::int32_t> ids(blocks.size());
     std::ranges::transform(blocks, ids.begin(), &BlockId::value);
     return ids;

@@ -28,10 +28,10 @@ sim::SchedulerOptions scheduler_options(const EngineOptions& options) {
   return rules;
 }
 
-sim::Request scheduled(const GenerationRequest& request) {
+sim::Request scheduled(const GenerationRequest& request, std::size_t id) {
   auto content = std::make_shared<sim::TokenContent>();
   content->prompt_token_ids = request.prompt;
-  return {.id = request.id,
+  return {.id = static_cast<std::int64_t>(id),
           .arrival = SimTime(request.arrival_step),
           .prompt_tokens = TokenCount(std::ssize(request.prompt)),
           .output_tokens = TokenCount(request.output_tokens),
@@ -70,9 +70,9 @@ class Engine final : public sim::SchedulerObserver {
         scheduler_->complete(now());
       }
     }
-    for (const auto& [id, job] : jobs_) {
+    for (const EngineJob& job : jobs_) {
       RECTO_CHECK(job.is_finished());
-      record_.run.texts.emplace(id, job.result());
+      record_.run.texts.push_back(job.result());
     }
     counts().graphs = store_.captured_graphs();
     return std::move(record_.run);
@@ -81,6 +81,9 @@ class Engine final : public sim::SchedulerObserver {
  private:
   SimTime now() const { return SimTime(record_.now); }
   EngineCounts& counts() { return record_.run.counts; }
+  EngineJob& job_of(const sim::Group& group) {
+    return jobs_[static_cast<std::size_t>(group.request.id)];
+  }
 
   void on_rejected(const sim::Request& request, SimTime) override { rejected_ = request.id; }
 
@@ -97,7 +100,7 @@ class Engine final : public sim::SchedulerObserver {
   void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) override {
     const bool is_swap = kind == sim::PreemptionKind::kSwap;
     (is_swap ? counts().swaps : counts().recomputes) += 1;
-    if (!is_swap) jobs_.at(group.request.id).forget_logits();
+    if (!is_swap) job_of(group).forget_logits();
     record_.tell(group.request.id,
                  is_swap ? "gives way: to the host" : "gives way: to be computed again");
   }
@@ -111,8 +114,8 @@ class Engine final : public sim::SchedulerObserver {
     for (std::size_t next = jobs_.size(); next < requests.size(); ++next) {
       const GenerationRequest& request = requests[next];
       if (request.arrival_step > record_.now) break;
-      jobs_.emplace(request.id, request);
-      scheduler_->enqueue(scheduled(request), now());
+      jobs_.emplace_back(request);
+      scheduler_->enqueue(scheduled(request, next), now());
       if (!rejected_) continue;
       return Status::invalid_input(fmt::format(
           "request {}: can never be served; expected a pool, a length and a number of sequences "
@@ -157,7 +160,7 @@ class Engine final : public sim::SchedulerObserver {
 
   EnginePart part(const sim::Group& group, std::size_t member, std::int64_t rows) {
     EnginePart part{.group = &group,
-                    .job = &jobs_.at(group.request.id),
+                    .job = &job_of(group),
                     .sequence = group.members[member],
                     .shape = {.request = group.request.id,
                               .member = static_cast<std::int32_t>(member),
@@ -268,7 +271,7 @@ class Engine final : public sim::SchedulerObserver {
   std::unique_ptr<EngineBatch> batch_;
   sim::Counters counters_;
   std::unique_ptr<sim::ContinuousScheduler> scheduler_;
-  std::map<std::int64_t, EngineJob> jobs_;  // by request
+  std::vector<EngineJob> jobs_;  // of requests that have arrived
   std::optional<std::int64_t> rejected_;
 };
 

@@ -4,7 +4,6 @@
 // block manager where K and V go, and kernels compute attention. Its options, and what a run did.
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -111,13 +110,14 @@ struct EngineText {
 };
 
 struct EngineRun {
-  std::map<std::int64_t, EngineText> texts;  // by request
+  std::vector<EngineText> texts;  // [requests]
   std::vector<EngineEvent> events;
   std::vector<EngineStep> steps;
   EngineCounts counts;
 };
 
-// Invalid input for requests or options that cannot be served whatever is in the pool.
+// Invalid input for requests or options that cannot be served whatever is in the pool. Requests are
+// in the order of their arrival.
 Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest>& requests,
                     const EngineOptions& options);
 

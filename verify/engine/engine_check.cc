@@ -108,10 +108,6 @@ Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest
                             .in("engine"));
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const std::string name = fmt::format("request {}", i);
-    if (requests[i].id != static_cast<std::int64_t>(i)) {
-      return Status::invalid_input(
-          fmt::format("{}: id = {}; expected {}, its place in the list", name, requests[i].id, i));
-    }
     if (i > 0 && requests[i].arrival_step < requests[i - 1].arrival_step) {
       return Status::invalid_input(
           fmt::format("{}: arrival_step = {}; expected at least {}, that of the one before", name,

@@ -9,7 +9,7 @@
 #include "core/contract.h"
 #include "core/random_stream.h"
 #include "core/units.h"
-#include "verify/engine/kv_store.h"
+#include "verify/kernels/kernel_numerics.h"
 
 namespace recto::verify {
 namespace {
@@ -29,7 +29,6 @@ GenerationRequest draw_request(const EngineScenario& scenario, std::int64_t id,
   const auto vocabulary = static_cast<std::uint64_t>(scenario.shape.vocabulary);
   RandomStream numbers = stream.split("numbers");
   GenerationRequest request;
-  request.id = id;
   request.decoding = traffic.decoding;
   request.width = traffic.width;
   request.output_tokens = between(numbers, traffic.output_min, traffic.output_max);
@@ -55,12 +54,19 @@ std::int64_t blocks_of(const GenerationRequest& request, std::int64_t block_size
   return shared + (ceil_div(final_context, block_size) - shared) * request.width;
 }
 
-// Where plans choose, the dense run assumes their smallest splits if contexts reach a second one.
-std::int64_t assumed_split_size(const EngineScenario& scenario) {
+// The kernels that the host API's rule may choose. Where plans choose the split size, their
+// smallest is assumed if contexts reach a second one.
+std::vector<reference::KernelNumerics> kernels_of(const EngineScenario& scenario) {
   constexpr std::int64_t kPlannedSplitMin = 256;
+  const ElementType type = scenario.options.rounding.type;
+  const ElementType cache = scenario.options.rounding.cache;
   const EngineTraffic& traffic = scenario.traffic;
   const bool is_split = traffic.prompt_max + traffic.output_max > kPlannedSplitMin;
-  return scenario.options.split_size.value_or(is_split ? kPlannedSplitMin : 0);
+  const std::int64_t split_size =
+      scenario.options.split_size.value_or(is_split ? kPlannedSplitMin : 0);
+  return {decode_kernel_numerics(type, cache, split_size),
+          group_decode_numerics(type, cache, split_size),
+          prefill_numerics(type, cache, scenario.shape.head_dim)};
 }
 
 // NaN is the largest of all.
@@ -93,7 +99,7 @@ struct Comparer {
                                            place, deviations, kFlowLambda));
   }
 
-  void compare(std::int64_t request, const GeneratedText& dense, const EngineText& engine) const {
+  void compare(std::size_t request, const GeneratedText& dense, const EngineText& engine) const {
     for (std::size_t member = 0; member < dense.outputs.size(); ++member) {
       const std::vector<Token>& right = dense.outputs[member];
       const std::vector<Token>& seen = engine.outputs[member];
@@ -121,9 +127,7 @@ DrawnScenario draw_scenario(const EngineScenario& scenario) {
       .scenario = scenario,
       .weights = drawn_weights(
           scenario.shape, {.seed = scenario.seed, .attention_share = scenario.attention_share})};
-  const KvRounding& rounding = scenario.options.rounding;
-  const DenseModel model(drawn.weights, rounding,
-                         kernels_of(scenario.shape, rounding, assumed_split_size(scenario)));
+  const DenseModel model(drawn.weights, scenario.options.rounding, kernels_of(scenario));
   const RandomStream stream = RandomStream(scenario.seed).split("requests");
   RandomStream arrivals = RandomStream(scenario.seed).split("arrivals");
   std::int64_t arrival = 0;
@@ -164,8 +168,7 @@ EngineVerdict judge_engine(const DrawnScenario& drawn, EngineFault fault) {
                         .undecided = drawn.drawn - std::ssize(drawn.requests),
                         .counts = run.value().counts};
   for (std::size_t i = 0; i < drawn.requests.size(); ++i) {
-    const std::int64_t id = drawn.requests[i].id;
-    Comparer{verdict}.compare(id, drawn.texts[i], run.value().texts.at(id));
+    Comparer{verdict}.compare(i, drawn.texts[i], run.value().texts[i]);
   }
   return verdict;
 }

@@ -12,7 +12,6 @@
 #include "verify/host_api/captured_step.h"
 #include "verify/host_api/host_api_backends.h"
 #include "verify/kernels/device_call.h"
-#include "verify/kernels/kernel_numerics.h"
 
 namespace recto::verify {
 namespace {
@@ -217,14 +216,6 @@ std::optional<std::string> KvStore::why_unsupported() {
   if (const auto why = prefill_.why_unsupported(inputs(0, step, q))) return why;
   step.query_start = {0, 1};
   return decode_.why_unsupported(inputs(0, step, q));
-}
-
-std::vector<reference::KernelNumerics> kernels_of(const ModelShape& shape,
-                                                  const KvRounding& rounding,
-                                                  std::int64_t split_size) {
-  return {decode_kernel_numerics(rounding.type, rounding.cache, split_size),
-          group_decode_numerics(rounding.type, rounding.cache, split_size),
-          prefill_numerics(rounding.type, rounding.cache, shape.head_dim)};
 }
 
 }  // namespace recto::verify

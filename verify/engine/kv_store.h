@@ -14,7 +14,6 @@
 
 #include "core/attention_views.h"
 #include "core/dense_kv_view.h"
-#include "reference/numerics.h"
 #include "verify/backend.h"
 #include "verify/engine/engine.h"
 #include "verify/engine/host_model.h"
@@ -83,10 +82,5 @@ class KvStore {
   std::vector<Pool> host_;                                         // by layer
   std::map<std::pair<std::int64_t, std::int64_t>, Graph> graphs_;  // by layer and rows
 };
-
-// The kernels that the host API's rule may choose for one row. `split_size` 0: in one split.
-std::vector<reference::KernelNumerics> kernels_of(const ModelShape& shape,
-                                                  const KvRounding& rounding,
-                                                  std::int64_t split_size);
 
 }  // namespace recto::verify

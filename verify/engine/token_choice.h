@@ -14,7 +14,6 @@ using Token = std::int32_t;
 
 // A prompt, and what to generate from it.
 struct GenerationRequest {
-  std::int64_t id = 0;  // their order, from 0
   std::int64_t arrival_step = 0;
   std::vector<Token> prompt;
   std::int64_t output_tokens = 1;  // of each sequence
