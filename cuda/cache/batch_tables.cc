@@ -57,6 +57,7 @@ Status BatchTables::make(const BatchTableOptions& options, std::span<std::int32_
   const std::int64_t most_ranges = groups * (core_->log.capacity() + options.max_rows);
   RECTO_RETURN_IF_ERROR(keep(ranges_, FixedArray<TableRange>::create(most_ranges, "ranges")));
   padding_ = options.padding;
+  rows_of_sequence_ = options.rows_of_sequence;
   buffer_ = buffer;
   seen_ = core_->log.total();
   std::fill(buffer.begin(), buffer.end(), padding_.value());
@@ -81,16 +82,19 @@ Status BatchTables::assign(std::int32_t row, SequenceHandle sequence) {
     return Status::invalid_input("assign: row " + std::to_string(row) + " is that of sequence " +
                                  internal::describe(rows_[row].sequence));
   }
-  const std::int32_t other = row_of_[index.value()];
-  if (other != kNone && other != row && rows_[other].sequence == sequence) {
-    return Status::invalid_input("assign: sequence " + internal::describe(sequence) + " has row " +
-                                 std::to_string(other));
+  std::int32_t& other = row_of_[index.value()];
+  if (rows_of_sequence_ == RowsOfSequence::kOne) {
+    if (other != kNone && other != row && rows_[other].sequence == sequence) {
+      return Status::invalid_input("assign: sequence " + internal::describe(sequence) +
+                                   " has row " + std::to_string(other));
+    }
   }
-  if (other != kNone) unassign(other);
+  // Rows of a sequence that was released have had its index until now.
+  while (other != kNone && rows_[other].sequence != sequence) unassign(other);
   unassign(row);
   rows_[row].sequence = sequence;
   rows_[row].is_assigned = true;
-  row_of_[index.value()] = row;
+  rows_[row].next = std::exchange(other, row);
   mark_stale(row);
   return Status::ok();
 }
@@ -104,7 +108,9 @@ Status BatchTables::clear(std::int32_t row) {
 void BatchTables::unassign(std::int32_t row) {
   if (!rows_[row].is_assigned) return;
   rows_[row].is_assigned = false;
-  row_of_[rows_[row].sequence.index] = kNone;
+  std::int32_t* link = &row_of_[rows_[row].sequence.index];
+  while (*link != row) link = &rows_[*link].next;
+  *link = rows_[row].next;
   mark_stale(row);
 }
 
@@ -133,6 +139,10 @@ std::span<const TableRange> BatchTables::update() {
 void BatchTables::follow(const TableChange& change) {
   const std::int32_t row = row_of_[change.sequence];
   if (row == kNone) return;
+  if (rows_[row].next != kNone) {
+    for (std::int32_t each = row; each != kNone; each = rows_[each].next) mark_stale(each);
+    return;
+  }
   if (!is_in_use(row)) unassign(row);
   if (rows_[row].is_stale) return;
   rows_[row].written = core_->sequences[change.sequence].device.blocks;
@@ -140,10 +150,7 @@ void BatchTables::follow(const TableChange& change) {
 }
 
 void BatchTables::rewrite(std::int32_t row) {
-  if (rows_[row].is_assigned && !is_in_use(row)) {
-    row_of_[rows_[row].sequence.index] = kNone;
-    rows_[row].is_assigned = false;
-  }
+  if (!is_in_use(row)) unassign(row);
   const std::int32_t blocks =
       rows_[row].is_assigned ? core_->sequences[rows_[row].sequence.index].device.blocks : 0;
   const std::int32_t end = std::max(blocks, rows_[row].written);

@@ -7,7 +7,7 @@
 #include "experiments/generate/generate_config.h"
 #include "experiments/generate/generate_text.h"
 #include "experiments/support/text_file.h"
-#include "verify/engine/weights_file.h"
+#include "verify/engine/safetensors.h"
 #include "verify/kernels/kernel_heap.h"
 
 namespace recto::experiments {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "experiments/generate/generate_config.h"
-#include "verify/engine/engine_run.h"
+#include "verify/engine/engine.h"
 
 namespace recto::experiments {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <map>
 #include <set>
 #include <span>
@@ -10,6 +11,7 @@
 
 #include "core/contract.h"
 #include "core/units.h"
+#include "cuda/cache/batch_tables.h"
 #include "sim/simulator.h"
 #include "sim/time/linear_time_model.h"
 
@@ -52,10 +54,13 @@ constexpr std::array<Moment, 5> kMoments = {{
     {"later", [](const TableTraits&, std::int64_t) { return true; }, 200},
 }};
 
+// A sequence's blocks in logical order.
+using TableOf = std::function<std::vector<std::int32_t>(sim::SequenceId)>;
+
 class TableObserver final : public sim::SimulationObserver {
  public:
-  TableObserver(const TracedAllocator& traced, const SnapshotOptions& options)
-      : traced_(traced), options_(options) {}
+  TableObserver(const sim::Allocator& allocator, TableOf table_of, const SnapshotOptions& options)
+      : allocator_(allocator), table_of_(std::move(table_of)), options_(options) {}
 
   void on_step(const sim::StepPlan& plan, const sim::StepCost&, SimTime) override {
     is_new_step_ = plan.kind == sim::StepPlan::Kind::kStep;
@@ -94,7 +99,7 @@ class TableObserver final : public sim::SimulationObserver {
 
  private:
   std::int64_t unheld_slots() const {
-    const sim::PoolCounts counts = traced_.allocator.counts();
+    const sim::PoolCounts counts = allocator_.counts();
     return counts.free.value() + counts.cached.value();
   }
 
@@ -107,10 +112,10 @@ class TableObserver final : public sim::SimulationObserver {
   }
 
   TableSnapshot look(const sim::Scheduler& scheduler) const {
-    const std::int64_t block_size = traced_.allocator.block_size().value();
+    const std::int64_t block_size = allocator_.block_size().value();
     TableSnapshot snapshot = {.moment = "",
                               .step = steps_,
-                              .num_blocks = traced_.allocator.counts().pool.value() / block_size,
+                              .num_blocks = allocator_.counts().pool.value() / block_size,
                               .block_size = block_size,
                               .sequences = {}};
     for (const sim::Group* group : scheduler.holders()) {
@@ -121,9 +126,7 @@ class TableObserver final : public sim::SimulationObserver {
         sequence.num_rows = rows;
         sequence.context_length = scheduler.context(*group, member) + rows;
         sequence.was_preempted = preempted_.contains(group->request.id);
-        for (const BlockId block : traced_.block_table(group->members[member])) {
-          sequence.blocks.push_back(block.value());
-        }
+        sequence.blocks = table_of_(group->members[member]);
       }
     }
     return snapshot;
@@ -137,7 +140,8 @@ class TableObserver final : public sim::SimulationObserver {
     return prefills ? group.planned_chunk : 0;
   }
 
-  const TracedAllocator& traced_;
+  const sim::Allocator& allocator_;
+  const TableOf table_of_;
   const SnapshotOptions options_;
   std::array<Moment, kMoments.size()> moments_ = kMoments;
   bool is_new_step_ = false;
@@ -146,6 +150,28 @@ class TableObserver final : public sim::SimulationObserver {
   std::set<std::int64_t> preempted_;  // requests
   std::vector<TableSnapshot> snapshots_;
 };
+
+struct TraceOptions {
+  const sim::SchedulerOptions& rules;
+  const SnapshotOptions& snapshots;
+};
+
+Result<TracedTables> trace(sim::RequestSource& requests, sim::Allocator& allocator,
+                           const TraceOptions& options, const TableOf& table_of) {
+  TableObserver observer(allocator, table_of, options.snapshots);
+  sim::SimulationOptions simulation;
+  simulation.scheduler = options.rules;
+  const Result<sim::Report> report =
+      sim::simulate(requests, allocator, time_model(), simulation, &observer);
+  RECTO_RETURN_IF_ERROR(report.status());
+  const sim::Counters& counters = report.value().counters;
+  return TracedTables{.snapshots = observer.take(),
+                      .requests = counters.requests_finished,
+                      .steps = counters.steps,
+                      .preemptions = counters.preemptions_recompute + counters.preemptions_swap,
+                      .copied_slots = counters.copied_slots,
+                      .tables = observer.tables()};
+}
 
 }  // namespace
 
@@ -170,22 +196,39 @@ TableSnapshot decoding_part(const TableSnapshot& snapshot) {
   return part;
 }
 
-Result<TracedTables> trace_block_tables(sim::RequestSource& requests, const TracedAllocator& traced,
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests,
+                                        sim::PagedAllocator& allocator,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options) {
-  TableObserver observer(traced, options);
-  sim::SimulationOptions simulation;
-  simulation.scheduler = rules;
-  const Result<sim::Report> report =
-      sim::simulate(requests, traced.allocator, time_model(), simulation, &observer);
-  RECTO_RETURN_IF_ERROR(report.status());
-  const sim::Counters& counters = report.value().counters;
-  return TracedTables{.snapshots = observer.take(),
-                      .requests = counters.requests_finished,
-                      .steps = counters.steps,
-                      .preemptions = counters.preemptions_recompute + counters.preemptions_swap,
-                      .copied_slots = counters.copied_slots,
-                      .tables = observer.tables()};
+  const auto table_of = [&allocator](sim::SequenceId sequence) {
+    const std::span<const BlockId> blocks(allocator.block_table(sequence));
+    std::vector<std::int32_t> ids(blocks.size());
+    std::ranges::transform(blocks, ids.begin(), &BlockId::value);
+    return ids;
+  };
+  return trace(requests, allocator, {rules, options}, table_of);
+}
+
+// Of each place in the manager's list of sequences the tables have a row.
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests, ManagedAllocator& allocator,
+                                        const sim::SchedulerOptions& rules,
+                                        const SnapshotOptions& options) {
+  const cache::CacheOptions& cache = allocator.manager().options();
+  const std::int64_t columns = cache.max_blocks_per_sequence.value();
+  std::vector<std::int32_t> buffer(static_cast<std::size_t>(cache.max_sequences * columns));
+  cache::BatchTables tables =
+      cache::BatchTables::create(allocator.manager(), {.max_rows = cache.max_sequences}, buffer)
+          .value();
+  const auto table_of = [&](sim::SequenceId sequence) {
+    const cache::SequenceHandle handle = allocator.handle(sequence);
+    if (tables.row(handle.index) != handle) {
+      RECTO_CHECK_EQ(tables.assign(handle.index, handle), Status::ok());
+    }
+    tables.update();
+    const auto row = buffer.begin() + handle.index * columns;
+    return std::vector<std::int32_t>(row, row + std::ssize(allocator.block_table(sequence)));
+  };
+  return trace(requests, allocator, {rules, options}, table_of);
 }
 
 }  // namespace recto::verify
