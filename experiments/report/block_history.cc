@@ -94,7 +94,7 @@ void BlockHistory::leave(const PlaceChange& change, SimTime now) {
     place.references = std::max(static_cast<std::int32_t>(place.holders.size()),
                                 place.since == now ? 0 : place.references);
     if (place.holders.empty()) {
-      place.is_cached = allocator_.is_cached(BlockId(static_cast<std::int32_t>(change.begin)));
+      place.is_cached = allocator_.is_evictable(BlockId(static_cast<std::int32_t>(change.begin)));
     }
   }
   if (--mine.places == 0) end_stay(mine, change.context, now);

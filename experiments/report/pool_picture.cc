@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "core/contract.h"
-#include "sim/allocators/contiguous_allocator.h"
 
 namespace recto::experiments {
 namespace {
@@ -64,8 +63,7 @@ void PoolPicture::hold(const sim::Group& group, std::int64_t context, std::size_
   };
   const sim::SequenceId sequence = group.members[member];
   if (!allocator_.is_paged()) {
-    const sim::Region region =
-        dynamic_cast<const sim::ContiguousAllocator&>(allocator_.inner()).region(sequence);
+    const sim::Region region = allocator_.region(sequence);
     paint(region.begin, region.size, within(0, region.size));
     return;
   }
@@ -96,7 +94,7 @@ void PoolPicture::paint_blocks() {
   touched_.clear();
   if (!allocator_.reuses_prefixes()) return;
   for (std::size_t block = 0; block < blocks_.size(); ++block) {
-    if (!allocator_.is_cached(BlockId(static_cast<std::int32_t>(block)))) continue;
+    if (!allocator_.is_evictable(BlockId(static_cast<std::int32_t>(block)))) continue;
     const auto begin = static_cast<std::int64_t>(block) * block_size;
     add(begin, begin + block_size, kCached, -1);
   }

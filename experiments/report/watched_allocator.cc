@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/contract.h"
-#include "cuda/cache/block_pool.h"
-#include "cuda/cache/cache_core.h"
-#include "sim/allocators/contiguous_allocator.h"
-#include "sim/allocators/prefix_cached_allocator.h"
-
 namespace recto::experiments {
 
 using sim::SequenceId;
 using Kind = PlaceChange::Kind;
 
 WatchedAllocator::WatchedAllocator(std::unique_ptr<sim::Allocator> inner)
-    : inner_(std::move(inner)),
-      paged_(dynamic_cast<const sim::PagedAllocator*>(inner_.get())),
-      managed_(dynamic_cast<const verify::ManagedAllocator*>(inner_.get())) {
-  RECTO_CHECK_EQ(paged_ != nullptr || managed_ != nullptr, inner_->is_paged());
+    : inner_(std::move(inner)) {
   if (!is_paged()) return;
   const std::int64_t blocks = inner_->counts().pool.value() / inner_->block_size().value();
   has_content_.resize(static_cast<std::size_t>(blocks));
@@ -26,19 +17,6 @@ WatchedAllocator::WatchedAllocator(std::unique_ptr<sim::Allocator> inner)
 }
 
 std::vector<PlaceChange> WatchedAllocator::take_changes() { return std::exchange(changes_, {}); }
-
-bool WatchedAllocator::is_cached(BlockId block) const {
-  if (managed_ != nullptr) {
-    const cache::BlockState state = managed_->manager().core().device.pool().state(block);
-    return state == cache::BlockState::kEvictable || state == cache::BlockState::kPinned;
-  }
-  const auto* caching = dynamic_cast<const sim::PrefixCachedAllocator*>(paged_);
-  return caching != nullptr && caching->is_evictable(block);
-}
-
-std::span<const BlockId> WatchedAllocator::table_now(SequenceId sequence) const {
-  return managed_ != nullptr ? managed_->block_table(sequence) : paged_->block_table(sequence);
-}
 
 PlaceChange WatchedAllocator::change(Kind kind, SequenceId sequence) {
   const sim::SequenceSpec& spec = holder(sequence).spec;
@@ -52,7 +30,7 @@ PlaceChange WatchedAllocator::change(Kind kind, SequenceId sequence) {
 }
 
 void WatchedAllocator::note_table(SequenceId sequence, std::size_t from, std::int64_t hits) {
-  const std::span<const BlockId> now = table_now(sequence);
+  const std::span<const BlockId> now = inner_->block_table(sequence);
   std::vector<BlockId>& before = holder(sequence).table;
   for (std::size_t entry = from; entry < now.size(); ++entry) {
     const bool is_replaced = entry < before.size();
@@ -78,8 +56,7 @@ void WatchedAllocator::note_table(SequenceId sequence, std::size_t from, std::in
 }
 
 void WatchedAllocator::note_region(SequenceId sequence) {
-  const auto& contiguous = dynamic_cast<const sim::ContiguousAllocator&>(*inner_);
-  const sim::Region region = contiguous.region(sequence);
+  const sim::Region region = inner_->region(sequence);
   if (region.size == 0) return;
   PlaceChange taken = change(Kind::kTaken, sequence);
   taken.begin = region.begin;
@@ -130,7 +107,7 @@ sim::Growth WatchedAllocator::share(SequenceId parent, SequenceId child, TokenCo
     note_table(child, 0, static_cast<std::int64_t>(holders_of_.size()));
   } else if (growth.copied.value() > 0) {
     PlaceChange filled = change(Kind::kFilled, child);
-    filled.begin = dynamic_cast<const sim::ContiguousAllocator&>(*inner_).region(child).begin;
+    filled.begin = inner_->region(child).begin;
     filled.was_copied = true;
     changes_.push_back(filled);
   }
@@ -139,8 +116,7 @@ sim::Growth WatchedAllocator::share(SequenceId parent, SequenceId child, TokenCo
 
 sim::Release WatchedAllocator::release(SequenceId sequence, TokenCount context) {
   if (!is_paged()) {
-    const auto& contiguous = dynamic_cast<const sim::ContiguousAllocator&>(*inner_);
-    const sim::Region region = contiguous.region(sequence);
+    const sim::Region region = inner_->region(sequence);
     PlaceChange left = change(Kind::kLeft, sequence);
     left.begin = region.begin;
     left.size = region.size;
@@ -156,7 +132,7 @@ sim::Release WatchedAllocator::release(SequenceId sequence, TokenCount context) 
     left.begin = table[entry].value();
     left.context = context.value();
     const auto block = static_cast<std::size_t>(left.begin);
-    if (--holders_of_[block] == 0) has_content_[block] = is_cached(table[entry]) ? 1 : 0;
+    if (--holders_of_[block] == 0) has_content_[block] = is_evictable(table[entry]) ? 1 : 0;
     changes_.push_back(left);
   }
   table.clear();

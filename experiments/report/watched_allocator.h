@@ -12,8 +12,6 @@
 
 #include "core/units.h"
 #include "sim/allocators/allocator.h"
-#include "sim/allocators/paged_allocator.h"
-#include "verify/managed_simulation/managed_allocator.h"
 
 namespace recto::experiments {
 
@@ -41,13 +39,6 @@ class WatchedAllocator final : public sim::Allocator {
 
   // Returns the changes since the last call, in order.
   std::vector<PlaceChange> take_changes();
-  const sim::Allocator& inner() const { return *inner_; }
-  // Whether nobody holds the block, but its content can be found again.
-  bool is_cached(BlockId block) const;
-  // The blocks of the sequence's table, as last recorded; none for contiguous allocators.
-  std::span<const BlockId> block_table(sim::SequenceId sequence) const {
-    return holders_[static_cast<std::size_t>(sequence.value())].table;
-  }
 
   void open(sim::SequenceId sequence, const sim::SequenceSpec& spec) override;
   void close(sim::SequenceId sequence) override { inner_->close(sequence); }
@@ -87,6 +78,13 @@ class WatchedAllocator final : public sim::Allocator {
   TokenCount block_size() const override { return inner_->block_size(); }
   bool reuses_prefixes() const override { return inner_->reuses_prefixes(); }
   bool is_paged() const override { return inner_->is_paged(); }
+  std::span<const BlockId> block_table(sim::SequenceId sequence) const override {
+    return holders_[static_cast<std::size_t>(sequence.value())].table;  // as last recorded
+  }
+  sim::Region region(sim::SequenceId sequence) const override { return inner_->region(sequence); }
+  std::int32_t sharers(BlockId block) const override { return inner_->sharers(block); }
+  bool is_cached(BlockId block) const override { return inner_->is_cached(block); }
+  bool is_evictable(BlockId block) const override { return inner_->is_evictable(block); }
   std::string describe() const override { return inner_->describe(); }
 
  private:
@@ -102,13 +100,8 @@ class WatchedAllocator final : public sim::Allocator {
   // cached.
   void note_table(sim::SequenceId sequence, std::size_t from, std::int64_t hits);
   void note_region(sim::SequenceId sequence);
-  std::span<const BlockId> table_now(sim::SequenceId sequence) const;
 
   std::unique_ptr<sim::Allocator> inner_;
-  // Where blocks are read from: the simulator's own allocator or the production manager; regions
-  // have neither.
-  const sim::PagedAllocator* paged_;
-  const verify::ManagedAllocator* managed_;
   std::vector<Holder> holders_;           // by SequenceId
   std::vector<char> has_content_;         // [block] it was cached when it last had no holder
   std::vector<std::int32_t> holders_of_;  // [block]

@@ -119,6 +119,4 @@ std::string ContiguousAllocator::describe() const {
   return name() + ", " + placement_name(options_.placement);
 }
 
-Region ContiguousAllocator::region(SequenceId sequence) const { return holder(sequence).region; }
-
 }  // namespace recto::sim

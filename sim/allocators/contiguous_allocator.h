@@ -42,8 +42,7 @@ class ContiguousAllocator : public Allocator {
   bool is_paged() const override { return false; }
   std::string describe() const override;
 
-  // The sequence's region; size 0 while it holds none.
-  Region region(SequenceId sequence) const;
+  Region region(SequenceId sequence) const override { return holder(sequence).region; }
 
  protected:
   // The slots to reserve for one sequence of the request; at least its final context.

@@ -8,16 +8,9 @@
 #include <optional>
 
 #include "core/units.h"
+#include "sim/allocators/allocator.h"
 
 namespace recto::sim {
-
-// Half open: slots [begin, begin + size).
-struct Region {
-  std::int64_t begin = 0;
-  std::int64_t size = 0;
-
-  friend bool operator==(const Region&, const Region&) = default;
-};
 
 class Placement {
  public:

@@ -54,8 +54,8 @@ constexpr std::array<Moment, 5> kMoments = {{
 
 class TableObserver final : public sim::SimulationObserver {
  public:
-  TableObserver(const TracedAllocator& traced, const SnapshotOptions& options)
-      : traced_(traced), options_(options) {}
+  TableObserver(const sim::Allocator& allocator, const SnapshotOptions& options)
+      : allocator_(allocator), options_(options) {}
 
   void on_step(const sim::StepPlan& plan, const sim::StepCost&, SimTime) override {
     is_new_step_ = plan.kind == sim::StepPlan::Kind::kStep;
@@ -94,7 +94,7 @@ class TableObserver final : public sim::SimulationObserver {
 
  private:
   std::int64_t unheld_slots() const {
-    const sim::PoolCounts counts = traced_.allocator.counts();
+    const sim::PoolCounts counts = allocator_.counts();
     return counts.free.value() + counts.cached.value();
   }
 
@@ -107,10 +107,10 @@ class TableObserver final : public sim::SimulationObserver {
   }
 
   TableSnapshot look(const sim::Scheduler& scheduler) const {
-    const std::int64_t block_size = traced_.allocator.block_size().value();
+    const std::int64_t block_size = allocator_.block_size().value();
     TableSnapshot snapshot = {.moment = "",
                               .step = steps_,
-                              .num_blocks = traced_.allocator.counts().pool.value() / block_size,
+                              .num_blocks = allocator_.counts().pool.value() / block_size,
                               .block_size = block_size,
                               .sequences = {}};
     for (const sim::Group* group : scheduler.holders()) {
@@ -121,7 +121,7 @@ class TableObserver final : public sim::SimulationObserver {
         sequence.num_rows = rows;
         sequence.context_length = scheduler.context(*group, member) + rows;
         sequence.was_preempted = preempted_.contains(group->request.id);
-        for (const BlockId block : traced_.block_table(group->members[member])) {
+        for (const BlockId block : allocator_.block_table(group->members[member])) {
           sequence.blocks.push_back(block.value());
         }
       }
@@ -137,7 +137,7 @@ class TableObserver final : public sim::SimulationObserver {
     return prefills ? group.planned_chunk : 0;
   }
 
-  const TracedAllocator& traced_;
+  const sim::Allocator& allocator_;
   const SnapshotOptions options_;
   std::array<Moment, kMoments.size()> moments_ = kMoments;
   bool is_new_step_ = false;
@@ -170,14 +170,14 @@ TableSnapshot decoding_part(const TableSnapshot& snapshot) {
   return part;
 }
 
-Result<TracedTables> trace_block_tables(sim::RequestSource& requests, const TracedAllocator& traced,
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests, sim::Allocator& allocator,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options) {
-  TableObserver observer(traced, options);
+  TableObserver observer(allocator, options);
   sim::SimulationOptions simulation;
   simulation.scheduler = rules;
   const Result<sim::Report> report =
-      sim::simulate(requests, traced.allocator, time_model(), simulation, &observer);
+      sim::simulate(requests, allocator, time_model(), simulation, &observer);
   RECTO_RETURN_IF_ERROR(report.status());
   const sim::Counters& counters = report.value().counters;
   return TracedTables{.snapshots = observer.take(),

@@ -4,7 +4,6 @@
 // which order blocks were allocated, who shares them, and how much of them is context.
 
 #include <cstdint>
-#include <functional>
 #include <span>
 #include <string>
 #include <vector>
@@ -68,28 +67,11 @@ struct SnapshotOptions {
   std::int64_t window_end = 0;
 };
 
-// The allocator of an engine's blocks, and a sequence's blocks in logical order.
-struct TracedAllocator {
-  sim::Allocator& allocator;
-  std::function<std::span<const BlockId>(sim::SequenceId)> block_table;
-};
-
 // Serves all requests and takes snapshots of these moments: "full pool", every block has a holder;
 // "after preemption", sequences that have resumed; "shared blocks"; "early", at least two
-// sequences; "later", any other. Fails if the simulator does.
-Result<TracedTables> trace_block_tables(sim::RequestSource& requests, const TracedAllocator& traced,
+// sequences; "later", any other. The allocator must be paged. Fails if the simulator does.
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests, sim::Allocator& allocator,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options);
-
-// For the simulator's own allocator, or the production manager in its place.
-template <typename Paged>
-Result<TracedTables> trace_block_tables(sim::RequestSource& requests, Paged& allocator,
-                                        const sim::SchedulerOptions& rules,
-                                        const SnapshotOptions& options) {
-  const auto table_of = [&allocator](sim::SequenceId sequence) {
-    return std::span<const BlockId>(allocator.block_table(sequence));
-  };
-  return trace_block_tables(requests, TracedAllocator{allocator, table_of}, rules, options);
-}
 
 }  // namespace recto::verify
