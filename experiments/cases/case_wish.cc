@@ -10,7 +10,7 @@
 
 #include "core/dense_kv_view.h"
 #include "experiments/cases/operation_cases.h"
-#include "experiments/support/text_values.h"
+#include "experiments/support/numbers.h"
 #include "verify/drawn_cases.h"
 #include "verify/generators/case_json.h"
 #include "verify/kernel_abi/kernel_library_report.h"

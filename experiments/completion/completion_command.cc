@@ -1,4 +1,4 @@
-#include "experiments/completion/completion_command.h"
+#include "experiments/support/command.h"
 
 #include <memory>
 #include <string>

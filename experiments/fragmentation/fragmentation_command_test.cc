@@ -1,4 +1,4 @@
-#include "experiments/fragmentation/fragmentation_command.h"
+#include "experiments/support/command.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,13 +10,11 @@
 #include "bazel/testing/catch.h"
 #include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
-#include "experiments/support/csv.h"
 #include "experiments/support/output_file.h"
+#include "experiments/support/report_json.h"
+#include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/seed_runs.h"
-#include "experiments/support/statistics.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "sim/metrics/gauges.h"
 

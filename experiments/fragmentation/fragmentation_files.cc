@@ -3,12 +3,10 @@
 #include <algorithm>
 
 #include "core/json.h"
-#include "experiments/support/csv.h"
-#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
+#include "experiments/support/remarks.h"
 #include "experiments/support/report_json.h"
-#include "experiments/support/series_csv.h"
 
 namespace recto::experiments {
 namespace {
@@ -32,12 +30,6 @@ Json rejected(const std::vector<FragmentationRow>& rows) {
     if (report.counters.requests_rejected > 0) json[row.label()] = rejected_json(report);
   }
   return json;
-}
-
-Status write_and_note(Json& files, const std::string& folder, const std::string& name,
-                      const std::string& text) {
-  files[name] = written_file(text);
-  return write_file(folder + '/' + name, text);
 }
 
 }  // namespace
@@ -86,8 +78,8 @@ Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
   RECTO_RETURN_IF_ERROR(make_folder(folder));
   Json files = Json::object();
   RECTO_RETURN_IF_ERROR(
-      write_and_note(files, folder, "fragmentation.csv", fragmentation_csv(rows)));
-  RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "series.csv", series_csv(rows)));
+      write_noted_file(folder, "fragmentation.csv", fragmentation_csv(rows), files));
+  RECTO_RETURN_IF_ERROR(write_noted_file(folder, "series.csv", series_csv(rows), files));
   for (const auto& [key, value] : extra.items()) manifest[key] = value;
   manifest["time_models"] = time_models(rows);
   manifest["rejected"] = rejected(rows);

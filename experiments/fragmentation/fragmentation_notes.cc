@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <string_view>
 
-#include "experiments/support/grid_remarks.h"
 #include "experiments/support/remarks.h"
 
 namespace recto::experiments {

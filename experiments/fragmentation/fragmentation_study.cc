@@ -7,8 +7,7 @@
 
 #include "experiments/support/parallel.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/run_fields.h"
-#include "experiments/support/unused_settings.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 PoolShares FragmentationRow::mean_shares() const {

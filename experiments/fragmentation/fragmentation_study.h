@@ -9,10 +9,8 @@
 #include <vector>
 
 #include "core/status.h"
-#include "experiments/support/figures.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/seed_runs.h"
 
 namespace recto::experiments {
 

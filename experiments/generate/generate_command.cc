@@ -1,4 +1,4 @@
-#include "experiments/generate/generate_command.h"
+#include "experiments/support/command.h"
 
 #include <memory>
 #include <string>
@@ -6,7 +6,7 @@
 
 #include "experiments/generate/generate_config.h"
 #include "experiments/generate/generate_text.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 #include "verify/engine/weights_file.h"
 #include "verify/kernels/kernel_heap.h"
 

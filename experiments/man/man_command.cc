@@ -1,9 +1,9 @@
-#include "experiments/man/man_command.h"
+#include "experiments/support/command.h"
 
 #include <string>
 
 #include "experiments/man/man_page.h"
-#include "experiments/support/version.h"
+#include "experiments/support/manifest.h"
 
 namespace recto::experiments {
 namespace {

@@ -2,7 +2,6 @@
 
 #include "core/json.h"
 #include "experiments/numerics/numerics_text.h"
-#include "experiments/support/csv.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/report_json.h"
@@ -71,12 +70,6 @@ void add_row(const Json& row, std::string& text) {
   text += csv_row(values);
 }
 
-Status write_and_note(Json& files, const std::string& folder, const std::string& name,
-                      const std::string& text) {
-  files[name] = written_file(text);
-  return write_file(folder + '/' + name, text);
-}
-
 }  // namespace
 
 Json numerics_json(const std::vector<CellResult>& results) {
@@ -119,8 +112,8 @@ Status write_numerics_files(const std::vector<CellResult>& results, const std::s
   Json& manifest = begun.value();
   RECTO_RETURN_IF_ERROR(make_folder(folder));
   Json files = Json::object();
-  RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "sharpness.csv", sharpness_csv(results)));
-  RECTO_RETURN_IF_ERROR(write_and_note(files, folder, "thresholds.csv", thresholds_csv(results)));
+  RECTO_RETURN_IF_ERROR(write_noted_file(folder, "sharpness.csv", sharpness_csv(results), files));
+  RECTO_RETURN_IF_ERROR(write_noted_file(folder, "thresholds.csv", thresholds_csv(results), files));
   manifest["repeat"] = command;
   manifest["files"] = files;
   return write_file(folder + "/manifest.json", json_text(manifest, 2) + '\n');

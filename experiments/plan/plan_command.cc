@@ -1,4 +1,4 @@
-#include "experiments/plan/plan_command.h"
+#include "experiments/support/command.h"
 
 #include <algorithm>
 #include <array>
@@ -13,8 +13,7 @@
 #include "experiments/plan/plan_json.h"
 #include "experiments/plan/plan_settings.h"
 #include "experiments/plan/plan_text.h"
-#include "experiments/support/run_fields.h"
-#include "experiments/support/run_flags.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {

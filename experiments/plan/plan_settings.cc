@@ -13,17 +13,6 @@ namespace {
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr std::int64_t kUsualLengths[] = {512, 1024, 2048, 4096, 8192, 32'768, 131'072};
 
-Result<ModelSpec> find_or_load_model(const RunConfig& run) {
-  if (run.model_file.empty()) {
-    const Result<ModelSpec> model = find_model(run.model);
-    RECTO_RETURN_IF_ERROR(model.status().in("--model"));
-    return model;
-  }
-  const Result<ModelSpec> model = load_model_file(run.model_file);
-  RECTO_RETURN_IF_ERROR(model.status().in("--model-file"));
-  return model;
-}
-
 // The model with a KV head for each query head; its projections grow with it.
 ModelSpec without_grouped_heads(const ModelSpec& model) {
   ModelSpec ungrouped = model;
@@ -65,7 +54,7 @@ const std::vector<KvDtype>& kv_dtypes() {
 
 Result<KvPlanOptions> plan_options(const PlanSettings& settings) {
   KvPlanOptions options;
-  const Result<ModelSpec> model = find_or_load_model(settings.run);
+  const Result<ModelSpec> model = model_of(settings.run);
   RECTO_RETURN_IF_ERROR(model.status());
   options.model = settings.kv_heads == PlanSettings::KvHeads::kOnePerQueryHead
                       ? without_grouped_heads(model.value())

@@ -14,7 +14,6 @@
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
-#include "experiments/support/progress.h"
 
 namespace recto::experiments {
 namespace {

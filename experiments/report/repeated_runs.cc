@@ -12,13 +12,11 @@
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/support/figures.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/series_csv.h"
-#include "experiments/support/statistics.h"
-#include "experiments/support/text_file.h"
-#include "experiments/support/version.h"
+#include "experiments/support/run.h"
 
 namespace recto::experiments {
 namespace {

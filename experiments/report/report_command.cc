@@ -1,4 +1,4 @@
-#include "experiments/report/report_command.h"
+#include "experiments/support/command.h"
 
 #include <memory>
 #include <string>
@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "experiments/report/folder_report.h"
-#include "experiments/support/text_values.h"
+#include "experiments/support/numbers.h"
 
 namespace recto::experiments {
 namespace {

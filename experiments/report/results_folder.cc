@@ -10,7 +10,7 @@
 #include "experiments/report/text_field.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/manifest_fields.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 
 namespace recto::experiments {
 namespace {

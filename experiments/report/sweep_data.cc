@@ -14,9 +14,9 @@
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/study_data.h"
 #include "experiments/report/text_field.h"
+#include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
-#include "experiments/support/run_fields.h"
-#include "experiments/support/version.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
+#include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/seed_runs.h"
 
 namespace recto::experiments {
 

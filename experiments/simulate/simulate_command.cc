@@ -1,4 +1,4 @@
-#include "experiments/simulate/simulate_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -11,19 +11,13 @@
 #include "experiments/simulate/seed_study.h"
 #include "experiments/simulate/summary.h"
 #include "experiments/simulate/timeline.h"
-#include "experiments/support/figures.h"
-#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run.h"
-#include "experiments/support/run_flags.h"
-#include "experiments/support/seed_runs.h"
-#include "experiments/support/spec_help.h"
-#include "experiments/support/unused_settings.h"
-#include "experiments/support/version.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {

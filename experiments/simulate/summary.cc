@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "experiments/support/grid_remarks.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/request_source.h"

@@ -1,10 +1,10 @@
 #pragma once
 
 // Commands as plain data: their options, and what each option does with its text. command_line.h
-// parses by it; the help, completion scripts and the manual page show it. Each command has, in
-// experiments/NAME/NAME_command.h, one function
+// parses by it; the help, completion scripts and the manual page show it.
 //
-//   Command NAME_command();
+// Commands of another program, as that program describes them: enough for the help, completion
+// scripts and the manual page. What their options do is known to that program alone.
 
 #include <cstdint>
 #include <functional>
@@ -13,9 +13,9 @@
 #include <string_view>
 #include <vector>
 
+#include "core/json.h"
 #include "core/status.h"
-#include "experiments/support/terminal.h"
-#include "experiments/support/text_values.h"
+#include "experiments/support/numbers.h"
 
 namespace recto::experiments {
 
@@ -80,6 +80,17 @@ struct Option {
   std::string help_line() const;
 };
 
+// What the terminal can show.
+enum class Charset : std::uint8_t { kUtf8, kAscii };
+enum class Colour : std::uint8_t { kNever, kAnsi };
+enum class Progress : std::uint8_t { kSilent, kShown };  // on standard error
+
+struct Terminal {
+  Charset charset = Charset::kAscii;
+  Colour colour = Colour::kNever;
+  Progress progress = Progress::kSilent;
+};
+
 struct CommandContext;
 
 struct Command {
@@ -124,5 +135,28 @@ struct CommandContext {
 
 // 0 done, 1 the run failed, 2 bad usage or bad input.
 int exit_code(const Status& status);
+
+Json commands_json(const std::vector<Command>& commands);
+
+// Reads what commands_json() wrote. `program`: the name of the program that runs them.
+std::vector<Command> commands_of(const Json& json, const std::string& program);
+
+// recto NAME, each in experiments/NAME/NAME_command.cc.
+Command fragmentation_command();
+Command simulate_command();
+Command sweep_command();
+Command report_command();
+Command trace_command();
+Command plan_command();
+Command plot_command();
+Command generate_command();
+Command verify_command();
+Command replay_command();
+Command cases_command();
+Command check_command();
+Command numerics_command();
+Command mutants_command();
+Command completion_command();
+Command man_command();
 
 }  // namespace recto::experiments

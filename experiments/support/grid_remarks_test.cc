@@ -1,4 +1,4 @@
-#include "experiments/support/grid_remarks.h"
+#include "experiments/support/remarks.h"
 
 #include <cstdint>
 #include <cstdlib>

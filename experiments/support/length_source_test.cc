@@ -1,4 +1,4 @@
-#include "experiments/support/length_source.h"
+#include "experiments/support/request_source.h"
 
 #include <cstdlib>
 #include <string>
@@ -6,7 +6,6 @@
 #include "bazel/testing/catch.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/request_source.h"
 
 namespace recto::experiments {
 namespace {

@@ -2,10 +2,14 @@
 
 // Sentences printed with results, so that nobody takes them for more than they are. Each function
 // returns whole lines of at most 100 columns, or nothing.
+//
+// What the rows of a grid do or do not have in common, contrary to what a reader would expect.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
@@ -40,5 +44,9 @@ std::string trace_remark(const RunOutcome& outcome);
 
 // `text` in lines of at most 100 columns, those after the first indented by two blanks.
 std::string wrapped(std::string_view text);
+
+// One sentence per remark, unwrapped; works for a single run too. Leaves out all of `configs` that
+// cannot be resolved.
+std::vector<std::string> grid_remarks(std::span<const RunConfig> configs);
 
 }  // namespace recto::experiments

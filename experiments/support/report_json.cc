@@ -1,7 +1,13 @@
 #include "experiments/support/report_json.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
 #include "core/json.h"
-#include "experiments/support/csv.h"
+#include "core/units.h"
 #include "sim/metrics/gauges.h"
 
 namespace recto::experiments {
@@ -107,6 +113,16 @@ void flatten_into(const Json& json, const std::string& prefix,
   }
 }
 
+std::string quoted(std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+  std::string text = "\"";
+  for (const char c : field) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
+}
+
 }  // namespace
 
 Json to_json(const sim::Report& report) {
@@ -173,6 +189,48 @@ std::vector<std::pair<std::string, std::string>> flatten(const Json& json) {
   std::vector<std::pair<std::string, std::string>> columns;
   flatten_into(json, "", columns);
   return columns;
+}
+
+std::string csv_row(const std::vector<std::string>& fields) {
+  std::string row;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) row += ',';
+    row += quoted(fields[i]);
+  }
+  return row + '\n';
+}
+
+std::string csv_number(double value) { return fmt::format("{}", value); }
+
+std::string csv_number_or_nothing(double value) {
+  return std::isfinite(value) ? csv_number(value) : "";
+}
+
+std::string csv_numbers(std::span<const double> values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += ';';
+    text += csv_number_or_nothing(values[i]);
+  }
+  return text;
+}
+
+std::string series_csv_header() {
+  std::vector<std::string> titles{"allocator", "block_size", "begin_s", "length_s"};
+  for (const sim::GaugeInfo& info : sim::kGauges) titles.emplace_back(info.name);
+  return csv_row(titles);
+}
+
+std::string series_csv_rows(const std::string& allocator, const sim::Report& report) {
+  std::string text;
+  for (const sim::SeriesWindow& window : report.series) {
+    std::vector<std::string> values{allocator, std::to_string(report.block_size.value()),
+                                    csv_number(seconds(window.begin)),
+                                    csv_number(seconds(window.length))};
+    for (const double mean : window.mean) values.push_back(csv_number(mean));
+    text += csv_row(values);
+  }
+  return text;
 }
 
 }  // namespace recto::experiments

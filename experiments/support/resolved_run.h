@@ -38,9 +38,6 @@ Result<ResolvedRun> resolve(const RunConfig& config);
 // The same check, for its status alone.
 Status validate(const RunConfig& config);
 
-// True for the contiguous-* allocators, which have no blocks.
-bool is_contiguous(const RunConfig& config);
-
 // What step times are based on, in few words for tables and files; the time model itself has more.
 struct TimeModelFacts {
   std::string name;          // as --time-model has it

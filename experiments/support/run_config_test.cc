@@ -3,7 +3,6 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
-#include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/support/statistics.h"
+#include "experiments/support/run.h"
 
 #include <array>
 

@@ -5,13 +5,11 @@
 
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
-#include "experiments/support/csv.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
-#include "experiments/support/shell_word.h"
+#include "experiments/support/report_json.h"
 #include "experiments/support/state_bar.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/support/time_model_flag.h"
+#include "experiments/support/time_model.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,4 +1,4 @@
-#include "experiments/support/unused_settings.h"
+#include "experiments/support/run_config.h"
 
 #include <initializer_list>
 #include <string>
@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
 namespace {

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "core/status.h"
-#include "experiments/support/figures.h"
 #include "experiments/support/run.h"
 
 namespace recto::experiments {

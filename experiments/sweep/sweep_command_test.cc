@@ -1,4 +1,4 @@
-#include "experiments/sweep/sweep_command.h"
+#include "experiments/support/command.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,8 +9,7 @@
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/run.h"
-#include "experiments/support/run_fields.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/run_config.h"
 #include "experiments/support/tried_command.h"
 #include "experiments/sweep/sweep_columns.h"
 #include "sim/metrics/gauges.h"

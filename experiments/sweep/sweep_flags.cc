@@ -5,18 +5,16 @@
 #include <string_view>
 #include <variant>
 
-#include "experiments/support/run_flags.h"
-#include "experiments/support/text_values.h"
+#include "experiments/support/numbers.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {
 
-// Text fields whose values are names, without commas.
-constexpr std::string_view kNames[] = {"workload", "decoding", "model", "gpu", "attention_curve"};
-
+// Numbers and names have no commas.
 bool takes_commas(const RunField& field) {
-  return !std::holds_alternative<TextMember>(field.member) ||
-         std::ranges::find(kNames, field.name) != std::end(kNames);
+  return !std::holds_alternative<TextMember>(field.member) || !known_values(field).empty() ||
+         field.name == "decoding";
 }
 
 }  // namespace

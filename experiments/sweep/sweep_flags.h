@@ -9,7 +9,7 @@
 
 #include "core/status.h"
 #include "experiments/support/command.h"
-#include "experiments/support/run_fields.h"
+#include "experiments/support/run_config.h"
 #include "experiments/sweep/sweep_grid.h"
 
 namespace recto::experiments {

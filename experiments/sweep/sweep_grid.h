@@ -8,7 +8,6 @@
 
 #include "core/status.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
 

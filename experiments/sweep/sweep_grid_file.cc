@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 
 namespace recto::experiments {
 namespace {
@@ -56,13 +56,11 @@ Status read_axes(const Json& axes, SweepGrid& grid) {
         fmt::format("found {}; expected an object of lists", json_text(axes)));
   }
   for (const auto& [name, values] : axes.items()) {
-    const RunField* field = find_run_field(name);
-    if (field == nullptr || field->name != name) {
-      return no_such_setting(name);
-    }
+    const Result<const RunField*> field = field_of_key(name);
+    RECTO_RETURN_IF_ERROR(field.status());
     Result<std::vector<std::string>> texts = read_axis_values(values);
     RECTO_RETURN_IF_ERROR(texts.status().in(name));
-    RECTO_RETURN_IF_ERROR(grid.add_axis({field, std::move(texts).value()}).in(name));
+    RECTO_RETURN_IF_ERROR(grid.add_axis({field.value(), std::move(texts).value()}).in(name));
   }
   return Status::ok();
 }

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/remarks.h"
 #include "experiments/sweep/sweep_columns.h"

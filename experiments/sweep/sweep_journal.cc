@@ -10,7 +10,7 @@
 #include <optional>
 #include <string_view>
 
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 
 namespace recto::experiments {
 namespace {

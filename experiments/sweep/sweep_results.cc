@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "experiments/support/csv.h"
 #include "experiments/support/numbers.h"
+#include "experiments/support/report_json.h"
 #include "experiments/support/table.h"
 #include "experiments/sweep/sweep_columns.h"
 

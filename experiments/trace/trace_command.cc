@@ -1,4 +1,4 @@
-#include "experiments/trace/trace_command.h"
+#include "experiments/support/command.h"
 
 #include <cstdint>
 #include <memory>
@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/json.h"
-#include "experiments/support/text_values.h"
+#include "experiments/support/numbers.h"
 #include "experiments/trace/token_count.h"
 #include "experiments/trace/trace_json.h"
 #include "experiments/trace/trace_report.h"
