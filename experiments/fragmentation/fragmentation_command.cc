@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/fragmentation/fragmentation_table.h"
 #include "experiments/report/folder_report.h"

@@ -1,6 +1,8 @@
 #pragma once
 
 // One workload, several allocators and block sizes, under one seed or several.
+//
+// The study as files: fragmentation.csv, series.csv, manifest.json.
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +25,6 @@ struct FragmentationRow {
   // Over the seeds; `name` as in fragmentation.csv.
   double mean(std::string_view name) const { return find_interval(intervals, name).mean; }
   PoolShares mean_shares() const;
-  PaperShares mean_paper_shares() const;
 
   std::string block_text() const;  // "16"; "-" for contiguous allocators
   std::string label() const;       // "paged 16"
@@ -54,5 +55,17 @@ std::vector<RunConfig> configs_of(const std::vector<FragmentationRow>& rows);
 
 // "paged 16"
 std::string label_of(const RunConfig& config);
+
+// One row per configuration: every figure, and every field of its report except series and ids.
+// With several seeds each number is a mean, with the half-width of its 95 % confidence interval and
+// the value under each seed beside it.
+std::string fragmentation_csv(const std::vector<FragmentationRow>& rows);
+
+// One row per configuration and window of time: the mean of each gauge, under the first seed.
+std::string series_csv(const std::vector<FragmentationRow>& rows);
+
+// Writes all three into `folder`, the manifest last and extended by the entries of `extra`.
+Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
+                                 const std::string& folder, const Json& extra);
 
 }  // namespace recto::experiments

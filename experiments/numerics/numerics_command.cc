@@ -11,7 +11,6 @@
 #include <vector>
 
 #include "core/json.h"
-#include "experiments/numerics/numerics_files.h"
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"
 #include "experiments/support/manifest.h"

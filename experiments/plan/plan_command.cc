@@ -1,7 +1,8 @@
-#include "experiments/support/command.h"
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -10,13 +11,165 @@
 #include <vector>
 
 #include "core/json.h"
-#include "experiments/plan/plan_json.h"
-#include "experiments/plan/plan_settings.h"
 #include "experiments/plan/plan_text.h"
+#include "experiments/support/command.h"
+#include "experiments/support/model_file.h"
 #include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {
+
+struct PlanSettings {
+  RunConfig run;  // only its model, card, block size and pool
+  std::string kv_dtype = "fp16";
+  std::optional<double> reserve_gib;  // nullopt: kDefaultReserve
+  std::vector<std::int64_t> lengths;
+  std::optional<std::int64_t> prompt;
+  std::optional<std::int64_t> output;
+  std::vector<std::int64_t> mean_lengths;
+  std::optional<std::int64_t> max_length;
+  std::int64_t batch = 1;
+  enum class KvHeads : std::uint8_t { kOfModel, kOnePerQueryHead } kv_heads = KvHeads::kOfModel;
+};
+
+// The types that `kv_dtype` may name, and the bytes of each.
+struct KvDtype {
+  const char* name;
+  std::int64_t bytes;
+};
+const std::vector<KvDtype>& kv_dtypes();
+
+constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
+constexpr std::int64_t kUsualLengths[] = {512, 1024, 2048, 4096, 8192, 32'768, 131'072};
+
+// The model with a KV head for each query head; its projections grow with it.
+ModelSpec without_grouped_heads(const ModelSpec& model) {
+  ModelSpec ungrouped = model;
+  ungrouped.num_kv_heads = model.num_q_heads;
+  ungrouped.parameter_count += count_parameters(ungrouped) - count_parameters(model);
+  return ungrouped;
+}
+
+Result<std::int64_t> element_bytes(const std::string& kv_dtype) {
+  const auto dtype = std::ranges::find(kv_dtypes(), kv_dtype, &KvDtype::name);
+  if (dtype != kv_dtypes().end()) return dtype->bytes;
+  return Status::invalid_input(
+      fmt::format("--kv-dtype: found '{}'; expected fp32, fp16, bf16 or fp8", kv_dtype));
+}
+
+std::vector<RequestLength> lengths_of(const PlanSettings& settings, TokenCount max_length) {
+  std::vector<RequestLength> lengths;
+  for (const std::int64_t length : settings.lengths) {
+    lengths.push_back({TokenCount(length), TokenCount(0)});
+  }
+  if (settings.prompt || settings.output) {
+    lengths.push_back(
+        {TokenCount(settings.prompt.value_or(0)), TokenCount(settings.output.value_or(0))});
+  }
+  if (!lengths.empty() || !settings.mean_lengths.empty()) return lengths;
+  for (const std::int64_t length : kUsualLengths) {
+    if (TokenCount(length) < max_length) lengths.push_back({TokenCount(length), TokenCount(0)});
+  }
+  lengths.push_back({max_length, TokenCount(0)});
+  return lengths;
+}
+
+const std::vector<KvDtype>& kv_dtypes() {
+  static const std::vector<KvDtype> kDtypes{{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}};
+  return kDtypes;
+}
+
+// Looks names up, and takes common lengths if none are given. Invalid input names the flag; the
+// plan itself checks the rest.
+Result<KvPlanOptions> plan_options(const PlanSettings& settings) {
+  KvPlanOptions options;
+  const Result<ModelSpec> model = model_of(settings.run);
+  RECTO_RETURN_IF_ERROR(model.status());
+  options.model = settings.kv_heads == PlanSettings::KvHeads::kOnePerQueryHead
+                      ? without_grouped_heads(model.value())
+                      : model.value();
+  const Result<GpuSpec> gpu = find_gpu(settings.run.gpu);
+  RECTO_RETURN_IF_ERROR(gpu.status().in("--gpu"));
+  options.gpu = gpu.value();
+  const Result<std::int64_t> bytes = element_bytes(settings.kv_dtype);
+  RECTO_RETURN_IF_ERROR(bytes.status());
+  options.pool.shape = {.block_size = TokenCount(settings.run.block_size),
+                        .kv_element_bytes = bytes.value(),
+                        .tensor_parallel = settings.run.tp};
+  options.pool.memory_utilization = settings.run.utilization;
+  if (settings.reserve_gib) {
+    options.pool.reserve =
+        ByteCount(static_cast<std::int64_t>(std::floor(*settings.reserve_gib * kGib)));
+  }
+  if (settings.run.pool_gib) {
+    options.kv_memory =
+        ByteCount(static_cast<std::int64_t>(std::floor(*settings.run.pool_gib * kGib)));
+  }
+  if (settings.max_length) options.max_length = TokenCount(*settings.max_length);
+  options.lengths = lengths_of(settings, options.max_length.value_or(options.model.max_context));
+  for (const std::int64_t length : settings.mean_lengths) {
+    options.mean_lengths.push_back(TokenCount(length));
+  }
+  options.batch = settings.batch;
+  return options;
+}
+
+Json memory_json(const PoolSize& pool, const KvPlanOptions& options) {
+  Json json = {{"kv_blocks_bytes", pool.pool_bytes.value()},
+               {"remainder_bytes", pool.remainder_bytes.value()}};
+  if (options.kv_memory) return json;
+  json["weight_bytes"] = pool.weight_bytes.value();
+  json["reserve_bytes"] = pool.reserve_bytes.value();
+  json["unused_bytes"] = pool.unused_bytes.value();
+  json["card_bytes"] = options.gpu.memory.value();
+  return json;
+}
+
+Json length_json(const LengthFit& fit) {
+  return {
+      {"prompt_tokens", fit.length.prompt.value()}, {"output_tokens", fit.length.output.value()},
+      {"tokens", fit.length.total().value()},       {"blocks", fit.blocks.value()},
+      {"tail_slots", fit.tail_slots.value()},       {"fit_paged", fit.paged},
+      {"fit_contiguous", fit.contiguous},           {"batch_kv_bytes", fit.batch_bytes.value()}};
+}
+
+Json mean_fit_json(const MeanFit& fit, const KvPlanOptions& options) {
+  Json json = {{"fit", fit.requests},
+               {"held_slots", fit.held_slots},
+               {"waste_share", fit.waste_share},
+               {"pool_share", fit.pool_share}};
+  if (!options.kv_memory) json["card_share"] = fit.memory_share;
+  return json;
+}
+
+// Bytes, and shares between 0 and 1. `options` are those that the plan was made from.
+Json plan_json(const KvPlan& plan, const KvPlanOptions& options) {
+  const KvShape& shape = options.pool.shape;
+  Json json = {{"model", options.model.name}};
+  if (!options.kv_memory) {
+    json["gpu"] = options.gpu.name;
+    json["utilization"] = options.pool.memory_utilization;
+  }
+  json["tp"] = shape.tensor_parallel;
+  json["block_size"] = shape.block_size.value();
+  json["kv_element_bytes"] = shape.kv_element_bytes;
+  json["max_length"] = plan.max_length.value();
+  json["batch"] = options.batch;
+  json["memory_per_card"] = memory_json(plan.pool, options);
+  json["kv_bytes_per_token_per_card"] = plan.bytes_per_token.value();
+  json["kv_bytes_per_block_per_card"] = plan.pool.block_bytes.value();
+  json["pool_blocks"] = plan.pool.blocks.value();
+  json["pool_slots"] = plan.pool.slots.value();
+  json["lengths"] = Json::array();
+  for (const LengthFit& fit : plan.lengths) json["lengths"].push_back(length_json(fit));
+  json["mean_lengths"] = Json::array();
+  for (const MeanLengthFit& fit : plan.mean_lengths) {
+    json["mean_lengths"].push_back({{"mean_tokens", fit.mean_length.value()},
+                                    {"contiguous", mean_fit_json(fit.contiguous, options)},
+                                    {"paged", mean_fit_json(fit.paged, options)}});
+  }
+  return json;
+}
 
 constexpr std::int64_t kTokensMax = 1'000'000'000;
 

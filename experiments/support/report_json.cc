@@ -73,19 +73,6 @@ Json series_json(const sim::Report& report) {
   return json;
 }
 
-Json to_json(const PoolShares& shares) {
-  return {{"used", shares.used},
-          {"reserved", shares.reserved},
-          {"internal", shares.internal()},
-          {"over_reservation", shares.over_reservation},
-          {"rounding", shares.rounding},
-          {"tail", shares.tail},
-          {"out_of_window", shares.out_of_window},
-          {"cached", shares.cached},
-          {"free", shares.free},
-          {"overhead", shares.overhead}};
-}
-
 Json to_json(const PaperShares& shares) {
   return {{"token_states", shares.token_states},
           {"reservation", shares.reservation},
@@ -156,8 +143,10 @@ Json rejected_json(const sim::Report& report) {
 }
 
 Json to_json(const Figures& figures) {
-  return {{"mean_shares", to_json(figures.shares)},
-          {"paper_shares", to_json(figures.paper)},
+  Json mean_shares = Json::object();
+  for (const auto& [name, share] : named_shares(figures.shares)) mean_shares[name] = share;
+  return {{"mean_shares", mean_shares},
+          {"paper_shares", to_json(paper_shares(figures.shares))},
           {"used_of_held", figures.used_of_held},
           {"sharing_saving", figures.sharing_saving},
           {"copied_bytes", figures.copied_bytes},
@@ -173,8 +162,8 @@ Json to_json(const Figures& figures) {
           {"p99_meets_tpot", to_json(figures.p99_meets_tpot)}};
 }
 
-Json to_json(const RunOutcome& outcome, const Figures& figures) {
-  return {{"figures", to_json(figures)},
+Json to_json(const RunOutcome& outcome) {
+  return {{"figures", to_json(outcome.figures)},
           {"report", to_json(outcome.report)},
           {"time_model", outcome.time_model.name},
           {"time_model_provenance", outcome.time_model.provenance},

@@ -27,7 +27,7 @@ Json to_json(const Figures& figures);
 Json rejected_json(const sim::Report& report);
 
 // Report and figures, and what was left out of a trace.
-Json to_json(const RunOutcome& outcome, const Figures& figures);
+Json to_json(const RunOutcome& outcome);
 
 // Names and values of all numbers and texts in `json`, in its order, for CSV columns: the keys on
 // the way to each, joined by dots. Arrays are left out; null is an empty text.

@@ -28,23 +28,9 @@ constexpr double kTableEntryBytes = 4;  // block ids are 32-bit
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 PoolShares make_shares(const sim::Report& report) {
-  return {.used = mean_share(report, sim::Gauge::kUsed),
-          .reserved = mean_share(report, sim::Gauge::kReserved),
-          .over_reservation = mean_share(report, sim::Gauge::kOverReservation),
-          .rounding = mean_share(report, sim::Gauge::kRounding),
-          .tail = mean_share(report, sim::Gauge::kTail),
-          .out_of_window = mean_share(report, sim::Gauge::kOutOfWindow),
-          .cached = mean_share(report, sim::Gauge::kCached),
-          .free = mean_share(report, sim::Gauge::kFree),
-          .overhead = mean_share(report, sim::Gauge::kOverhead)};
-}
-
-PaperShares make_paper_shares(const PoolShares& shares) {
-  return {.token_states = shares.used,
-          .reservation = shares.reserved,
-          .internal_fragmentation = shares.over_reservation + shares.tail,
-          .external_and_others = shares.rounding + shares.out_of_window + shares.cached +
-                                 shares.free + shares.overhead};
+  PoolShares shares;
+  for (const PoolState& state : kPoolStates) shares.*state.share = mean_share(report, state.gauge);
+  return shares;
 }
 
 // Per token, each matrix element of every layer takes one multiply-add; embeddings and positions
@@ -83,40 +69,6 @@ bool is_of_no_request(const std::string& name, const Columns& run) {
   return found != run.end() && found->second == "0";
 }
 
-}  // namespace
-
-Result<RunOutcome> run(const RunConfig& config, sim::SimulationObserver* observer) {
-  const Result<ResolvedRun> resolved = resolve(config);
-  RECTO_RETURN_IF_ERROR(resolved.status());
-  const Result<std::unique_ptr<sim::TimeModel>> time_model = make_time_model(resolved.value());
-  RECTO_RETURN_IF_ERROR(time_model.status());
-  const Result<TimeModelFacts> facts = time_model_facts(config);
-  RECTO_RETURN_IF_ERROR(facts.status());
-  Result<OpenedSource> source = open_source(config);
-  RECTO_RETURN_IF_ERROR(source.status());
-  const Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(resolved.value());
-  RECTO_RETURN_IF_ERROR(allocator.status());
-  Result<sim::Report> report =
-      sim::simulate(*source.value().requests, *allocator.value(), *time_model.value(),
-                    resolved.value().options, observer);
-  RECTO_RETURN_IF_ERROR(report.status());
-  RunOutcome outcome;
-  outcome.report = std::move(report).value();
-  outcome.time_model = facts.value();
-  outcome.window_tokens = resolved.value().options.scheduler.window.value();
-  if (const sim::TraceReader* trace = source.value().trace; trace != nullptr) {
-    const sim::TraceCounters counters = trace->counters();
-    outcome.skipped_rows = counters.skipped_rows;
-    outcome.failed_requests = counters.failed_requests;
-    outcome.warnings = trace->warnings();
-  }
-  return outcome;
-}
-
-double mean_share(const sim::Report& report, sim::Gauge gauge) {
-  return ratio(report.gauge(gauge).mean, static_cast<double>(report.pool_slots.value()));
-}
-
 Figures make_figures(const sim::Report& report, const ResolvedRun& run) {
   const sim::Counters& counters = report.counters;
   const double entries = report.gauge(sim::Gauge::kTableEntries).mean;
@@ -124,7 +76,6 @@ Figures make_figures(const sim::Report& report, const ResolvedRun& run) {
   const double makespan_s = seconds(report.makespan);
   Figures figures;
   figures.shares = make_shares(report);
-  figures.paper = make_paper_shares(figures.shares);
   figures.used_of_held = ratio(figures.shares.used, figures.shares.held());
   figures.sharing_saving = entries > 0 ? 1 - blocks / entries : 0;
   figures.copied_bytes =
@@ -148,13 +99,63 @@ Figures make_figures(const sim::Report& report, const ResolvedRun& run) {
   return figures;
 }
 
+}  // namespace
+
+Result<RunOutcome> run(const RunConfig& config, sim::SimulationObserver* observer) {
+  const Result<ResolvedRun> resolved = resolve(config);
+  RECTO_RETURN_IF_ERROR(resolved.status());
+  const Result<std::unique_ptr<sim::TimeModel>> time_model = make_time_model(resolved.value());
+  RECTO_RETURN_IF_ERROR(time_model.status());
+  const Result<TimeModelFacts> facts = time_model_facts(config);
+  RECTO_RETURN_IF_ERROR(facts.status());
+  Result<OpenedSource> source = open_source(config);
+  RECTO_RETURN_IF_ERROR(source.status());
+  const Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(resolved.value());
+  RECTO_RETURN_IF_ERROR(allocator.status());
+  Result<sim::Report> report =
+      sim::simulate(*source.value().requests, *allocator.value(), *time_model.value(),
+                    resolved.value().options, observer);
+  RECTO_RETURN_IF_ERROR(report.status());
+  RunOutcome outcome;
+  outcome.report = std::move(report).value();
+  outcome.figures = make_figures(outcome.report, resolved.value());
+  outcome.time_model = facts.value();
+  outcome.window_tokens = resolved.value().options.scheduler.window.value();
+  if (const sim::TraceReader* trace = source.value().trace; trace != nullptr) {
+    const sim::TraceCounters counters = trace->counters();
+    outcome.skipped_rows = counters.skipped_rows;
+    outcome.failed_requests = counters.failed_requests;
+    outcome.warnings = trace->warnings();
+  }
+  return outcome;
+}
+
+std::vector<std::pair<std::string, double>> named_shares(const PoolShares& shares) {
+  std::vector<std::pair<std::string, double>> named;
+  for (const PoolState& state : kPoolStates) {
+    if (state.gauge == sim::Gauge::kOverReservation)
+      named.emplace_back("internal", shares.internal());
+    named.emplace_back(state.name, shares.*state.share);
+  }
+  return named;
+}
+
+PaperShares paper_shares(const PoolShares& shares) {
+  return {.token_states = shares.used,
+          .reservation = shares.reserved,
+          .internal_fragmentation = shares.over_reservation + shares.tail,
+          .external_and_others = shares.rounding + shares.out_of_window + shares.cached +
+                                 shares.free + shares.overhead};
+}
+
+double mean_share(const sim::Report& report, sim::Gauge gauge) {
+  return ratio(report.gauge(gauge).mean, static_cast<double>(report.pool_slots.value()));
+}
+
 Result<SeedRun> run_seed(const RunConfig& config) {
   Result<RunOutcome> outcome = run(config);
   RECTO_RETURN_IF_ERROR(outcome.status());
-  const Result<ResolvedRun> resolved = resolve(config);
-  RECTO_RETURN_IF_ERROR(resolved.status());
-  const Figures figures = make_figures(outcome.value().report, resolved.value());
-  return SeedRun{config, std::move(outcome).value(), figures};
+  return SeedRun{config, std::move(outcome).value()};
 }
 
 Status check_seed_room(const RunConfig& config, int seeds) {
@@ -182,7 +183,7 @@ Result<std::vector<SeedRun>> run_seeds(const RunConfig& config, const SeedOption
 std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::vector<Columns> columns;
-  for (const SeedRun& run : runs) columns.push_back(flatten(to_json(run.outcome, run.figures)));
+  for (const SeedRun& run : runs) columns.push_back(flatten(to_json(run.outcome)));
   std::vector<NamedInterval> intervals;
   for (std::size_t i = 0; i < columns.front().size(); ++i) {
     const std::string& name = columns.front()[i].first;

@@ -24,19 +24,6 @@
 
 namespace recto::experiments {
 
-struct RunOutcome {
-  sim::Report report;
-  TimeModelFacts time_model;
-  std::int64_t window_tokens = 0;     // the sliding window in effect; 0: none
-  std::int64_t skipped_rows = 0;      // bad, left out under --on-bad-row skip
-  std::int64_t failed_requests = 0;   // recorded in the trace without an answer, left out
-  std::vector<std::string> warnings;  // of the trace, a sentence each
-};
-
-// Byte for byte the same for equal configurations. Invalid input for what `validate` refuses and
-// for bad rows of a trace. May be called from several threads at once; `observer` may be null.
-Result<RunOutcome> run(const RunConfig& config, sim::SimulationObserver* observer = nullptr);
-
 // The states of a pool as shares of it; they sum to 1.
 struct PoolShares {
   double used = 0;
@@ -53,6 +40,25 @@ struct PoolShares {
   double held() const { return used + reserved + internal(); }
 };
 
+struct PoolState {
+  std::string_view name;  // as in JSON and CSV columns
+  double PoolShares::*share;
+  sim::Gauge gauge;
+};
+inline constexpr PoolState kPoolStates[] = {
+    {"used", &PoolShares::used, sim::Gauge::kUsed},
+    {"reserved", &PoolShares::reserved, sim::Gauge::kReserved},
+    {"over_reservation", &PoolShares::over_reservation, sim::Gauge::kOverReservation},
+    {"rounding", &PoolShares::rounding, sim::Gauge::kRounding},
+    {"tail", &PoolShares::tail, sim::Gauge::kTail},
+    {"out_of_window", &PoolShares::out_of_window, sim::Gauge::kOutOfWindow},
+    {"cached", &PoolShares::cached, sim::Gauge::kCached},
+    {"free", &PoolShares::free, sim::Gauge::kFree},
+    {"overhead", &PoolShares::overhead, sim::Gauge::kOverhead}};
+
+// The shares of all states by name; "internal" stands before the parts that it is the sum of.
+std::vector<std::pair<std::string, double>> named_shares(const PoolShares& shares);
+
 // The same slots, named as in Fig. 2 of the PagedAttention paper (arXiv 2309.06180). There,
 // rounding by the placement policy counts as external.
 struct PaperShares {
@@ -62,9 +68,10 @@ struct PaperShares {
   double external_and_others = 0;
 };
 
+PaperShares paper_shares(const PoolShares& shares);
+
 struct Figures {
   PoolShares shares;  // time-weighted means
-  PaperShares paper;
 
   double used_of_held = 0;    // share of the held slots
   double sharing_saving = 0;  // 1 - held blocks / block-table entries, of their time integrals
@@ -85,7 +92,19 @@ struct Figures {
   std::optional<bool> p99_meets_tpot;
 };
 
-Figures make_figures(const sim::Report& report, const ResolvedRun& run);
+struct RunOutcome {
+  sim::Report report;
+  Figures figures;
+  TimeModelFacts time_model;
+  std::int64_t window_tokens = 0;     // the sliding window in effect; 0: none
+  std::int64_t skipped_rows = 0;      // bad, left out under --on-bad-row skip
+  std::int64_t failed_requests = 0;   // recorded in the trace without an answer, left out
+  std::vector<std::string> warnings;  // of the trace, a sentence each
+};
+
+// Byte for byte the same for equal configurations. Invalid input for what `validate` refuses and
+// for bad rows of a trace. May be called from several threads at once; `observer` may be null.
+Result<RunOutcome> run(const RunConfig& config, sim::SimulationObserver* observer = nullptr);
 
 // A gauge's mean as a share of the pool.
 double mean_share(const sim::Report& report, sim::Gauge gauge);
@@ -105,7 +124,6 @@ double student_t(int degrees_of_freedom);
 struct SeedRun {
   RunConfig config;
   RunOutcome outcome;
-  Figures figures;
 };
 
 struct SeedOptions {

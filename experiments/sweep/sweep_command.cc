@@ -18,13 +18,11 @@
 #include "experiments/support/parallel.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run_config.h"
-#include "experiments/sweep/sweep_flags.h"
-#include "experiments/sweep/sweep_grid_file.h"
+#include "experiments/sweep/sweep_grid.h"
 #include "experiments/sweep/sweep_identity.h"
 #include "experiments/sweep/sweep_journal.h"
 #include "experiments/sweep/sweep_parts.h"
 #include "experiments/sweep/sweep_results.h"
-#include "experiments/sweep/sweep_runner.h"
 
 namespace recto::experiments {
 namespace {

@@ -175,7 +175,7 @@ TEST_CASE("figures of a run that a sweep keeps are those of its report") {
   const std::vector<double> values = measure(config).value();
   const auto value_of = [&](std::string_view name) {
     const auto columns = sweep_columns();
-    const auto found = std::ranges::find(columns, name, &SweepColumn::name);
+    const auto found = std::ranges::find(columns, name);
     REQUIRE(found != columns.end());
     return values[static_cast<std::size_t>(found - columns.begin())];
   };

@@ -39,7 +39,7 @@ constexpr Headline kHeadlines[] = {
 
 std::size_t column_index(std::string_view name) {
   const auto columns = sweep_columns();
-  const auto found = std::ranges::find(columns, name, &SweepColumn::name);
+  const auto found = std::ranges::find(columns, name);
   RECTO_CHECK(found != columns.end());
   return static_cast<std::size_t>(found - columns.begin());
 }
@@ -107,11 +107,11 @@ std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& poin
   std::vector<std::string> row{"point"};
   for (const SweepAxis& axis : grid.axes()) row.emplace_back(axis.field->name);
   row.insert(row.end(), {"outcome", "error", "time_model", "time_model_provenance"});
-  for (const SweepColumn& column : sweep_columns()) {
-    row.emplace_back(column.name);
+  for (const std::string& column : sweep_columns()) {
+    row.emplace_back(column);
     if (!has_intervals) continue;
-    row.push_back(fmt::format("{}_ci95", column.name));
-    row.push_back(fmt::format("{}_by_seed", column.name));
+    row.push_back(fmt::format("{}_ci95", column));
+    row.push_back(fmt::format("{}_by_seed", column));
   }
   std::string csv = csv_row(row);
   for (std::size_t i = 0; i < points.size(); ++i) {

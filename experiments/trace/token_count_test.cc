@@ -1,4 +1,4 @@
-#include "experiments/trace/token_count.h"
+#include "experiments/trace/trace_report.h"
 
 #include "bazel/testing/catch.h"
 
