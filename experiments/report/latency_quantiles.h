@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/units.h"
-#include "sim/metrics/histogram.h"
+#include "sim/metrics/time_weighted.h"
 #include "sim/simulator.h"
 
 namespace recto::experiments {

@@ -70,13 +70,10 @@ bool is_first_seed(const ResultsFolder& folder, std::size_t row, const std::stri
 }
 
 Status check_row(const ResultsFolder& folder, std::size_t row, const RunOutcome& outcome) {
-  const Result<ResolvedRun> resolved = resolve(folder.configs[row]);
-  RECTO_RETURN_IF_ERROR(resolved.status());
   std::vector<std::pair<std::string, std::string>> columns{
       {"allocator", folder.configs[row].allocator},
       {"block_size", std::to_string(outcome.report.block_size.value())}};
-  std::ranges::move(flatten(to_json(outcome, make_figures(outcome.report, resolved.value()))),
-                    std::back_inserter(columns));
+  std::ranges::move(flatten(to_json(outcome)), std::back_inserter(columns));
   for (const auto& [column, now] : columns) {
     if (!folder.table.has(column)) {
       return Status::invalid_input(fmt::format("{}/fragmentation.csv: found no column {}; {}",

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "sim/traces/csv_fields.h"
+#include "sim/traces/text_fields.h"
 
 namespace recto::experiments {
 namespace {

@@ -16,9 +16,8 @@
 #include "experiments/support/run_config.h"
 #include "sim/request.h"
 #include "sim/traces/trace_reader.h"
-#include "sim/workloads/arrivals.h"
 #include "sim/workloads/builtin_workloads.h"
-#include "sim/workloads/prefix_sharing.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::experiments {
 namespace {

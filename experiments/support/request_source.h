@@ -16,9 +16,9 @@
 #include "experiments/support/run_config.h"
 #include "sim/request.h"
 #include "sim/traces/trace_reader.h"
-#include "sim/workloads/decoding_spec.h"
 #include "sim/workloads/length_distribution.h"
 #include "sim/workloads/synthetic_workload.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::experiments {
 

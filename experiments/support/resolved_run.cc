@@ -9,9 +9,7 @@
 #include "core/contract.h"
 #include "experiments/support/model_file.h"
 #include "experiments/support/request_source.h"
-#include "sim/allocators/contiguous_max.h"
-#include "sim/allocators/contiguous_oracle.h"
-#include "sim/allocators/contiguous_pow2.h"
+#include "sim/allocators/contiguous_allocator.h"
 #include "sim/allocators/paged_allocator.h"
 #include "sim/allocators/prefix_cached_allocator.h"
 #include "verify/managed_simulation/managed_allocator.h"
@@ -202,14 +200,9 @@ std::unique_ptr<sim::Allocator> make_contiguous(const ResolvedRun& run) {
                                     .max_length = run.options.scheduler.max_length};
   if (config.placement == "first-fit") contiguous.placement = sim::PlacementKind::kFirstFit;
   if (config.placement == "best-fit") contiguous.placement = sim::PlacementKind::kBestFit;
-  if (config.allocator == "contiguous-max") {
-    return std::make_unique<sim::ContiguousMax>(contiguous);
-  }
-  if (config.allocator == "contiguous-pow2") {
-    return std::make_unique<sim::ContiguousPow2>(contiguous);
-  }
-  RECTO_CHECK_EQ(config.allocator, "contiguous-oracle");
-  return std::make_unique<sim::ContiguousOracle>(contiguous);
+  if (config.allocator == "contiguous-pow2") contiguous.rule = sim::ReservationRule::kPow2;
+  if (config.allocator == "contiguous-oracle") contiguous.rule = sim::ReservationRule::kOracle;
+  return std::make_unique<sim::ContiguousAllocator>(contiguous);
 }
 
 }  // namespace
@@ -257,14 +250,10 @@ AllocatorResult make_allocator(const ResolvedRun& run) {
   const sim::PagedOptions paged{.pool_slots = run.pool_slots,
                                 .block_size = TokenCount(config.block_size),
                                 .null_blocks = BlockCount(config.null_blocks)};
-  std::unique_ptr<sim::Allocator> allocator;
   if (config.allocator == "prefix-cached") {
-    allocator = std::make_unique<sim::PrefixCachedAllocator>(paged);
-  } else {
-    RECTO_CHECK_EQ(config.allocator, "paged");
-    allocator = std::make_unique<sim::PagedAllocator>(paged);
+    return std::unique_ptr<sim::Allocator>(std::make_unique<sim::PrefixCachedAllocator>(paged));
   }
-  return allocator;
+  return std::unique_ptr<sim::Allocator>(std::make_unique<sim::PagedAllocator>(paged));
 }
 
 }  // namespace recto::experiments

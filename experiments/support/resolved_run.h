@@ -16,7 +16,7 @@
 #include "sim/simulator.h"
 #include "sim/time/measured_time_model.h"
 #include "sim/time/time_model.h"
-#include "sim/workloads/decoding_spec.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::experiments {
 

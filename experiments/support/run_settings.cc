@@ -12,10 +12,9 @@
 #include "experiments/support/request_source.h"
 #include "experiments/support/run_config.h"
 #include "sim/time/attention_efficiency.h"
-#include "sim/workloads/arrivals.h"
 #include "sim/workloads/builtin_workloads.h"
 #include "sim/workloads/length_spec.h"
-#include "sim/workloads/prefix_sharing.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::experiments {
 namespace {

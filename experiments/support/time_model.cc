@@ -19,7 +19,6 @@
 #include "experiments/support/resolved_run.h"
 #include "sim/time/attention_efficiency.h"
 #include "sim/time/linear_time_model.h"
-#include "sim/time/linear_time_model_file.h"
 #include "sim/time/measured_time_model.h"
 #include "sim/time/measured_times.h"
 #include "sim/time/roofline_time_model.h"

@@ -6,9 +6,7 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "sim/allocators/contiguous_max.h"
-#include "sim/allocators/contiguous_oracle.h"
-#include "sim/allocators/contiguous_pow2.h"
+#include "sim/allocators/contiguous_allocator.h"
 #include "sim/allocators/paged_allocator.h"
 #include "sim/simulator.h"
 #include "sim/workloads/builtin_workloads.h"
@@ -24,15 +22,17 @@ constexpr TokenCount kPoolSlots{15'728};
 constexpr ByteCount kTokenBytes{819'200};
 
 std::unique_ptr<sim::Allocator> make_allocator(PaperAllocator allocator) {
-  const sim::ContiguousOptions contiguous{.pool_slots = kPoolSlots,
-                                          .placement = sim::PlacementKind::kBuddy};
+  const auto contiguous = [](sim::ReservationRule rule) {
+    return std::make_unique<sim::ContiguousAllocator>(
+        sim::ContiguousOptions{.pool_slots = kPoolSlots, .rule = rule});
+  };
   switch (allocator) {
     case PaperAllocator::kMax:
-      return std::make_unique<sim::ContiguousMax>(contiguous);
+      return contiguous(sim::ReservationRule::kMax);
     case PaperAllocator::kPow2:
-      return std::make_unique<sim::ContiguousPow2>(contiguous);
+      return contiguous(sim::ReservationRule::kPow2);
     case PaperAllocator::kOracle:
-      return std::make_unique<sim::ContiguousOracle>(contiguous);
+      return contiguous(sim::ReservationRule::kOracle);
     case PaperAllocator::kPaged:
       return std::make_unique<sim::PagedAllocator>(sim::PagedOptions{.pool_slots = kPoolSlots});
   }

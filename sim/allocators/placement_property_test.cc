@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "bazel/testing/property.h"
-#include "sim/allocators/buddy_placement.h"
-#include "sim/allocators/hole_list_placement.h"
+#include "sim/allocators/placement.h"
 
 namespace recto::sim {
 namespace {

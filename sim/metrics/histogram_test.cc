@@ -1,4 +1,4 @@
-#include "sim/metrics/histogram.h"
+#include "sim/metrics/time_weighted.h"
 
 #include <algorithm>
 #include <cmath>

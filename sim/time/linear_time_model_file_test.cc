@@ -1,4 +1,4 @@
-#include "sim/time/linear_time_model_file.h"
+#include "sim/time/linear_time_model.h"
 
 #include <cstdio>
 #include <cstdlib>

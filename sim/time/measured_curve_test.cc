@@ -1,4 +1,4 @@
-#include "sim/time/measured_curve.h"
+#include "sim/time/measured_times.h"
 
 #include "bazel/testing/property.h"
 

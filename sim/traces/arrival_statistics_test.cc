@@ -1,4 +1,4 @@
-#include "sim/traces/arrival_statistics.h"
+#include "sim/traces/trace_summary.h"
 
 #include <cmath>
 

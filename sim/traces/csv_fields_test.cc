@@ -1,4 +1,4 @@
-#include "sim/traces/csv_fields.h"
+#include "sim/traces/text_fields.h"
 
 #include <string>
 #include <vector>

@@ -1,4 +1,4 @@
-#include "sim/traces/csv_trace.h"
+#include "sim/traces/format_detection.h"
 
 #include <string>
 

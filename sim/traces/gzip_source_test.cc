@@ -1,4 +1,4 @@
-#include "sim/traces/gzip_source.h"
+#include "sim/traces/byte_source.h"
 
 #include <string>
 #include <utility>

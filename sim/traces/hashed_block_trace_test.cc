@@ -1,4 +1,4 @@
-#include "sim/traces/hashed_block_trace.h"
+#include "sim/traces/json_traces.h"
 
 #include <set>
 #include <string>

@@ -1,4 +1,4 @@
-#include "sim/traces/length_counts.h"
+#include "sim/traces/trace_summary.h"
 
 #include "bazel/testing/catch.h"
 

@@ -1,4 +1,4 @@
-#include "sim/traces/lru_set.h"
+#include "sim/traces/prefix_reuse.h"
 
 #include <algorithm>
 #include <list>

@@ -1,4 +1,4 @@
-#include "sim/traces/timestamp.h"
+#include "sim/traces/text_fields.h"
 
 #include "bazel/testing/catch.h"
 

@@ -1,4 +1,4 @@
-#include "sim/traces/token_id_trace.h"
+#include "sim/traces/json_traces.h"
 
 #include <string>
 #include <vector>

@@ -9,7 +9,7 @@
 #include "core/random_stream.h"
 #include "core/status.h"
 #include "core/units.h"
-#include "sim/workloads/arrivals.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::sim {
 

@@ -1,4 +1,4 @@
-#include "sim/workloads/arrivals.h"
+#include "sim/workloads/workload_specs.h"
 
 #include <string>
 

@@ -1,4 +1,4 @@
-#include "sim/workloads/decoding_spec.h"
+#include "sim/workloads/workload_specs.h"
 
 #include "bazel/testing/catch.h"
 

@@ -1,4 +1,4 @@
-#include "sim/workloads/prefix_sharing.h"
+#include "sim/workloads/workload_specs.h"
 
 #include <string>
 

@@ -1,6 +1,8 @@
 #pragma once
 
 // Traces whose prompts are lists of block ids: Mooncake and Qwen-Bailian.
+//
+// Traces that say what every token is: LLMServingSim.
 
 #include <memory>
 
@@ -15,5 +17,10 @@ std::unique_ptr<RowParser> make_mooncake_row_parser();
 // The same fields with "timestamp" in seconds and one id per 16 tokens, among others such as
 // "chat_id". An id stands for the block alone, whatever comes before it.
 std::unique_ptr<RowParser> make_bailian_row_parser();
+
+// {"input_toks": n, "output_toks": n, "arrival_time_ns": t, "input_tok_ids": [...],
+// "output_tok_ids": [...]}, either array optional. Refuses lines that hold a session
+// ("sub_requests"), whose arrivals depend on answers.
+std::unique_ptr<RowParser> make_token_id_row_parser();
 
 }  // namespace recto::sim
