@@ -1,8 +1,7 @@
 #pragma once
 
-// One workload, several allocators and block sizes, under one seed or several.
-//
-// The study as files: fragmentation.csv, series.csv, manifest.json.
+// One workload, several allocators and block sizes, under one seed or several; and the files that
+// keep the results: fragmentation.csv, series.csv, manifest.json.
 
 #include <cstdint>
 #include <functional>

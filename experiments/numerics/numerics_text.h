@@ -1,8 +1,6 @@
 #pragma once
 
-// The study as people read it: tables, each with its method and units.
-//
-// The study for machines.
+// The study as people read it: tables, each with its method and units. And for machines.
 
 #include <string>
 #include <vector>

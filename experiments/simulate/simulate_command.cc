@@ -113,11 +113,16 @@ Result<Json> begin_json(const RunConfig& config) {
               {"remarks", grid_remarks({&config, 1})}};
 }
 
-Status run_one(const SimulateFlags& flags, CommandContext& context) {
-  const Result<ResolvedRun> resolved = resolve(flags.config);
-  RECTO_RETURN_IF_ERROR(resolved.status());
-  RECTO_RETURN_IF_ERROR(validate(flags.config));
-  RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
+// Prints settings and inputs, and behind them `results`.
+Status print_json(const RunConfig& config, Json results, CommandContext& context) {
+  Result<Json> json = begin_json(config);
+  RECTO_RETURN_IF_ERROR(json.status());
+  json.value().update(std::move(results));
+  context.out << json_text(json.value(), 2) << '\n';
+  return Status::ok();
+}
+
+Status run_one(const SimulateFlags& flags, const ResolvedRun& resolved, CommandContext& context) {
   std::unique_ptr<Timeline> timeline;
   if (!flags.timeline.empty()) {
     RECTO_RETURN_IF_ERROR(
@@ -136,42 +141,27 @@ Status run_one(const SimulateFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(outcome.status());
   if (timeline != nullptr) RECTO_RETURN_IF_ERROR(timeline->finish());
   if (flags.is_json) {
-    Result<Json> begun = begin_json(flags.config);
-    RECTO_RETURN_IF_ERROR(begun.status());
-    Json& json = begun.value();
-    json.update(to_json(outcome.value()));
-    context.out << json_text(json, 2) << '\n';
+    RECTO_RETURN_IF_ERROR(print_json(flags.config, to_json(outcome.value()), context));
     return check_any_served(outcome.value().report);
   }
   Terminal terminal = context.terminal;
   if (flags.is_ascii) terminal.charset = Charset::kAscii;
-  context.out << summary_text(resolved.value(), outcome.value(), terminal);
+  context.out << summary_text(resolved, outcome.value(), terminal);
   return check_any_served(outcome.value().report);
 }
 
-Status run_several(const SimulateFlags& flags, CommandContext& context) {
-  if (!flags.timeline.empty()) {
-    return Status::invalid_input("--timeline: found --seeds above 1; expected a single run");
-  }
-  const Result<ResolvedRun> resolved = resolve(flags.config);
-  RECTO_RETURN_IF_ERROR(resolved.status());
-  RECTO_RETURN_IF_ERROR(validate(flags.config));
-  RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
+Status run_several(const SimulateFlags& flags, const ResolvedRun& resolved,
+                   CommandContext& context) {
   RECTO_RETURN_IF_ERROR(refuse_idle_seeds({&flags.config, 1}, flags.seeds));
   const Result<std::vector<SeedRun>> runs = run_seeds(
       flags.config,
       {.seeds = flags.seeds, .threads = flags.threads > 0 ? flags.threads : default_threads()});
   RECTO_RETURN_IF_ERROR(runs.status());
   if (flags.is_json) {
-    Result<Json> begun = begin_json(flags.config);
-    RECTO_RETURN_IF_ERROR(begun.status());
-    Json& json = begun.value();
-    json.update(seeds_json(runs.value()));
-    context.out << json_text(json, 2) << '\n';
-    return Status::ok();
+    return print_json(flags.config, seeds_json(runs.value()), context);
   }
   const RunOutcome& first = runs.value().front().outcome;
-  context.out << setting_text(resolved.value(), first.report) << seeds_text(runs.value()) << '\n'
+  context.out << setting_text(resolved, first.report) << seeds_text(runs.value()) << '\n'
               << means_remark(first.report) << provenance_remark(flags.config);
   for (const std::string& remark : grid_remarks({&flags.config, 1})) context.out << wrapped(remark);
   for (const SeedRun& run : runs.value()) {
@@ -179,6 +169,18 @@ Status run_several(const SimulateFlags& flags, CommandContext& context) {
   }
   context.out << trace_remark(first);
   return Status::ok();
+}
+
+Status simulate(const SimulateFlags& flags, CommandContext& context) {
+  if (flags.seeds > 1 && !flags.timeline.empty()) {
+    return Status::invalid_input("--timeline: found --seeds above 1; expected a single run");
+  }
+  const Result<ResolvedRun> resolved = resolve(flags.config);
+  RECTO_RETURN_IF_ERROR(resolved.status());
+  RECTO_RETURN_IF_ERROR(validate(flags.config));
+  RECTO_RETURN_IF_ERROR(refuse_unused({&flags.config, 1}));
+  return flags.seeds > 1 ? run_several(flags, resolved.value(), context)
+                         : run_one(flags, resolved.value(), context);
 }
 
 void add_output_flags(Command& command, SimulateFlags& flags) {
@@ -213,9 +215,7 @@ Command simulate_command() {
       "empirical:outputs@azure.csv\n"
       "  recto simulate --decoding parallel:4 --requests 500 --timeline run.json\n"
       "  recto simulate --preemption swap --host-gib 64 --json > report.json\n";
-  command.run = [flags](CommandContext& context) {
-    return flags->seeds > 1 ? run_several(*flags, context) : run_one(*flags, context);
-  };
+  command.run = [flags](CommandContext& context) { return simulate(*flags, context); };
   return command;
 }
 

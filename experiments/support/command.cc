@@ -20,13 +20,6 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-OptionValue without_empty(OptionValue value, const std::string& expected) {
-  value.take = [take = std::move(value.take), expected](const std::string& text) {
-    return text.empty() ? found_other(text, expected) : take(text);
-  };
-  return value;
-}
-
 Json option_json(const Option& option) {
   return {{"flags", option.flags},           {"name", option.name},
           {"value_name", option.value_name}, {"help", option.help},
@@ -60,28 +53,11 @@ OptionValue flag(bool& target) {
           .may_repeat = true};
 }
 
-OptionValue any_text(std::string& target) {
-  return {.take = [&target](const std::string& text) {
-    target = text;
-    return Status::ok();
-  }};
-}
-
-OptionValue any_text(std::vector<std::string>& target) {
-  return {.take =
-              [&target](const std::string& text) {
-                target.push_back(text);
-                return Status::ok();
-              },
-          .may_repeat = true};
-}
-
-OptionValue nonempty_text(std::string& target, const std::string& expected) {
-  return without_empty(any_text(target), expected);
-}
-
-OptionValue nonempty_text(std::vector<std::string>& target, const std::string& expected) {
-  return without_empty(any_text(target), expected);
+OptionValue without_empty(OptionValue value, const std::string& expected) {
+  value.take = [take = std::move(value.take), expected](const std::string& text) {
+    return text.empty() ? found_other(text, expected) : take(text);
+  };
+  return value;
 }
 
 OptionValue one_of(std::string& target, const std::vector<std::string>& names) {

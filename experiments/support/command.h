@@ -2,15 +2,13 @@
 
 // Commands as plain data: their options, and what each option does with its text. command_line.h
 // parses by it; the help, completion scripts and the manual page show it.
-//
-// Commands of another program, as that program describes them: enough for the help, completion
-// scripts and the manual page. What their options do is known to that program alone.
 
 #include <cstdint>
 #include <functional>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
 #include "core/json.h"
@@ -32,12 +30,25 @@ struct OptionValue {
 
 OptionValue flag(bool& target);
 
-OptionValue any_text(std::string& target);
-OptionValue any_text(std::vector<std::string>& target);
+// Of one text, or of several.
+template <typename Target>
+OptionValue any_text(Target& target) {
+  constexpr bool kIsList = std::is_same_v<Target, std::vector<std::string>>;
+  return {.take =
+              [&target](const std::string& text) {
+                if constexpr (kIsList) target.push_back(text);
+                if constexpr (!kIsList) target = text;
+                return Status::ok();
+              },
+          .may_repeat = kIsList};
+}
 
-// Refuse an empty text, such as that of an unset variable; `expected` is "a file".
-OptionValue nonempty_text(std::string& target, const std::string& expected);
-OptionValue nonempty_text(std::vector<std::string>& target, const std::string& expected);
+// Refuses an empty text, such as that of an unset variable; `expected` is "a file".
+OptionValue without_empty(OptionValue value, const std::string& expected);
+template <typename Target>
+OptionValue nonempty_text(Target& target, const std::string& expected) {
+  return without_empty(any_text(target), expected);
+}
 
 OptionValue one_of(std::string& target, const std::vector<std::string>& names);
 

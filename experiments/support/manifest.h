@@ -1,8 +1,6 @@
 #pragma once
 
 // Where results came from: enough to reproduce them.
-//
-// Which recto this is.
 
 #include <string>
 #include <string_view>

@@ -4,24 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <string_view>
-#include <system_error>
 
 namespace recto::experiments {
 namespace {
-
-// Nothing where `text` is more or less than a number.
-template <typename Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 template <typename Number, typename Range>
 Result<Number> number_within(std::string_view text, Range range) {

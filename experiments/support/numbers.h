@@ -1,15 +1,15 @@
 #pragma once
 
-// Numbers as people read them.
-//
-// Values as flags and files give them in texts: numbers and comma-separated lists. Errors are
-// invalid input that says what was found and what was expected; the caller adds where.
+// Numbers and lists in texts: as people read them, and as flags and files give them.
 
+#include <charconv>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <system_error>
 #include <vector>
 
 #include "core/status.h"
@@ -32,6 +32,16 @@ std::string compact_number(double value);
 
 // A path, or another argument, as it is typed into a shell: in quotes if it needs them.
 std::string shell_word(const std::string& text);
+
+// Nothing where `text` is more or less than a number.
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
 
 // Closed ranges.
 struct CountRange {

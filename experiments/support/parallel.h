@@ -1,9 +1,6 @@
 #pragma once
 
-// The same work for many indices, on several threads. What comes out must depend on the index
-// alone, so that it is the same for any number of threads.
-//
-// A line on standard error that is rewritten in place, on terminals only.
+// The same work for many indices, on several threads, and a line that says how far it is.
 
 #include <cstddef>
 #include <functional>

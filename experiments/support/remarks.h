@@ -2,8 +2,6 @@
 
 // Sentences printed with results, so that nobody takes them for more than they are. Each function
 // returns whole lines of at most 100 columns, or nothing.
-//
-// What the rows of a grid do or do not have in common, contrary to what a reader would expect.
 
 #include <cstdint>
 #include <span>

@@ -1,10 +1,7 @@
 #pragma once
 
-// Reports for machines: every field, keys always in the same order.
-//
-// Rows of comma-separated values (RFC 4180, lines ended by LF).
-//
-// The gauges of runs over time, as series.csv has them.
+// Reports and figures for machines: every field, keys always in the same order, as JSON and as rows
+// of comma-separated values (RFC 4180, lines ended by LF).
 
 #include <span>
 #include <string>

@@ -2,11 +2,6 @@
 
 // The requests of a configuration: a trace file, or a synthetic workload put together from a named
 // one and the parts that replace some of its own.
-//
-// Lengths of prompts and outputs as given by flags: the text forms of sim/workloads/length_spec.h
-// and, in addition, the lengths of a trace, each as often as it occurs there:
-//
-//   empirical:prompts@FILE    empirical:outputs@FILE
 
 #include <memory>
 #include <optional>
@@ -38,7 +33,9 @@ Result<sim::SyntheticOptions> synthetic_options(const RunConfig& config);
 // "sharegpt-like", or the trace's file name; for tables.
 std::string workload_name(const RunConfig& config);
 
-// Reads the trace, in any format, if there is one. Invalid input names the file at fault.
+// Lengths of prompts and outputs as given by flags: the text forms of sim/workloads/length_spec.h,
+// and `empirical:prompts@FILE` and `empirical:outputs@FILE`, the lengths of a trace, each as often
+// as it occurs there. Reads the trace, in any format. Invalid input names the file at fault.
 Result<sim::LengthDistribution> parse_lengths(const std::string& text);
 
 // The trace that `text` reads, if any.

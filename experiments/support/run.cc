@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <cstdint>
 #include <limits>
@@ -15,6 +14,7 @@
 #include "core/contract.h"
 #include "core/model_table.h"
 #include "core/units.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/request_source.h"
@@ -53,13 +53,6 @@ std::optional<bool> meets(const sim::LatencySummary& latency,
 }
 
 using Columns = std::vector<std::pair<std::string, std::string>>;
-
-std::optional<double> number_of(const std::string& text) {
-  double value = 0;
-  const auto [stop, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || stop != text.data() + text.size()) return std::nullopt;
-  return value;
-}
 
 // Of requests that the "count" beside it counts: where that is 0, the number is no latency.
 bool is_of_no_request(const std::string& name, const Columns& run) {
@@ -189,7 +182,7 @@ std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs) {
     const std::string& name = columns.front()[i].first;
     std::vector<double> values;
     for (const Columns& run : columns) {
-      if (const std::optional<double> value = number_of(run[i].second)) {
+      if (const std::optional<double> value = number_in<double>(run[i].second)) {
         values.push_back(is_of_no_request(name, run) ? kNone : *value);
       }
     }

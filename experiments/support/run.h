@@ -1,12 +1,6 @@
 #pragma once
 
-// Runs one configuration.
-//
-// What people read in a report: shares, rates and bytes.
-//
-// The same configuration under several seeds: means with confidence intervals.
-//
-// Means of few independent runs, and how far they may be off.
+// Runs one configuration, under one seed or several, and works out what people read in its report.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// What --time-model asks for.
+// What --time-model asks for. The time models themselves are made by resolved_run.h.
 
 #include <cstdint>
 #include <string>

@@ -1,16 +1,13 @@
 #pragma once
 
-// The points of a sweep: every combination of the values of its axes, each on top of one base.
-//
-// A grid as a JSON file:
+// The points of a sweep: every combination of the values of its axes, each on top of one base;
+// given by flags, or as a JSON file:
 //
 //   {"base": {"trace": "azure.csv", "pool_gib": 12},
 //    "axes": {"allocator": ["paged", "contiguous-max"], "block_size": [8, 16, 32]},
 //    "seeds": 5}
 //
-// Names are those of support/run_fields.h. Any of the three may be missing.
-//
-// Flags of a sweep: every setting of a run, each taking one value or several.
+// Names are those of support/run_config.h. Any of the three may be missing.
 
 #include <cstdint>
 #include <map>
@@ -71,6 +68,7 @@ Result<SweepGrid> load_sweep_grid(const std::string& path);
 
 Result<SweepGrid> parse_sweep_grid(std::string_view text);
 
+// Flags of a sweep: every setting of a run, each taking one value or several.
 class SweepFlags {
  public:
   // Values of names and numbers may be separated by commas; free texts, which may hold commas

@@ -1,10 +1,8 @@
 #pragma once
 
 // What a sweep has finished so far, on disk: one JSON line per run, after a line that says which
-// sweep it is. A process may be killed at any instant; at most the line being written is lost.
-//
-// The outcome of a run, and how it is written: in the journal, and between the process that runs a
-// part of a sweep and the one that collects it.
+// sweep it is. A process may be killed at any instant; at most the line being written is lost. The
+// same lines go between the process that runs a part of a sweep and the one that collects it.
 
 #include <cstddef>
 #include <cstdint>

@@ -6,7 +6,6 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
 #include <mutex>
 #include <optional>
@@ -15,18 +14,12 @@
 
 #include "core/json.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/parallel.h"
 #include "experiments/sweep/sweep_columns.h"
 
 namespace recto::experiments {
 namespace {
-
-std::optional<std::int64_t> number_from(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // Lines in, records out.
 class RecordIntake {
@@ -119,9 +112,9 @@ Result<std::vector<RunSpan>> parse_run_spans(std::string_view text, std::int64_t
     const std::size_t comma = rest.find(',');
     const std::string_view part = rest.substr(0, comma);
     const std::size_t hyphen = part.find('-');
-    const auto first = number_from(part.substr(0, hyphen));
+    const auto first = number_in<std::int64_t>(part.substr(0, hyphen));
     const auto last =
-        hyphen == std::string_view::npos ? first : number_from(part.substr(hyphen + 1));
+        hyphen == std::string_view::npos ? first : number_in<std::int64_t>(part.substr(hyphen + 1));
     if (!first || !last || *first < 0 || *last < *first || *last >= run_count) {
       return Status::invalid_input(
           fmt::format("found '{}'; expected numbers of runs from 0 to {}, such as 0-9,12", text,

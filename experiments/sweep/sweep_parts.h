@@ -1,13 +1,12 @@
 #pragma once
 
-// A sweep in parts, for several machines: one process prints runs, another collects them. Whatever
-// carries the lines between them need not understand them.
+// Runs a sweep: on several threads here, or in parts on several machines, where one process prints
+// runs, another collects them, and whatever carries the lines between them need not understand
+// them.
 //
 // The collector prints what is left on one line, {"grid": ..., "inputs": [...], "runs": 96, "left":
 // [[0, 41], [50, 95]]}, and reads lines: for each part, what it is based on (`describe_part`), then
 // its records; or {"run": 17, "error": "..."} for a run that nobody could do.
-//
-// Works through the runs of a grid on several threads.
 
 #include <cstdint>
 #include <functional>

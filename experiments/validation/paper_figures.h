@@ -1,10 +1,8 @@
 #pragma once
 
 // The PagedAttention paper's figures (Kwon et al., SOSP 2023, arXiv 2309.06180), beside what recto
-// gives for its workloads: OPT-13B on one A100-40GB, 12 GiB of KV cache, 15,728 slots.
-//
-// The parameters of the paper's runs that are fitted and not published, found again by bisection:
-// the step time that leads to a mean batch, and how often beams diverge.
+// gives for its workloads: OPT-13B on one A100-40GB, 12 GiB of KV cache, 15,728 slots. Parameters
+// of the paper's runs that are fitted and not published are found again by bisection.
 
 #include <cstdint>
 #include <functional>

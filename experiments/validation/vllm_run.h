@@ -3,8 +3,6 @@
 // A real engine's measured run, replayed: vLLM 0.19 serving 300 ShareGPT requests with
 // Llama-3.1-8B on one RTX 4090 (LLMServingSim's benchmark data: the workload, per-request times
 // and a line of metrics per second).
-//
-// The time models that the vLLM run is replayed with.
 
 #include <cstdint>
 #include <string>

@@ -1,8 +1,5 @@
 #pragma once
 
-// A histogram whose memory does not grow with the number of values: exact below 256, then 128
-// buckets per power of two. A percentile is the middle of its bucket, so at most 0.4 % off.
-//
 // Means, percentiles and series of the gauges over simulated time. Gauges change only at events;
 // between two events each keeps its value, weighted by the nanoseconds between them.
 
@@ -17,6 +14,8 @@
 
 namespace recto::sim {
 
+// A histogram whose memory does not grow with the number of values: exact below 256, then 128
+// buckets per power of two. A percentile is the middle of its bucket, so at most 0.4 % off.
 class Histogram {
  public:
   // Adds a non-negative value. The weight is a count, or the nanoseconds for which the value held.

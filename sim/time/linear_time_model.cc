@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "core/json.h"
-#include "sim/time/measured_times.h"
+#include "sim/time/json_object.h"
 #include "sim/time/time_model.h"
 
 namespace recto::sim {

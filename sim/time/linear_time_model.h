@@ -1,9 +1,8 @@
 #pragma once
 
-// Step time as a sum of at most five terms, with coefficients that were fitted to a measured run.
-//
-// Reads the coefficients of a LinearTimeModel from JSON: one object with exactly the fields of
-// LinearCoefficients, of which only per_kv_block_ns may be missing, e.g.
+// Step time as a sum of at most five terms, with coefficients that were fitted to a measured run,
+// and that JSON gives: one object with exactly the fields of LinearCoefficients, of which only
+// per_kv_block_ns may be missing, e.g.
 //
 //   {"source": "vLLM 0.19, Llama-3.1-8B, RTX 4090", "fixed_ns": 17250000,
 //    "per_prefill_token_ns": 83000, "per_kv_token_ns": 171, "per_sequence_ns": 8500}

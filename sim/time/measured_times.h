@@ -1,31 +1,19 @@
 #pragma once
 
-// Reads objects in JSON files; errors name the file, line and field.
-//
-// Time by amount of work, through measured points. More work never takes less time, and no point is
-// extrapolated to a speed that was not measured.
-//
-// What cuda/bench measured on one card, as far as a time model needs it, and the reader for it.
+// What cuda/bench measured on one card, as far as a time model needs it: times by amounts of work,
+// and the reader for them.
 
 #include <cstdint>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "core/json.h"
 #include "core/status.h"
 
 namespace recto::sim {
 
-// Reads a whole file. Invalid input if it cannot be read, for instance if it is a folder;
-// `expected` says what should be there: "a JSON file of coefficients".
-Result<std::string> read_text(const std::string& path, std::string_view expected);
-
-// Invalid input if `text` is not an object or repeats one of its keys; `expected`: "an object of
-// coefficients".
-Result<Json> parse_json_object(std::string_view text, const std::string& file_name,
-                               std::string_view expected);
-
+// Time by amount of work, through measured points. More work never takes less time, and no point is
+// extrapolated to a speed that was not measured.
 struct MeasuredPoint {
   double work = 0;  // bytes or operations, more than 0
   double ns = 0;    // more than 0

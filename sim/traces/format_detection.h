@@ -1,8 +1,7 @@
 #pragma once
 
-// Traces as CSV: each format is a row in one table of column names and units.
-//
-// Detects the format of a trace from its first line, never from its file name.
+// Detects the format of a trace from its first line, never from its file name. Each format of CSV
+// is a row in one table of column names and units.
 
 #include <memory>
 #include <string>

@@ -1,8 +1,7 @@
 #pragma once
 
-// Traces whose prompts are lists of block ids: Mooncake and Qwen-Bailian.
-//
-// Traces that say what every token is: LLMServingSim.
+// Traces of JSON lines: with block ids in place of tokens (Mooncake, Qwen-Bailian), or with every
+// token (LLMServingSim).
 
 #include <memory>
 

@@ -1,7 +1,5 @@
 #pragma once
 
-// A bounded set of keys that evicts the least recently touched one.
-//
 // How much of the prompts a prefix cache could have served: an unbounded cache, and caches of given
 // sizes.
 
@@ -18,6 +16,7 @@
 namespace recto::sim {
 
 // Memory O(min(capacity, distinct keys)).
+// A bounded set of keys that evicts the least recently touched one.
 class LruSet {
  public:
   explicit LruSet(std::size_t capacity) : capacity_(capacity) {}

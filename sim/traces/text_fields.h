@@ -1,11 +1,7 @@
 #pragma once
 
-// The fields of one CSV line (RFC 4180, without line breaks inside quotes).
-//
-// Parses numbers in traces. No floating point is involved, so a run uses exactly what a file says,
-// on every machine.
-//
-// Parses dates with a time of day, as in the Azure traces.
+// The fields of a line of text: CSV, numbers, dates. No floating point is involved, so a run uses
+// exactly what a file says, on every machine.
 
 #include <cstdint>
 #include <optional>
@@ -17,6 +13,7 @@
 
 namespace recto::sim {
 
+// The fields of one CSV line (RFC 4180, without line breaks inside quotes).
 class CsvFields {
  public:
   // Splits `line` at its commas; removes quotes around a field and unescapes doubled quotes inside

@@ -1,10 +1,6 @@
 #pragma once
 
-// Exact statistics of token lengths, from the number of occurrences of each length.
-//
-// How requests arrive: rates, peaks and burstiness, in constant memory.
-//
-// Summarises a trace in one pass over its requests.
+// Summarises a trace in one pass over its requests: lengths, arrivals, tail waste, prefix reuse.
 
 #include <cstdint>
 #include <map>
@@ -30,6 +26,7 @@ struct LengthFigures {
 };
 
 // Memory O(distinct lengths), which the longest length bounds, not the number of requests.
+// Exact statistics of token lengths, from the number of occurrences of each length.
 class LengthCounts {
  public:
   void add(TokenCount length);  // O(log distinct lengths)
@@ -58,6 +55,7 @@ struct ArrivalFigures {
   std::optional<double> gap_variation;
 };
 
+// How requests arrive, in constant memory.
 class ArrivalStatistics {
  public:
   void add(SimTime arrival);  // no earlier than the one before; O(1)

@@ -1,6 +1,6 @@
 #pragma once
 
-// Generates arrival times, one after the other, from an ArrivalSpec (sim/workloads/arrivals.h).
+// Generates arrival times, one after the other, from an ArrivalSpec (workload_specs.h).
 
 #include <cstdint>
 #include <memory>

@@ -1,14 +1,12 @@
 #pragma once
 
-// Generates the token content of synthetic requests: templates, chats and agents that repeat one
-// another's prefixes, as specified by a PrefixSharing (sim/workloads/prefix_sharing.h).
-//
-// Runs are canonical: the prompt of a turn is exactly the runs of the previous turn, then that
-// turn's output, then the new tokens. Two requests share a prefix if and only if their runs agree.
-//
 // Synthetic requests composed of named parts: arrivals, lengths, shared prefixes, decoding. Each
 // part draws from its own stream, split from the seed by the part's name and the request's number,
 // so that changing one part does not change the draws of the others.
+//
+// Content is made of runs: templates, chats and agents that repeat one another's prefixes. Runs are
+// canonical: the prompt of a turn is exactly the runs of the previous turn, then that turn's
+// output, then the new tokens. Two requests share a prefix if and only if their runs agree.
 
 #include <cstdint>
 #include <deque>

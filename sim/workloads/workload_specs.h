@@ -1,6 +1,8 @@
 #pragma once
 
-// When requests arrive, as data and as text; sim/workloads/arrival_process.h generates the times.
+// The parts of a workload other than lengths, as data and as text.
+//
+// When requests arrive; arrival_process.h generates the times:
 //
 //   poisson:2                      exponential gaps, 2 requests/s
 //   gamma:rate=2,cv=3              gamma gaps: cv > 1 is burstier than Poisson, cv < 1 smoother
@@ -10,8 +12,8 @@
 //   closed:clients=32,think_s=1    32 clients, each of which thinks (exponential, mean 1 s) after
 //                                  its request was answered, then sends the next
 //
-// Which requests begin with the same tokens, as data and as text; sim/workloads/session_pool.h
-// generates the content. One model with two ingredients covers the usual kinds:
+// Which requests begin with the same tokens; synthetic_workload.h generates the content. One model
+// with two ingredients covers the usual kinds:
 //
 //   none
 //   templates:count=32,tokens=512,s=1    few-shot prompts: each request begins with one of 32
@@ -22,7 +24,7 @@
 //
 // `tokens_max=M` spreads the lengths of templates uniformly from `tokens` to M.
 //
-// How many sequences a request decodes into, as data and as text: `single`, `parallel:4` (four
+// How many sequences a request decodes into: `single`, `parallel:4` (four
 // samples of one prompt), `beam:6` (beam search of width six).
 
 #include <cstdint>
