@@ -1,3 +1,6 @@
+// Scripts with which a shell completes commands, flags, names and files by itself: the program is
+// not called while the user types.
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -49,7 +52,7 @@ std::string with_name(std::string_view text, const std::string& name) {
 }
 
 // The call that completes the value of an option; ":" if the user chooses it freely.
-std::string value_call(const Option& option) {
+std::string bash_value(const Option& option) {
   if (option.kind() == ValueKind::kFile) return "_@_paths -f";
   if (option.kind() == ValueKind::kFolder) return "_@_paths -d";
   if (option.value.known.empty()) return ":";
@@ -57,12 +60,12 @@ std::string value_call(const Option& option) {
                      fmt::join(option.value.known, " "));
 }
 
-std::string value_cases(const Command& command) {
+std::string bash_values(const Command& command) {
   std::string cases;
   for (const Option& option : command.options) {
     if (option.kind() == ValueKind::kNone || option.is_positional()) continue;
     for (const std::string& flag : option.flags) {
-      cases += fmt::format("    '{} {}') {}; return ;;\n", command.name, flag, value_call(option));
+      cases += fmt::format("    '{} {}') {}; return ;;\n", command.name, flag, bash_value(option));
     }
   }
   return cases;
@@ -77,23 +80,24 @@ std::string flags_of(const Command& command) {
 }
 
 // If no flag is waiting for its value: flags, or the argument that the command takes.
-std::string word_case(const Command& command) {
+std::string bash_word(const Command& command) {
   std::string argument;
   for (const Option& option : command.options) {
     if (option.is_positional()) {
-      argument = fmt::format("[[ $current == -* ]] || {{ {}; return; }}; ", value_call(option));
+      argument = fmt::format("[[ $current == -* ]] || {{ {}; return; }}; ", bash_value(option));
     }
   }
   return fmt::format("    {}) {}_@_words '{}' ;;\n", command.name, argument, flags_of(command));
 }
 
+// For bash 4.4 and later, with or without the package bash-completion.
 std::string bash_completion(const Command& program) {
   std::string values = "  case \"$command $flag\" in\n";
   std::string words = "  case $command in\n";
   std::string names;
   for (const Command& command : program.commands) {
-    values += value_cases(command);
-    words += word_case(command);
+    values += bash_values(command);
+    words += bash_word(command);
     names += command.name + " ";
   }
   words += fmt::format("    '') _@_words '{}{}' ;;\n", names, flags_of(program));
@@ -102,7 +106,7 @@ std::string bash_completion(const Command& program) {
   return with_name(script, program.name);
 }
 
-std::string in_quotes(std::string_view text) {
+std::string fish_quoted(std::string_view text) {
   std::string made = "'";
   for (const char letter : text) {
     if (letter == '\'' || letter == '\\') made += '\\';
@@ -111,7 +115,7 @@ std::string in_quotes(std::string_view text) {
   return made + "'";
 }
 
-std::string value_of(const Option& option) {
+std::string fish_value(const Option& option) {
   if (option.kind() == ValueKind::kNone) return "";
   if (option.kind() == ValueKind::kFile) return " -r -F";
   if (option.kind() == ValueKind::kFolder) return " -x -a '(__fish_complete_directories)'";
@@ -121,38 +125,39 @@ std::string value_of(const Option& option) {
 }
 
 // `condition` says where the option may be used.
-std::string line_of(const std::string& program, const std::string& condition,
-                    const Option& option) {
+std::string fish_line(const std::string& program, const std::string& condition,
+                      const Option& option) {
   std::string names;
   for (const std::string& flag : option.flags) {
     names += flag.starts_with("--") ? " -l " + flag.substr(2) : " -s " + flag.substr(1);
   }
   // A positional argument is not a flag's value, so files are offered without one.
-  std::string value = value_of(option);
+  std::string value = fish_value(option);
   if (option.is_positional() && option.kind() == ValueKind::kFile) value = " -F";
   return fmt::format("complete -c {} -n '{}'{}{} -d {}\n", program, condition, names, value,
-                     in_quotes(option.help_line()));
+                     fish_quoted(option.help_line()));
 }
 
+// For fish 3 and later.
 std::string fish_completion(const Command& program) {
   std::string script =
       fmt::format("# fish completion, as `{0} completion fish` prints it.\n\ncomplete -c {0} -f\n",
                   program.name);
   for (const Option& option : program.options) {
-    script += line_of(program.name, "__fish_use_subcommand", option);
+    script += fish_line(program.name, "__fish_use_subcommand", option);
   }
   for (const Command& command : program.commands) {
     script += fmt::format("\ncomplete -c {} -n __fish_use_subcommand -a {} -d {}\n", program.name,
-                          command.name, in_quotes(command.about));
+                          command.name, fish_quoted(command.about));
     for (const Option& option : command.options) {
-      script += line_of(program.name, "__fish_seen_subcommand_from " + command.name, option);
+      script += fish_line(program.name, "__fish_seen_subcommand_from " + command.name, option);
     }
   }
   return script;
 }
 
 // Escapes text inside single quotes, within a part that these characters would end.
-std::string escaped(std::string_view text) {
+std::string zsh_escaped(std::string_view text) {
   std::string made;
   for (const char letter : text) {
     if (letter == '\'') {
@@ -165,7 +170,7 @@ std::string escaped(std::string_view text) {
   return made;
 }
 
-std::string action_of(const Option& option) {
+std::string zsh_action(const Option& option) {
   if (option.kind() == ValueKind::kFile) return "_files";
   if (option.kind() == ValueKind::kFolder) return "_files -/";
   if (option.value.known.empty()) return "";
@@ -173,24 +178,24 @@ std::string action_of(const Option& option) {
   return option.is_list() ? "_values -s , value " + values : "(" + values + ")";
 }
 
-std::string argument_of(const Option& option) {
+std::string zsh_argument(const Option& option) {
   const std::string value =
       option.value_name.empty()
           ? ""
-          : fmt::format(":{}:{}", escaped(option.value_name), action_of(option));
+          : fmt::format(":{}:{}", zsh_escaped(option.value_name), zsh_action(option));
   if (option.is_positional()) return fmt::format(" \\\n        '1{}'", value);
   std::string made;
   for (const std::string& flag : option.flags) {
     const bool takes_equals = !value.empty() && flag.starts_with("--");
     made += fmt::format(" \\\n        '{}{}[{}]{}'", flag, takes_equals ? "=" : "",
-                        escaped(option.help_line()), value);
+                        zsh_escaped(option.help_line()), value);
   }
   return made;
 }
 
-std::string arguments_of(const Command& command) {
+std::string zsh_arguments(const Command& command) {
   std::string made = "_arguments";
-  for (const Option& option : command.options) made += argument_of(option);
+  for (const Option& option : command.options) made += zsh_argument(option);
   return made;
 }
 
@@ -198,8 +203,8 @@ std::string zsh_completion(const Command& program) {
   std::string names;
   std::string cases;
   for (const Command& command : program.commands) {
-    names += fmt::format("    '{}:{}'\n", command.name, escaped(command.about));
-    cases += fmt::format("    {})\n      {} ;;\n", command.name, arguments_of(command));
+    names += fmt::format("    '{}:{}'\n", command.name, zsh_escaped(command.about));
+    cases += fmt::format("    {})\n      {} ;;\n", command.name, zsh_arguments(command));
   }
   return fmt::format(R"(#compdef {0}
 # zsh completion, as `{0} completion zsh` prints it.
@@ -220,7 +225,7 @@ _{0}() {{
 
 if [[ $funcstack[1] == _{0} ]]; then _{0} "$@"; else compdef _{0} {0}; fi
 )",
-                     program.name, names, arguments_of(program), cases);
+                     program.name, names, zsh_arguments(program), cases);
 }
 
 constexpr const char* kFooter = R"(

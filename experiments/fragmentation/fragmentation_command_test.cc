@@ -207,7 +207,7 @@ TEST_CASE("several seeds give means with intervals, in tables and in the file") 
   base.pool_gib = 12;
   std::vector<double> used;
   for (base.seed = 1; base.seed <= 3; ++base.seed)
-    used.push_back(run_seed(base).value().outcome.figures.shares.used);
+    used.push_back(run(base).value().figures.shares.used);
   base.seed = 1;
   const auto rows = run_all({base}, {.seeds = 3, .threads = 2});
   REQUIRE(rows.is_ok());

@@ -22,7 +22,7 @@ namespace {
 Json time_models(const std::vector<FragmentationRow>& rows) {
   Json models = Json::array();
   for (const FragmentationRow& row : rows) {
-    const TimeModelFacts& facts = row.runs.front().outcome.time_model;
+    const TimeModelFacts& facts = row.runs.front().time_model;
     const Json model = {{"name", facts.name}, {"provenance", facts.provenance}};
     if (std::ranges::find(models, model) == models.end()) models.push_back(model);
   }
@@ -94,18 +94,18 @@ Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& conf
     RECTO_RETURN_IF_ERROR(check_seed_room(config, options.seeds));
   }
   const auto seeds = static_cast<std::size_t>(options.seeds);
-  std::vector<std::optional<Result<SeedRun>>> results(configs.size() * seeds);
+  std::vector<std::optional<Result<RunOutcome>>> results(configs.size() * seeds);
   for_each_index(results.size(), options.threads, [&](std::size_t index) {
     RunConfig config = configs[index / seeds];
     config.seed += static_cast<std::int64_t>(index % seeds);
-    results[index] = run_seed(config);
+    results[index] = run(config);
     if (options.done) options.done(config);
   });
   std::vector<FragmentationRow> rows;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     FragmentationRow row{.config = configs[i], .runs = {}, .intervals = {}};
     for (std::size_t seed = 0; seed < seeds; ++seed) {
-      Result<SeedRun>& result = *results[i * seeds + seed];
+      Result<RunOutcome>& result = *results[i * seeds + seed];
       RECTO_RETURN_IF_ERROR(result.status().in(label_of(configs[i])));
       row.runs.push_back(std::move(result).value());
     }
@@ -118,8 +118,8 @@ Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& conf
 std::string fragmentation_csv(const std::vector<FragmentationRow>& rows) {
   std::string text;
   for (const FragmentationRow& row : rows) {
-    const SeedRun& first = row.runs.front();
-    const auto columns = flatten(to_json(first.outcome));
+    const RunOutcome& first = row.runs.front();
+    const auto columns = flatten(to_json(first));
     std::vector<std::string> titles{"allocator", "block_size"};
     std::vector<std::string> values{row.config.allocator,
                                     std::to_string(row.first_report().block_size.value())};

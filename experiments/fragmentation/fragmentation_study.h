@@ -17,10 +17,10 @@ namespace recto::experiments {
 
 struct FragmentationRow {
   RunConfig config;                      // under the first seed
-  std::vector<SeedRun> runs;             // in order of the seeds
+  std::vector<RunOutcome> runs;          // in order of the seeds
   std::vector<NamedInterval> intervals;  // of all numbers of the runs
 
-  const sim::Report& first_report() const { return runs.front().outcome.report; }
+  const sim::Report& first_report() const { return runs.front().report; }
   // Over the seeds; `name` as in fragmentation.csv.
   double mean(std::string_view name) const { return find_interval(intervals, name).mean; }
   PoolShares mean_shares() const;

@@ -43,19 +43,19 @@ std::string seeds_note(const std::vector<FragmentationRow>& rows) {
 
 // For the first seed under which anything was rejected.
 std::string rejected_note(const FragmentationRow& row) {
-  for (const SeedRun& run : row.runs) {
+  for (const RunOutcome& run : row.runs) {
     const std::string label = row.runs.size() == 1
                                   ? row.label()
                                   : fmt::format("{}, seed {}", row.label(), run.config.seed);
-    const std::string remark = rejected_remark(run.outcome.report, label);
+    const std::string remark = rejected_remark(run.report, label);
     if (!remark.empty()) return remark;
   }
   return "";
 }
 
-bool has_served(const SeedRun& run) { return run.outcome.report.counters.requests_finished > 0; }
+bool has_served(const RunOutcome& run) { return run.report.counters.requests_finished > 0; }
 
-bool is_drained(const SeedRun& run) { return has_served(run) && run.outcome.report.covers_drain; }
+bool is_drained(const RunOutcome& run) { return has_served(run) && run.report.covers_drain; }
 
 // What part of the runs the means cover, and of which rows it is another. Runs that served nothing
 // have no means.
@@ -91,7 +91,7 @@ std::string fragmentation_notes(const std::vector<FragmentationRow>& rows) {
   for (const std::string& remark : grid_remarks(configs_of(rows))) text += wrapped(remark);
   for (const FragmentationRow& row : rows) text += rejected_note(row);
   // The trace is the same for all.
-  text += trace_remark(rows.front().runs.front().outcome);
+  text += trace_remark(rows.front().runs.front());
   return text;
 }
 

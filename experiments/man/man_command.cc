@@ -13,11 +13,6 @@
 namespace recto::experiments {
 namespace {
 
-struct ManPageFoot {
-  std::string version;
-  std::string day;  // "2026-11-23"; empty where none is known
-};
-
 // Escaped as plain text for roff: no escape, no hyphen in place of a dash, no request at the start
 // of a line.
 std::string text_of(std::string_view text) {
@@ -111,14 +106,14 @@ std::string section_of(const Command& program, const Command& command) {
 }
 
 // The manual page, section 1, in the macros of man(7).
-std::string man_page(const Command& program, const ManPageFoot& foot) {
+std::string man_page(const Command& program) {
   std::string about = program.about;
   if (about.ends_with('.')) about.pop_back();
   std::string page = fmt::format(
       ".TH {} 1 \"{}\" \"{}\" \"User Commands\"\n.nh\n.ad l\n.SH NAME\n{}\n.SH SYNOPSIS\n"
       "\\fB{}\\fR \\fIcommand\\fR [\\fIoption\\fR ...]\n.SH OPTIONS\n",
-      upper(program.name), foot.day, text_of(foot.version), filled(program.name + " - " + about),
-      program.name);
+      upper(program.name), commit_day(), text_of(program.name + " " + kVersion),
+      filled(program.name + " - " + about), program.name);
   page += options_of(program);
   page += ".SH COMMANDS\n";
   for (const Command& command : program.commands) page += section_of(program, command);
@@ -136,8 +131,7 @@ Command man_command() {
   Command command("man", "the manual page, to be shown by man -l");
   command.footer = kFooter;
   command.run = [](CommandContext& context) {
-    context.out << man_page(
-        context.program, {.version = context.program.name + " " + kVersion, .day = commit_day()});
+    context.out << man_page(context.program);
     return Status::ok();
   };
   return command;

@@ -19,7 +19,7 @@
 namespace recto::experiments {
 namespace {
 
-struct PlanSettings {
+struct PlanArguments {
   RunConfig run;  // only its model, card, block size and pool
   std::string kv_dtype = "fp16";
   std::optional<double> reserve_gib;  // nullopt: kDefaultReserve
@@ -29,15 +29,14 @@ struct PlanSettings {
   std::vector<std::int64_t> mean_lengths;
   std::optional<std::int64_t> max_length;
   std::int64_t batch = 1;
-  enum class KvHeads : std::uint8_t { kOfModel, kOnePerQueryHead } kv_heads = KvHeads::kOfModel;
+  bool is_ungrouped = false;  // as if each query head had a KV head of its own
+  std::optional<std::int64_t> times;
+  std::optional<double> waste_below;
+  bool is_json = false;
+  bool lists_models = false;
+  bool lists_gpus = false;
+  bool lists_both = false;
 };
-
-// The types that `kv_dtype` may name, and the bytes of each.
-struct KvDtype {
-  const char* name;
-  std::int64_t bytes;
-};
-const std::vector<KvDtype>& kv_dtypes();
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 constexpr std::int64_t kUsualLengths[] = {512, 1024, 2048, 4096, 8192, 32'768, 131'072};
@@ -50,23 +49,16 @@ ModelSpec without_grouped_heads(const ModelSpec& model) {
   return ungrouped;
 }
 
-Result<std::int64_t> element_bytes(const std::string& kv_dtype) {
-  const auto dtype = std::ranges::find(kv_dtypes(), kv_dtype, &KvDtype::name);
-  if (dtype != kv_dtypes().end()) return dtype->bytes;
-  return Status::invalid_input(
-      fmt::format("--kv-dtype: found '{}'; expected fp32, fp16, bf16 or fp8", kv_dtype));
-}
-
-std::vector<RequestLength> lengths_of(const PlanSettings& settings, TokenCount max_length) {
+std::vector<RequestLength> lengths_of(const PlanArguments& arguments, TokenCount max_length) {
   std::vector<RequestLength> lengths;
-  for (const std::int64_t length : settings.lengths) {
+  for (const std::int64_t length : arguments.lengths) {
     lengths.push_back({TokenCount(length), TokenCount(0)});
   }
-  if (settings.prompt || settings.output) {
+  if (arguments.prompt || arguments.output) {
     lengths.push_back(
-        {TokenCount(settings.prompt.value_or(0)), TokenCount(settings.output.value_or(0))});
+        {TokenCount(arguments.prompt.value_or(0)), TokenCount(arguments.output.value_or(0))});
   }
-  if (!lengths.empty() || !settings.mean_lengths.empty()) return lengths;
+  if (!lengths.empty() || !arguments.mean_lengths.empty()) return lengths;
   for (const std::int64_t length : kUsualLengths) {
     if (TokenCount(length) < max_length) lengths.push_back({TokenCount(length), TokenCount(0)});
   }
@@ -74,43 +66,37 @@ std::vector<RequestLength> lengths_of(const PlanSettings& settings, TokenCount m
   return lengths;
 }
 
-const std::vector<KvDtype>& kv_dtypes() {
-  static const std::vector<KvDtype> kDtypes{{"fp32", 4}, {"fp16", 2}, {"bf16", 2}, {"fp8", 1}};
-  return kDtypes;
-}
-
 // Looks names up, and takes common lengths if none are given. Invalid input names the flag; the
 // plan itself checks the rest.
-Result<KvPlanOptions> plan_options(const PlanSettings& settings) {
+Result<KvPlanOptions> plan_options(const PlanArguments& arguments) {
   KvPlanOptions options;
-  const Result<ModelSpec> model = model_of(settings.run);
+  const Result<ModelSpec> model = model_of(arguments.run);
   RECTO_RETURN_IF_ERROR(model.status());
-  options.model = settings.kv_heads == PlanSettings::KvHeads::kOnePerQueryHead
-                      ? without_grouped_heads(model.value())
-                      : model.value();
-  const Result<GpuSpec> gpu = find_gpu(settings.run.gpu);
+  options.model = arguments.is_ungrouped ? without_grouped_heads(model.value()) : model.value();
+  const Result<GpuSpec> gpu = find_gpu(arguments.run.gpu);
   RECTO_RETURN_IF_ERROR(gpu.status().in("--gpu"));
   options.gpu = gpu.value();
-  const Result<std::int64_t> bytes = element_bytes(settings.kv_dtype);
-  RECTO_RETURN_IF_ERROR(bytes.status());
-  options.pool.shape = {.block_size = TokenCount(settings.run.block_size),
-                        .kv_element_bytes = bytes.value(),
-                        .tensor_parallel = settings.run.tp};
-  options.pool.memory_utilization = settings.run.utilization;
-  if (settings.reserve_gib) {
+  const std::int64_t element_bytes = arguments.kv_dtype == "fp32"  ? 4
+                                     : arguments.kv_dtype == "fp8" ? 1
+                                                                   : 2;
+  options.pool.shape = {.block_size = TokenCount(arguments.run.block_size),
+                        .kv_element_bytes = element_bytes,
+                        .tensor_parallel = arguments.run.tp};
+  options.pool.memory_utilization = arguments.run.utilization;
+  if (arguments.reserve_gib) {
     options.pool.reserve =
-        ByteCount(static_cast<std::int64_t>(std::floor(*settings.reserve_gib * kGib)));
+        ByteCount(static_cast<std::int64_t>(std::floor(*arguments.reserve_gib * kGib)));
   }
-  if (settings.run.pool_gib) {
+  if (arguments.run.pool_gib) {
     options.kv_memory =
-        ByteCount(static_cast<std::int64_t>(std::floor(*settings.run.pool_gib * kGib)));
+        ByteCount(static_cast<std::int64_t>(std::floor(*arguments.run.pool_gib * kGib)));
   }
-  if (settings.max_length) options.max_length = TokenCount(*settings.max_length);
-  options.lengths = lengths_of(settings, options.max_length.value_or(options.model.max_context));
-  for (const std::int64_t length : settings.mean_lengths) {
+  if (arguments.max_length) options.max_length = TokenCount(*arguments.max_length);
+  options.lengths = lengths_of(arguments, options.max_length.value_or(options.model.max_context));
+  for (const std::int64_t length : arguments.mean_lengths) {
     options.mean_lengths.push_back(TokenCount(length));
   }
-  options.batch = settings.batch;
+  options.batch = arguments.batch;
   return options;
 }
 
@@ -188,17 +174,6 @@ Examples:
       --mean-length 360,792 --times 7 --waste-below 1
   recto plan --model Llama-2-70B --no-gqa --gpu H200 --tp 8 --length 4096 --batch 8)";
 
-struct PlanArguments {
-  PlanSettings settings;
-  std::optional<std::int64_t> times;
-  std::optional<double> waste_below;
-  bool is_ungrouped = false;
-  bool is_json = false;
-  bool lists_models = false;
-  bool lists_gpus = false;
-  bool lists_both = false;
-};
-
 Status plan(const PlanArguments& arguments, CommandContext& context) {
   if (arguments.lists_models || arguments.lists_gpus || arguments.lists_both) {
     if (arguments.is_json) {
@@ -210,9 +185,7 @@ Status plan(const PlanArguments& arguments, CommandContext& context) {
     if (both || arguments.lists_gpus) context.out << gpus_text();
     return Status::ok();
   }
-  PlanSettings settings = arguments.settings;
-  if (arguments.is_ungrouped) settings.kv_heads = PlanSettings::KvHeads::kOnePerQueryHead;
-  const Result<KvPlanOptions> options = plan_options(settings);
+  const Result<KvPlanOptions> options = plan_options(arguments);
   RECTO_RETURN_IF_ERROR(options.status());
   const Result<KvPlan> made = make_kv_plan(options.value());
   RECTO_RETURN_IF_ERROR(made.status());
@@ -230,22 +203,21 @@ Status plan(const PlanArguments& arguments, CommandContext& context) {
 }
 
 void add_length_flags(Command& command, PlanArguments& arguments) {
-  PlanSettings& settings = arguments.settings;
   constexpr CountRange kTokens{1, kTokensMax};
   const OptionGroup requests{command, "Requests"};
-  requests.add("--length TOKENS,...", integers(settings.lengths, kTokens),
+  requests.add("--length TOKENS,...", integers(arguments.lengths, kTokens),
                "tell how many requests of each length fit");
-  requests.add("--prompt TOKENS", integer(settings.prompt, kTokens), "the same, as prompt ...");
-  requests.add("--output TOKENS", integer(settings.output, kTokens), "... and output");
-  requests.add("--mean-length TOKENS,...", integers(settings.mean_lengths, kTokens),
+  requests.add("--prompt TOKENS", integer(arguments.prompt, kTokens), "the same, as prompt ...");
+  requests.add("--output TOKENS", integer(arguments.output, kTokens), "... and output");
+  requests.add("--mean-length TOKENS,...", integers(arguments.mean_lengths, kTokens),
                "compare reservations and blocks for requests that\nhave this length on average");
-  requests.add("--max-length TOKENS", integer(settings.max_length, kTokens),
+  requests.add("--max-length TOKENS", integer(arguments.max_length, kTokens),
                "what a contiguous cache reserves for each request\n[the model's longest context]");
   requests.add("--times N", integer(arguments.times, kTokens),
                "up to which mean length do blocks hold N times as many\nrequests as reservations?");
   requests.add("--waste-below PERCENT", number(arguments.waste_below, {0.0001, 100}),
                "from which mean length on do blocks waste less than\nso many percent?");
-  requests.add("--batch N", integer(settings.batch, {1, 1'000'000}),
+  requests.add("--batch N", integer(arguments.batch, {1, 1'000'000}),
                "tell the KV bytes of N requests [1]");
 }
 
@@ -254,14 +226,11 @@ void add_memory_flags(Command& command, PlanArguments& arguments) {
   for (const RunField& field : run_fields()) {
     if (std::ranges::find(kRunFlags, field.name) == kRunFlags.end()) others.push_back(field.name);
   }
-  PlanSettings& settings = arguments.settings;
-  add_run_flags(command, settings.run, others);
-  std::vector<std::string> dtypes;
-  for (const KvDtype& dtype : kv_dtypes()) dtypes.emplace_back(dtype.name);
+  add_run_flags(command, arguments.run, others);
   const OptionGroup memory{command, "Memory"};
-  memory.add("--kv-dtype fp32|fp16|bf16|fp8", one_of(settings.kv_dtype, dtypes),
-             "of K and V [fp16]");
-  memory.add("--reserve-gib GIB", number(settings.reserve_gib, {0, 1e6}),
+  memory.add("--kv-dtype fp32|fp16|bf16|fp8",
+             one_of(arguments.kv_dtype, {"fp32", "fp16", "bf16", "fp8"}), "of K and V [fp16]");
+  memory.add("--reserve-gib GIB", number(arguments.reserve_gib, {0, 1e6}),
              "of each card, for all but weights and KV [1.34]");
   memory.add("--no-gqa", flag(arguments.is_ungrouped),
              "as if each query head had a KV head of its own");

@@ -58,7 +58,7 @@ constexpr Shown kShown[] = {
 };
 
 // A table of the main figures.
-std::string seeds_text(const std::vector<SeedRun>& runs) {
+std::string seeds_text(const std::vector<RunOutcome>& runs) {
   Table table(
       {{fmt::format("{} seeds from {} on", runs.size(), runs.front().config.seed), Align::kLeft},
        {"mean"},
@@ -77,15 +77,15 @@ std::string seeds_text(const std::vector<SeedRun>& runs) {
 }
 
 // All figures, and each run's report.
-Json seeds_json(const std::vector<SeedRun>& runs) {
+Json seeds_json(const std::vector<RunOutcome>& runs) {
   Json json = {{"seeds", Json::array()}, {"means", Json::object()}, {"runs", Json::array()}};
   for (const NamedInterval& named : intervals_of(runs)) {
     json["means"][named.name] = {{"mean", named.interval.mean},
                                  {"half_width_95", named.interval.half_width}};
   }
-  for (const SeedRun& run : runs) {
+  for (const RunOutcome& run : runs) {
     json["seeds"].push_back(run.config.seed);
-    json["runs"].push_back(to_json(run.outcome));
+    json["runs"].push_back(to_json(run));
   }
   return json;
 }
@@ -153,19 +153,19 @@ Status run_one(const SimulateFlags& flags, const ResolvedRun& resolved, CommandC
 Status run_several(const SimulateFlags& flags, const ResolvedRun& resolved,
                    CommandContext& context) {
   RECTO_RETURN_IF_ERROR(refuse_idle_seeds({&flags.config, 1}, flags.seeds));
-  const Result<std::vector<SeedRun>> runs = run_seeds(
+  const Result<std::vector<RunOutcome>> runs = run_seeds(
       flags.config,
       {.seeds = flags.seeds, .threads = flags.threads > 0 ? flags.threads : default_threads()});
   RECTO_RETURN_IF_ERROR(runs.status());
   if (flags.is_json) {
     return print_json(flags.config, seeds_json(runs.value()), context);
   }
-  const RunOutcome& first = runs.value().front().outcome;
+  const RunOutcome& first = runs.value().front();
   context.out << setting_text(resolved, first.report) << seeds_text(runs.value()) << '\n'
               << means_remark(first.report) << provenance_remark(flags.config);
   for (const std::string& remark : grid_remarks({&flags.config, 1})) context.out << wrapped(remark);
-  for (const SeedRun& run : runs.value()) {
-    context.out << rejected_remark(run.outcome.report, "seed " + std::to_string(run.config.seed));
+  for (const RunOutcome& run : runs.value()) {
+    context.out << rejected_remark(run.report, "seed " + std::to_string(run.config.seed));
   }
   context.out << trace_remark(first);
   return Status::ok();

@@ -110,6 +110,7 @@ Result<RunOutcome> run(const RunConfig& config, sim::SimulationObserver* observe
                     resolved.value().options, observer);
   RECTO_RETURN_IF_ERROR(report.status());
   RunOutcome outcome;
+  outcome.config = config;
   outcome.report = std::move(report).value();
   outcome.figures = make_figures(outcome.report, resolved.value());
   outcome.time_model = facts.value();
@@ -145,27 +146,21 @@ double mean_share(const sim::Report& report, sim::Gauge gauge) {
   return ratio(report.gauge(gauge).mean, static_cast<double>(report.pool_slots.value()));
 }
 
-Result<SeedRun> run_seed(const RunConfig& config) {
-  Result<RunOutcome> outcome = run(config);
-  RECTO_RETURN_IF_ERROR(outcome.status());
-  return SeedRun{config, std::move(outcome).value()};
-}
-
 Status check_seed_room(const RunConfig& config, int seeds) {
   if (config.seed <= std::numeric_limits<std::int64_t>::max() - seeds) return Status::ok();
   return Status::invalid_input(
       fmt::format("--seed: found {}; expected room for {} more seeds", config.seed, seeds));
 }
 
-Result<std::vector<SeedRun>> run_seeds(const RunConfig& config, const SeedOptions& options) {
+Result<std::vector<RunOutcome>> run_seeds(const RunConfig& config, const SeedOptions& options) {
   RECTO_RETURN_IF_ERROR(check_seed_room(config, options.seeds));
-  std::vector<std::optional<Result<SeedRun>>> results(static_cast<std::size_t>(options.seeds));
+  std::vector<std::optional<Result<RunOutcome>>> results(static_cast<std::size_t>(options.seeds));
   for_each_index(results.size(), options.threads, [&](std::size_t index) {
     RunConfig seeded = config;
     seeded.seed += static_cast<std::int64_t>(index);
-    results[index] = run_seed(seeded);
+    results[index] = run(seeded);
   });
-  std::vector<SeedRun> runs;
+  std::vector<RunOutcome> runs;
   for (auto& result : results) {
     RECTO_RETURN_IF_ERROR(result->status());
     runs.push_back(std::move(*result).value());
@@ -173,10 +168,10 @@ Result<std::vector<SeedRun>> run_seeds(const RunConfig& config, const SeedOption
   return runs;
 }
 
-std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs) {
+std::vector<NamedInterval> intervals_of(const std::vector<RunOutcome>& runs) {
   constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
   std::vector<Columns> columns;
-  for (const SeedRun& run : runs) columns.push_back(flatten(to_json(run.outcome)));
+  for (const RunOutcome& each : runs) columns.push_back(flatten(to_json(each)));
   std::vector<NamedInterval> intervals;
   for (std::size_t i = 0; i < columns.front().size(); ++i) {
     const std::string& name = columns.front()[i].first;

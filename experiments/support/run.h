@@ -87,6 +87,7 @@ struct Figures {
 };
 
 struct RunOutcome {
+  RunConfig config;
   sim::Report report;
   Figures figures;
   TimeModelFacts time_model;
@@ -115,21 +116,13 @@ MeanInterval mean_with_interval(std::span<const double> values);
 // 1e-3.
 double student_t(int degrees_of_freedom);
 
-struct SeedRun {
-  RunConfig config;
-  RunOutcome outcome;
-};
-
 struct SeedOptions {
   int seeds = 1;  // starting with the configuration's own
   int threads = 1;
 };
 
-// One run under the configuration's own seed.
-Result<SeedRun> run_seed(const RunConfig& config);
-
 // One run per seed, in their order. Invalid input if the seeds would overflow.
-Result<std::vector<SeedRun>> run_seeds(const RunConfig& config, const SeedOptions& options);
+Result<std::vector<RunOutcome>> run_seeds(const RunConfig& config, const SeedOptions& options);
 
 // Invalid input if `seeds` seeds, starting with the configuration's own, would overflow.
 Status check_seed_room(const RunConfig& config, int seeds);
@@ -142,7 +135,7 @@ struct NamedInterval {
 
 // Every number of figures and report that all runs have, except series and lists, by its name in
 // flatten(). A latency is NaN if no request of some run has it. `runs` is not empty.
-std::vector<NamedInterval> intervals_of(const std::vector<SeedRun>& runs);
+std::vector<NamedInterval> intervals_of(const std::vector<RunOutcome>& runs);
 
 // The interval of that name, which must exist.
 const MeanInterval& find_interval(const std::vector<NamedInterval>& intervals,

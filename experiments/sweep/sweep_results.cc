@@ -44,6 +44,14 @@ std::size_t column_index(std::string_view name) {
   return static_cast<std::size_t>(found - columns.begin());
 }
 
+// How many have more than none of what the column counts.
+std::int64_t points_with(const std::vector<SweepPoint>& points, std::string_view column) {
+  const std::size_t index = column_index(column);
+  return std::ranges::count_if(points, [&](const SweepPoint& point) {
+    return point.error.empty() && point.figures[index].mean > 0;
+  });
+}
+
 std::vector<double> by_seed(std::span<const RunRecord> runs, std::size_t column) {
   std::vector<double> values;
   for (const RunRecord& run : runs) values.push_back(run.values[column]);
@@ -147,10 +155,7 @@ std::string sweep_table(const SweepGrid& grid, const std::vector<SweepPoint>& po
 }
 
 std::string rejected_points(const std::vector<SweepPoint>& points) {
-  const std::size_t column = column_index("requests_rejected");
-  const auto count = std::ranges::count_if(points, [&](const SweepPoint& point) {
-    return point.error.empty() && point.figures[column].mean > 0;
-  });
+  const std::int64_t count = points_with(points, "requests_rejected");
   if (count == 0) return "";
   return fmt::format(
       "At {} of {} points requests were rejected, because they can never fit: see "
@@ -159,10 +164,7 @@ std::string rejected_points(const std::vector<SweepPoint>& points) {
 }
 
 std::string skipped_points(const std::vector<SweepPoint>& points) {
-  const std::size_t column = column_index("skipped_rows");
-  const auto count = std::ranges::count_if(points, [&](const SweepPoint& point) {
-    return point.error.empty() && point.figures[column].mean > 0;
-  });
+  const std::int64_t count = points_with(points, "skipped_rows");
   if (count == 0) return "";
   return fmt::format("At {} of {} points bad rows of the trace were left out: see skipped_rows.\n",
                      count, points.size());
