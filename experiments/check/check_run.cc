@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "experiments/support/output_file.h"
-#include "experiments/support/progress.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/parallel.h"
 #include "verify/case_files/answer.h"
 #include "verify/saved_case.h"
 

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/support/shell_word.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
 #include "verify/indented.h"
 #include "verify/saved_case.h"

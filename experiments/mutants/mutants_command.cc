@@ -1,4 +1,4 @@
-#include "experiments/mutants/mutants_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -14,8 +14,8 @@
 #include "experiments/mutants/campaign_result.h"
 #include "experiments/mutants/mutant_counts.h"
 #include "experiments/mutants/summary.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 namespace {

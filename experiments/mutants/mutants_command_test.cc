@@ -1,4 +1,4 @@
-#include "experiments/mutants/mutants_command.h"
+#include "experiments/support/command.h"
 
 #include <fstream>
 #include <utility>

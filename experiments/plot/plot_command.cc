@@ -1,4 +1,4 @@
-#include "experiments/plot/plot_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>

@@ -4,7 +4,7 @@
 
 #include <filesystem>
 
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 #include "verify/case_files/answer.h"
 #include "verify/explain/explanation.h"
 

@@ -1,4 +1,4 @@
-#include "experiments/replay/replay_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -11,7 +11,7 @@
 #include <utility>
 
 #include "experiments/replay/replay_answer.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 #include "experiments/verify/trial.h"
 #include "verify/drawn_cases.h"
 #include "verify/explain/explanation.h"

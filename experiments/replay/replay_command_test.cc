@@ -1,4 +1,4 @@
-#include "experiments/replay/replay_command.h"
+#include "experiments/support/command.h"
 
 #include <cstdlib>
 #include <filesystem>

@@ -91,7 +91,9 @@ void BlockHistory::leave(const PlaceChange& change, SimTime now) {
   left.holders.erase(found);
   left.references = std::max(static_cast<std::int32_t>(left.holders.size()),
                              left.since == now ? 0 : left.references);
-  if (left.holders.empty()) left.is_cached = allocator_.is_cached(change.begin);
+  if (left.holders.empty()) {
+    left.is_cached = allocator_.is_evictable(BlockId(static_cast<std::int32_t>(change.begin)));
+  }
   if (--mine.places == 0) end_stay(mine, change.context, now);
 }
 

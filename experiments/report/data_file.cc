@@ -10,8 +10,8 @@
 #include "experiments/report/located_inputs.h"
 #include "experiments/report/study_data.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
-#include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 

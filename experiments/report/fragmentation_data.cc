@@ -20,7 +20,7 @@
 #include "experiments/support/remarks.h"
 #include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/unused_settings.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {

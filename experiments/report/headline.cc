@@ -10,8 +10,8 @@
 #include <optional>
 
 #include "experiments/report/block_size_criteria.h"
+#include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
-#include "experiments/support/version.h"
 
 namespace recto::experiments {
 namespace {

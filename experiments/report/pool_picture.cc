@@ -139,7 +139,7 @@ std::vector<MapCell> pool_picture(const MemoryMap& map, const WatchedAllocator& 
     picture.add(block * map.block_size, map.block_size, blocks[static_cast<std::size_t>(block)]);
   }
   for (std::int64_t block = 0; allocator.reuses_prefixes() && block < map.blocks; ++block) {
-    if (!allocator.is_cached(block)) continue;
+    if (!allocator.is_evictable(BlockId(static_cast<std::int32_t>(block)))) continue;
     picture.add(block * map.block_size, (block + 1) * map.block_size, kCached, -1);
   }
   using sim::Gauge;

@@ -6,7 +6,7 @@
 
 #include "experiments/report/report_metrics.h"
 #include "sim/metrics/gauges.h"
-#include "sim/metrics/histogram.h"
+#include "sim/metrics/time_weighted.h"
 #include "sim/simulator.h"
 
 namespace recto::experiments {

@@ -11,12 +11,11 @@
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/support/figures.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/series_csv.h"
-#include "experiments/support/text_file.h"
-#include "experiments/support/version.h"
+#include "experiments/support/run.h"
 
 namespace recto::experiments {
 namespace {
@@ -54,13 +53,10 @@ bool agrees(const ResultsFolder& folder, std::size_t row, const std::string& col
 }
 
 Status check_row(const ResultsFolder& folder, std::size_t row, const RunOutcome& outcome) {
-  const Result<ResolvedRun> resolved = resolve(folder.configs[row]);
-  RECTO_RETURN_IF_ERROR(resolved.status());
   std::vector<std::pair<std::string, std::string>> columns{
       {"allocator", folder.configs[row].allocator},
       {"block_size", std::to_string(outcome.report.block_size.value())}};
-  std::ranges::move(flatten(to_json(outcome, make_figures(outcome.report, resolved.value()))),
-                    std::back_inserter(columns));
+  std::ranges::move(flatten(to_json(outcome)), std::back_inserter(columns));
   for (const auto& [column, now] : columns) {
     if (!folder.table.has(column)) {
       return Status::invalid_input(fmt::format("{}/fragmentation.csv: found no column {}; {}",

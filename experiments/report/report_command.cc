@@ -16,8 +16,6 @@
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
-#include "experiments/support/progress.h"
-#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 namespace {

@@ -19,8 +19,6 @@ struct ReportFlags {
   int threads = 0;  // 0: all cores
 };
 
-Command report_command();
-
 // Reads the folder, computes what its files do not hold, writes the page and says where it is. A
 // page in the folder gets its data beside it (data_file.h).
 Status write_folder_report(const ReportFlags& flags, CommandContext& context);

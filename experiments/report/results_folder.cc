@@ -11,8 +11,8 @@
 #include "experiments/report/report_metrics.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/manifest_fields.h"
-#include "experiments/support/run_fields.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {

@@ -7,8 +7,8 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "experiments/support/text_values.h"
-#include "sim/traces/csv_fields.h"
+#include "experiments/support/numbers.h"
+#include "sim/traces/text_fields.h"
 
 namespace recto::experiments {
 namespace {

@@ -3,22 +3,13 @@
 #include <algorithm>
 #include <utility>
 
-#include "core/contract.h"
-#include "cuda/cache/block_pool.h"
-#include "cuda/cache/cache_core.h"
-#include "sim/allocators/prefix_cached_allocator.h"
-
 namespace recto::experiments {
 
 using sim::SequenceId;
 using Kind = PlaceChange::Kind;
 
 WatchedAllocator::WatchedAllocator(std::unique_ptr<sim::Allocator> inner)
-    : inner_(std::move(inner)),
-      contiguous_(dynamic_cast<const sim::ContiguousAllocator*>(inner_.get())),
-      paged_(dynamic_cast<const sim::PagedAllocator*>(inner_.get())),
-      managed_(dynamic_cast<const verify::ManagedAllocator*>(inner_.get())) {
-  RECTO_CHECK(contiguous_ != nullptr || paged_ != nullptr || managed_ != nullptr);
+    : inner_(std::move(inner)) {
   // A region's place is its first slot, and regions have blocks of 1.
   const std::int64_t places = inner_->counts().pool.value() / inner_->block_size().value();
   has_content_.resize(static_cast<std::size_t>(places));
@@ -27,30 +18,17 @@ WatchedAllocator::WatchedAllocator(std::unique_ptr<sim::Allocator> inner)
 
 std::vector<PlaceChange> WatchedAllocator::take_changes() { return std::exchange(changes_, {}); }
 
-bool WatchedAllocator::is_cached(std::int64_t block) const {
-  const BlockId id(static_cast<std::int32_t>(block));
-  if (managed_ != nullptr) {
-    const cache::BlockState state = managed_->manager().core().device.pool().state(id);
-    return state == cache::BlockState::kEvictable || state == cache::BlockState::kPinned;
-  }
-  const auto* caching = dynamic_cast<const sim::PrefixCachedAllocator*>(paged_);
-  return caching != nullptr && caching->is_evictable(id);
-}
-
 std::int64_t WatchedAllocator::place_slots(SequenceId sequence) const {
-  return contiguous_ != nullptr ? contiguous_->region(sequence).size : block_size().value();
+  return is_paged() ? block_size().value() : region(sequence).size;
 }
 
 std::vector<std::int64_t> WatchedAllocator::places_now(SequenceId sequence) const {
-  if (contiguous_ != nullptr) {
-    const sim::Region region = contiguous_->region(sequence);
+  if (!is_paged()) {
+    const sim::Region region = inner_->region(sequence);
     return std::vector<std::int64_t>(region.size > 0 ? 1 : 0, region.begin);
   }
   std::vector<std::int64_t> blocks;
-  for (const BlockId block :
-       managed_ != nullptr ? managed_->block_table(sequence) : paged_->block_table(sequence)) {
-    blocks.push_back(block.value());
-  }
+  for (const BlockId block : inner_->block_table(sequence)) blocks.push_back(block.value());
   return blocks;
 }
 
@@ -75,7 +53,7 @@ void WatchedAllocator::note(SequenceId sequence, std::size_t from, std::int64_t 
     const bool is_replaced = entry < before.size();
     if (is_replaced && before[entry] == now[entry]) continue;
     PlaceChange& taken = change(Kind::kTaken, sequence, entry, now[entry]);
-    if (contiguous_ != nullptr) taken.size = contiguous_->region(sequence).size;
+    if (!is_paged()) taken.size = inner_->region(sequence).size;
     taken.was_copied = is_replaced;
     const auto place = static_cast<std::size_t>(taken.begin);
     taken.was_evicted = taken.index >= hits && holders_of_[place] == 0 && has_content_[place] != 0;
@@ -102,7 +80,7 @@ std::optional<sim::Growth> WatchedAllocator::admit(std::span<const SequenceId> m
   if (!growth) return growth;
   const std::int64_t hits = growth->hit.value() / block_size().value();
   // Blocks are for the first member, which others share later; regions for each.
-  const std::size_t given = contiguous_ != nullptr ? members.size() : 1;
+  const std::size_t given = is_paged() ? 1 : members.size();
   for (const SequenceId member : members.first(given)) note(member, 0, hits);
   return growth;
 }
@@ -125,7 +103,7 @@ bool WatchedAllocator::append_blocks(std::span<const SequenceId> sequences) {
 sim::Growth WatchedAllocator::share(SequenceId parent, SequenceId child, TokenCount length) {
   const sim::Growth growth = inner_->share(parent, child, length);
   note(child, 0, static_cast<std::int64_t>(holders_of_.size()));
-  if (contiguous_ != nullptr && growth.copied.value() > 0) {
+  if (!is_paged() && growth.copied.value() > 0) {
     change(Kind::kFilled, child, 0, places(child).front()).was_copied = true;
   }
   return growth;
@@ -137,7 +115,10 @@ sim::Release WatchedAllocator::release(SequenceId sequence, TokenCount context) 
   for (std::size_t entry = 0; entry < left.size(); ++entry) {
     change(Kind::kLeft, sequence, entry, left[entry]).context = context.value();
     const auto place = static_cast<std::size_t>(left[entry]);
-    if (--holders_of_[place] == 0) has_content_[place] = is_cached(left[entry]) ? 1 : 0;
+    if (--holders_of_[place] == 0) {
+      const BlockId block(static_cast<std::int32_t>(left[entry]));
+      has_content_[place] = is_evictable(block) ? 1 : 0;
+    }
   }
   return release;
 }

@@ -12,9 +12,6 @@
 
 #include "core/units.h"
 #include "sim/allocators/allocator.h"
-#include "sim/allocators/contiguous_allocator.h"
-#include "sim/allocators/paged_allocator.h"
-#include "verify/managed_simulation/managed_allocator.h"
 
 namespace recto::experiments {
 
@@ -42,8 +39,6 @@ class WatchedAllocator final : public sim::Allocator {
 
   // Returns the changes since the last call, in order.
   std::vector<PlaceChange> take_changes();
-  // Whether nobody holds the block, but its content can be found again; false for regions.
-  bool is_cached(std::int64_t block) const;
   // As last recorded: the blocks of the sequence's table, or the first slot of its region.
   std::span<const std::int64_t> places(sim::SequenceId sequence) const {
     return holders_[static_cast<std::size_t>(sequence.value())].places;
@@ -89,6 +84,13 @@ class WatchedAllocator final : public sim::Allocator {
   TokenCount block_size() const override { return inner_->block_size(); }
   bool reuses_prefixes() const override { return inner_->reuses_prefixes(); }
   bool is_paged() const override { return inner_->is_paged(); }
+  std::span<const BlockId> block_table(sim::SequenceId sequence) const override {
+    return inner_->block_table(sequence);
+  }
+  sim::Region region(sim::SequenceId sequence) const override { return inner_->region(sequence); }
+  std::int32_t sharers(BlockId block) const override { return inner_->sharers(block); }
+  bool is_cached(BlockId block) const override { return inner_->is_cached(block); }
+  bool is_evictable(BlockId block) const override { return inner_->is_evictable(block); }
   std::string describe() const override { return inner_->describe(); }
 
  private:
@@ -107,10 +109,6 @@ class WatchedAllocator final : public sim::Allocator {
   void note(sim::SequenceId sequence, std::size_t from, std::int64_t hits);
 
   std::unique_ptr<sim::Allocator> inner_;
-  // What `inner_` is: one of the simulator's own allocators, or the production manager.
-  const sim::ContiguousAllocator* contiguous_;
-  const sim::PagedAllocator* paged_;
-  const verify::ManagedAllocator* managed_;
   std::vector<Holder> holders_;           // by SequenceId
   std::vector<char> has_content_;         // [place] it was cached when it last had no holder
   std::vector<std::int32_t> holders_of_;  // [place]

@@ -1,4 +1,4 @@
-#include "experiments/sweep/sweep_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -16,17 +16,13 @@
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
-#include "experiments/support/progress.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/spec_help.h"
-#include "experiments/support/unused_settings.h"
-#include "experiments/sweep/sweep_flags.h"
-#include "experiments/sweep/sweep_grid_file.h"
+#include "experiments/support/run_config.h"
+#include "experiments/sweep/sweep_grid.h"
 #include "experiments/sweep/sweep_identity.h"
 #include "experiments/sweep/sweep_journal.h"
 #include "experiments/sweep/sweep_parts.h"
 #include "experiments/sweep/sweep_results.h"
-#include "experiments/sweep/sweep_runner.h"
 
 namespace recto::experiments {
 namespace {

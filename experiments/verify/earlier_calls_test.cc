@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/replay/replay_command.h"
+#include "experiments/support/command.h"
 #include "experiments/support/tried_command.h"
-#include "experiments/verify/verify_command.h"
 
 namespace recto::experiments {
 namespace {

@@ -8,10 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/progress.h"
-#include "experiments/support/shell_word.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/parallel.h"
 #include "verify/case_work.h"
 #include "verify/oracle_comparison.h"
 #include "verify/saved_case.h"

@@ -196,8 +196,7 @@ TableSnapshot decoding_part(const TableSnapshot& snapshot) {
   return part;
 }
 
-Result<TracedTables> trace_block_tables(sim::RequestSource& requests,
-                                        sim::PagedAllocator& allocator,
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests, sim::Allocator& allocator,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options) {
   const auto table_of = [&allocator](sim::SequenceId sequence) {

@@ -10,7 +10,7 @@
 
 #include "core/status.h"
 #include "core/units.h"
-#include "sim/allocators/paged_allocator.h"
+#include "sim/allocators/allocator.h"
 #include "sim/request.h"
 #include "sim/scheduling/scheduler.h"
 #include "verify/managed_simulation/managed_allocator.h"
@@ -71,8 +71,7 @@ struct SnapshotOptions {
 // Serves all requests and takes snapshots of these moments: "full pool", every block has a holder;
 // "after preemption", sequences that have resumed; "shared blocks"; "early", at least two
 // sequences; "later", any other. Fails if the simulator does.
-Result<TracedTables> trace_block_tables(sim::RequestSource& requests,
-                                        sim::PagedAllocator& allocator,
+Result<TracedTables> trace_block_tables(sim::RequestSource& requests, sim::Allocator& allocator,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options);
 // The same on the production block manager, with its tables as cache::BatchTables writes them.

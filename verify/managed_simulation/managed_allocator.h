@@ -71,6 +71,12 @@ class ManagedAllocator : public sim::Allocator {
     return manager_.options().prefix.caching == cache::PrefixCaching::kOn;
   }
   bool is_paged() const override { return true; }
+  std::span<const BlockId> block_table(sim::SequenceId sequence) const override {
+    return member(sequence).handle ? table(member(sequence)) : std::span<const BlockId>();
+  }
+  std::int32_t sharers(BlockId block) const override;
+  bool is_cached(BlockId block) const override;
+  bool is_evictable(BlockId block) const override;
   std::string describe() const override;  // as the simulator's own
 
   // Tells the manager that the sequence has computed `context` tokens. Does nothing if it is not
@@ -85,10 +91,6 @@ class ManagedAllocator : public sim::Allocator {
   // Slots without tokens that are swapped to the host and back as if they were context.
   TokenCount swapped_room(sim::SequenceId sequence) const { return member(sequence).swapped_room; }
 
-  // The sequence must be running or in a swap.
-  std::span<const BlockId> block_table(sim::SequenceId sequence) const {
-    return table(member(sequence));
-  }
   cache::SequenceHandle handle(sim::SequenceId sequence) const { return *member(sequence).handle; }
 
   // Appends up to `count` more tokens after a context of `context`, as many as there is room for

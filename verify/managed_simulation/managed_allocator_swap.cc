@@ -14,6 +14,19 @@ std::span<const BlockId> ManagedAllocator::table(const Member& member) const {
   return manager_.block_table(*member.handle, 0).value();
 }
 
+std::int32_t ManagedAllocator::sharers(BlockId block) const {
+  return std::max(manager_.core().device.pool().holders(block) - 1, 0);
+}
+
+bool ManagedAllocator::is_cached(BlockId block) const {
+  return manager_.core().device.pool().content(block) != cache::kNoContent;
+}
+
+bool ManagedAllocator::is_evictable(BlockId block) const {
+  const cache::BlockState state = manager_.core().device.pool().state(block);
+  return state == cache::BlockState::kEvictable || state == cache::BlockState::kPinned;
+}
+
 sim::TableShape ManagedAllocator::shape(std::span<const sim::SequenceId> members,
                                         TokenCount) const {
   sim::TableShape shape;

@@ -144,6 +144,33 @@ TEST_CASE("what is found again is told apart from what is evicted for the rest")
   CHECK(growth->held_after == TokenCount(12));
 }
 
+TEST_CASE("blocks have the sharers and the findable contents that the manager knows of") {
+  ManagedOptions options = blocks(4);
+  options.caching = cache::PrefixCaching::kOn;
+  Pool pool(options);
+  pool.request().content = std::make_shared<const sim::TokenContent>(
+      sim::TokenContent{.prompt_runs = {{1, TokenCount(6)}}, .output_content_id = {}});
+  CHECK(pool->block_table(kFirst).empty());
+  REQUIRE(pool->admit(alone(kFirst), TokenCount(6)));
+  pool->commit(kFirst, TokenCount(6));
+  pool->share(kFirst, kSecond, TokenCount(6));
+  REQUIRE(pool->block_table(kSecond).size() == 2);
+  const BlockId full = pool->block_table(kSecond)[0];
+  const BlockId open = pool->block_table(kSecond)[1];
+  for (const BlockId block : {full, open}) {
+    CHECK(pool->sharers(block) == 1);
+    CHECK(pool->is_cached(block) == (block == full));
+    CHECK_FALSE(pool->is_evictable(block));
+  }
+  for (const SequenceId sequence : {kFirst, kSecond}) pool->release(sequence, TokenCount(6));
+  for (const BlockId block : {full, open}) {
+    CHECK(pool->sharers(block) == 0);
+    CHECK(pool->is_cached(block) == (block == full));
+    CHECK(pool->is_evictable(block) == (block == full));
+  }
+  CHECK(pool->block_table(kFirst).empty());
+}
+
 TEST_CASE("drafts that stay are room that the scheduler asks for, and the others are rolled back") {
   Pool pool(blocks(4));
   REQUIRE(pool->admit(alone(kFirst), TokenCount(6)));
