@@ -4,8 +4,7 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "cuda/cache/block_pool.h"
-#include "cuda/cache/cache_core.h"
+#include "cuda/cache/block_manager.h"
 #include "sim/allocators/contiguous_allocator.h"
 #include "sim/allocators/prefix_cached_allocator.h"
 
@@ -29,7 +28,7 @@ std::vector<PlaceChange> WatchedAllocator::take_changes() { return std::exchange
 
 bool WatchedAllocator::is_cached(BlockId block) const {
   if (managed_ != nullptr) {
-    const cache::BlockState state = managed_->manager().core().device.pool().state(block);
+    const cache::BlockState state = managed_->manager().block(block).state;
     return state == cache::BlockState::kEvictable || state == cache::BlockState::kPinned;
   }
   const auto* caching = dynamic_cast<const sim::PrefixCachedAllocator*>(paged_);

@@ -13,7 +13,7 @@
 #include "core/units.h"
 #include "sim/allocators/allocator.h"
 #include "sim/allocators/paged_allocator.h"
-#include "verify/managed_simulation/managed_allocator.h"
+#include "verify/block_manager/managed_allocator.h"
 
 namespace recto::experiments {
 

@@ -9,7 +9,7 @@
 #include "experiments/support/shell_word.h"
 #include "experiments/support/table.h"
 #include "experiments/support/text_values.h"
-#include "verify/block_tables/engine_tables_law.h"
+#include "verify/block_manager/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernels/kernel_heap.h"
 #include "verify/laws/laws.h"

@@ -11,7 +11,7 @@
 #include <memory>
 
 #include "verify/engine/kv_store.h"
-#include "verify/managed_simulation/managed_allocator.h"
+#include "verify/block_manager/managed_allocator.h"
 
 namespace recto::verify {
 
