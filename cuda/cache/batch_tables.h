@@ -18,8 +18,8 @@
 #include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "cuda/cache/block_manager.h"
-#include "cuda/cache/change_log.h"
 #include "cuda/cache/fixed_array.h"
+#include "cuda/cache/sequence_table.h"
 
 namespace recto::cache {
 

@@ -12,7 +12,7 @@
 #include "sim/allocators/contiguous_allocator.h"
 #include "sim/allocators/paged_allocator.h"
 #include "sim/allocators/prefix_cached_allocator.h"
-#include "verify/managed_simulation/managed_allocator.h"
+#include "verify/block_manager/managed_allocator.h"
 
 namespace recto::experiments {
 namespace {

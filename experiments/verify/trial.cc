@@ -8,7 +8,7 @@
 #include "core/contract.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
-#include "verify/block_tables/engine_tables_law.h"
+#include "verify/block_manager/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernels/kernel_heap.h"
 #include "verify/laws/laws.h"

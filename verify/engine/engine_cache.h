@@ -16,7 +16,7 @@
 
 #include "verify/engine/engine.h"
 #include "verify/engine/kv_store.h"
-#include "verify/managed_simulation/managed_allocator.h"
+#include "verify/block_manager/managed_allocator.h"
 
 namespace recto::verify {
 

@@ -120,10 +120,10 @@ FINDERS = [
 class Cache(Program):
     groups = {
         "its own tests": tests(
-            "admission batch_tables block_hash block_pool branching cache_geometry cache_options"
-            " cache_size block_manager_memory content_reader giving_back growth node_table"
-            " node_uses pinning prefix_index prompt publication sequence_table slot_mapping"
-            " swapping used_slots"
+            "admission batch_tables block_hash block_manager block_manager_memory block_pool"
+            " branching cache_geometry cache_options cache_size growth holdings node_table"
+            " prefix_cache prefix_cache_pins prefix_index prefix_index_uses prompt prompt_reader"
+            " sequence_table slot_mapping swap_space"
         ),
         "tests of known bugs": KNOWN_BUGS,
         "random and all short histories": FINDERS + tests("block_manager_property"),

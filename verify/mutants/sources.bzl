@@ -1,7 +1,6 @@
 """The sources of plain C++ whose copies have mutants, and the headers that they share.
 
-Kernels and launch code have lists of their own, in //cuda and //cuda/kernels. What checks others,
-as the invariants of cuda/cache do, is not mutated.
+Kernels and launch code have lists of their own, in //cuda and //cuda/kernels.
 """
 
 def _files(folder, suffix, names):
@@ -10,18 +9,16 @@ def _files(folder, suffix, names):
 CACHE = _files(
     "cuda/cache",
     ".cc",
-    "admission batch_tables block_hash block_manager block_pool block_tables branching " +
-    "cache_core cache_geometry cache_options cache_size content_reader giving_back growth " +
-    "holdings node_table node_uses pinning prefix_index publication sequence_table " +
-    "slot_mapping swapping used_slots",
+    "admission batch_tables block_hash block_manager block_pool branching cache_core " +
+    "cache_geometry cache_options cache_size growth holdings node_table prefix_cache " +
+    "prefix_index prompt_reader sequence_table slot_mapping swap_space",
 ) + _files(
     "cuda/cache",
     ".h",
-    "admission batch_tables block_hash block_manager block_pool block_tables branching " +
-    "cache_core cache_events cache_geometry cache_ids cache_memory cache_options " +
-    "cache_size cache_states cache_statistics change_log content_reader fixed_array " +
-    "giving_back growth handle holdings node_table node_uses pinning prefix_index prompt " +
-    "publication sequence_table slot_mapping slot_table swapping used_slots",
+    "batch_tables block_hash block_manager block_pool cache_core cache_events cache_geometry " +
+    "cache_options cache_reports cache_size fixed_array handle holdings message node_table " +
+    "prefix_cache prefix_index prompt prompt_reader sequence_table slot_mapping slot_table " +
+    "swap_space",
 )
 
 SIMULATOR = _files(
@@ -48,7 +45,6 @@ REFERENCE = _files(
 
 # Of the folders above, and of no others; sources_test holds that nothing is missing in both.
 NOT_MUTATED = {
-    "cuda/cache/invariant*": "checks of the block manager, which find its mutants",
     "reference/*.h": "declarations and plain structs",
     "reference/golden_case.cc": "reads the goldens, for tests alone",
     "sim/request.h": "what a request is: no code",

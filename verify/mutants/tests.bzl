@@ -22,10 +22,10 @@ HOST_API_TEST_HEADERS = (
 CACHE_USERS = ["cuda/cache/block_manager_memory_test.cc"]
 
 CACHE_TESTS = ["//cuda/cache:%s_test.cc" % name for name in (
-    "admission batch_tables block_hash block_manager_property block_pool branching " +
-    "cache_geometry cache_options cache_size content_reader giving_back growth node_table " +
-    "node_uses pinning prefix_index prompt publication sequence_table slot_mapping swapping " +
-    "used_slots"
+    "admission batch_tables block_hash block_manager block_manager_property block_pool " +
+    "branching cache_geometry cache_options cache_size growth holdings node_table prefix_cache " +
+    "prefix_cache_pins prefix_index prefix_index_uses prompt prompt_reader sequence_table " +
+    "slot_mapping swap_space"
 ).split(" ")]
 
 # Of a class that is all in its header.
