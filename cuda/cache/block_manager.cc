@@ -172,6 +172,7 @@ BlockView BlockManager::block(BlockId block) const {
   RECTO_CHECK_LT(block.value(), pool.size().value());
   return {.state = pool.state(block),
           .holders = pool.holders(block),
+          .is_cached = pool.content(block) != kNoContent,
           .is_pinned = pool.is_pinned(block),
           .is_uneven = pool.is_uneven(block)};
 }

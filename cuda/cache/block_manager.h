@@ -105,6 +105,7 @@ struct Pin {
 struct BlockView {
   BlockState state = BlockState::kFree;
   std::int32_t holders = 0;  // table entries
+  bool is_cached = false;    // its content can be found by its tokens, whether it is held or not
   bool is_pinned = false;    // its content is kept from being evicted, whether it is held or not
   bool is_uneven = false;    // its holders are not known to use the same slots of it
 };

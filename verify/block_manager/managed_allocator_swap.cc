@@ -14,15 +14,15 @@ std::span<const BlockId> ManagedAllocator::table(const Member& member) const {
 }
 
 std::int32_t ManagedAllocator::sharers(BlockId block) const {
-  return std::max(manager_.core().device.pool().holders(block) - 1, 0);
+  return std::max(manager_.block(block).holders - 1, 0);
 }
 
 bool ManagedAllocator::is_cached(BlockId block) const {
-  return manager_.core().device.pool().content(block) != cache::kNoContent;
+  return manager_.block(block).is_cached;
 }
 
 bool ManagedAllocator::is_evictable(BlockId block) const {
-  const cache::BlockState state = manager_.core().device.pool().state(block);
+  const cache::BlockState state = manager_.block(block).state;
   return state == cache::BlockState::kEvictable || state == cache::BlockState::kPinned;
 }
 
