@@ -253,7 +253,7 @@ def main(arguments):
     path.write_text(f'{json.dumps(head)[:-1]}, "mutants": [\n{results}\n]}}\n', encoding="utf-8")
     for failure in failures:
         print(f"FAILED: {failure}")
-    print(f"{len(trials)} mutants, {len(failures)} failures; {path}")
+    print(f"{len(trials)} mutants, {len(failures)} failures")
     return 1 if failures or not trials else 0
 
 
