@@ -82,16 +82,22 @@ Status check_contexts(const CachedContexts& contexts) {
   return Status::ok();
 }
 
+Status expect_each(const char* list, std::span<const float> values, bool (*is_good)(float),
+                   const char* expected) {
+  const auto bad = std::ranges::find_if_not(values, is_good);
+  if (bad == values.end()) return Status::ok();
+  return refusal(element_name(list, bad - values.begin()), expected, fmt::format("{}", *bad));
+}
+
+std::span<const float> factors_of(const KvTensorView& view) {
+  const std::size_t sizes[] = {0, 1, static_cast<std::size_t>(view.num_kv_heads)};
+  return {view.scale.data, sizes[static_cast<int>(view.scale.kind)]};
+}
+
 Status check_scale(const char* name, const KvTensorView& view) {
-  const KvScale& scale = view.scale;
-  if (scale.kind == ScaleKind::kNone) return Status::ok();
-  const std::int64_t size = scale.kind == ScaleKind::kPerTensor ? 1 : view.num_kv_heads;
-  for (std::int64_t i = 0; i < size; ++i) {
-    if (std::isfinite(scale.data[i]) && scale.data[i] > 0) continue;
-    return refusal(element_name(name, i), "a finite number above 0",
-                   fmt::format("{}", scale.data[i]));
-  }
-  return Status::ok();
+  return expect_each(
+      name, factors_of(view), [](float scale) { return std::isfinite(scale) && scale > 0; },
+      "a finite number above 0");
 }
 
 Status check_scales(const PagedKvView& kv) {
@@ -100,19 +106,13 @@ Status check_scales(const PagedKvView& kv) {
 }
 
 Status check_head_options(const AttentionOptions& options) {
-  for (std::size_t head = 0; head < options.alibi_slopes.size(); ++head) {
-    const float slope = options.alibi_slopes[head];
-    if (std::isfinite(slope)) continue;
-    return refusal(fmt::format("options.alibi_slopes[{}]", head), "a finite number",
-                   fmt::format("{}", slope));
-  }
-  for (std::size_t head = 0; head < options.sinks.size(); ++head) {
-    const float sink = options.sinks[head];
-    if (sink < std::numeric_limits<float>::infinity()) continue;  // false for NaN
-    return refusal(fmt::format("options.sinks[{}]", head), "a finite number or -inf",
-                   fmt::format("{}", sink));
-  }
-  return Status::ok();
+  RECTO_RETURN_IF_ERROR(expect_each(
+      "options.alibi_slopes", options.alibi_slopes,
+      [](float slope) { return std::isfinite(slope); }, "a finite number"));
+  return expect_each(
+      "options.sinks", options.sinks,
+      [](float sink) { return sink < std::numeric_limits<float>::infinity(); },  // false for NaN
+      "a finite number or -inf");
 }
 
 // Checks what attention's tables, lengths and options hold, once shapes are right.
@@ -166,8 +166,7 @@ Status check_context_rows(const GatherInputs& inputs) {
 // A code that is moved would mean another number under another scale. Kinds must be equal, and
 // scales valid.
 Status check_equal_scales(const char* name, const KvTensorView& from, const KvTensorView& to) {
-  const std::int64_t sizes[] = {0, 1, to.num_kv_heads};
-  for (std::int64_t i = 0; i < sizes[static_cast<int>(to.scale.kind)]; ++i) {
+  for (std::int64_t i = 0; i < std::ssize(factors_of(to)); ++i) {
     if (to.scale.data[i] == from.scale.data[i]) continue;
     return refusal(element_name(fmt::format("to.{}", name), i),
                    fmt::format("{} as in from.{}[{}]", from.scale.data[i], name, i),

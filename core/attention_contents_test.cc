@@ -2,8 +2,8 @@
 
 #include <limits>
 
-#include "core/attention_calls.h"
 #include "core/attention_gate.h"
+#include "core/gate_test_calls.h"
 
 namespace recto {
 namespace {

@@ -1,6 +1,5 @@
 #include "core/attention_gate.h"
 
-#include <array>
 #include <cmath>
 #include <span>
 #include <string>
@@ -11,42 +10,21 @@
 namespace recto {
 namespace {
 
-using enum ElementType;
-
-struct TypePair {
-  ElementType rows;
-  ElementType cache;
-};
-
-constexpr auto kAttentionTypes = std::to_array<TypePair>({{kFp32, kFp32},
-                                                          {kFp16, kFp16},
-                                                          {kFp16, kE4m3},
-                                                          {kFp16, kE5m2},
-                                                          {kBf16, kBf16},
-                                                          {kBf16, kE4m3},
-                                                          {kBf16, kE5m2}});
-
-constexpr auto kWriteTypes = std::to_array<TypePair>({{kFp32, kFp32},
-                                                      {kFp32, kFp16},
-                                                      {kFp32, kBf16},
-                                                      {kFp32, kE4m3},
-                                                      {kFp32, kE5m2},
-                                                      {kFp16, kFp16},
-                                                      {kFp16, kE4m3},
-                                                      {kFp16, kE5m2},
-                                                      {kBf16, kBf16},
-                                                      {kBf16, kE4m3},
-                                                      {kBf16, kE5m2}});
+// A cache holds the rows' own type, or fp8 beside rows of 16 bits. fp32 may be written as any type.
+bool may_meet(ElementType rows, ElementType cache, Access access) {
+  if (is_fp8(rows)) return false;
+  if (rows == ElementType::kFp32) return cache == rows || access == Access::kWrite;
+  return cache == rows || is_fp8(cache);
+}
 
 using NamedType = Named<ElementType>;
 
-Status check_types(std::span<const TypePair> allowed, const NamedType& rows,
-                   const NamedType& cache) {
+Status check_types(const NamedType& rows, const NamedType& cache, Access access) {
+  if (may_meet(rows.value, cache.value, access)) return Status::ok();
   std::string partners;
-  for (const TypePair& pair : allowed) {
-    if (pair.rows != rows.value) continue;
-    if (pair.cache == cache.value) return Status::ok();
-    partners += std::string(partners.empty() ? "" : ", ") + element_type_name(pair.cache);
+  for (const ElementType type : kElementTypes) {
+    if (!may_meet(rows.value, type, access)) continue;
+    partners += std::string(partners.empty() ? "" : ", ") + element_type_name(type);
   }
   if (partners.empty()) return refusal(rows.name(), "fp32, fp16 or bf16", rows.text());
   return refusal(cache.name(), "one of " + partners + " as " + rows.name() + " is " + rows.text(),
@@ -105,7 +83,7 @@ Status check_queries(ViewGate& gate, const Inputs& inputs, Access cache) {
   RECTO_RETURN_IF_ERROR(gate.rows("q", q));
   RECTO_RETURN_IF_ERROR(gate.kv({}, inputs.kv, cache));
   RECTO_RETURN_IF_ERROR(
-      check_types(kAttentionTypes, {"q", "type", q.type}, {"kv.k", "type", k.type}));
+      check_types({"q", "type", q.type}, {"kv.k", "type", k.type}, Access::kRead));
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("q", "head_dim", q.head_dim),
                                      NamedSize("kv.k", "head_dim", k.head_dim)));
   RECTO_RETURN_IF_ERROR(
@@ -133,28 +111,28 @@ Status check_inputs(ViewGate& gate, const PagedAttentionInputs& inputs,
   return gate.array("query_start", inputs.query_start);
 }
 
-// Checks rows of K or V that belong to `cache`.
+// Checks rows of K or V against the tensor of the cache that they belong to.
+Status check_row_sizes(const char* name, const RowsView& rows,
+                       const Named<const KvTensorView*>& cache) {
+  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize(name, "num_heads", rows.num_heads),
+                                     {cache.view, "num_kv_heads", cache.value->num_kv_heads}));
+  return expect_equal(NamedSize(name, "head_dim", rows.head_dim),
+                      {cache.view, "head_dim", cache.value->head_dim});
+}
+
 Status check_new_rows(ViewGate& gate, const char* name, const RowsView& rows,
                       const Named<const KvTensorView*>& cache) {
-  const KvTensorView& tensor = *cache.value;
   RECTO_RETURN_IF_ERROR(gate.rows(name, rows));
-  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize(name, "num_heads", rows.num_heads),
-                                     {cache.view, "num_kv_heads", tensor.num_kv_heads}));
-  return expect_equal(NamedSize(name, "head_dim", rows.head_dim),
-                      {cache.view, "head_dim", tensor.head_dim});
+  return check_row_sizes(name, rows, cache);
 }
 
 // Checks rows that a cache's tensor is gathered into, in its own codes.
 Status check_gathered_rows(ViewGate& gate, const char* name, const MutableRowsView& rows,
                            const Named<const KvTensorView*>& cache) {
-  const KvTensorView& tensor = *cache.value;
   RECTO_RETURN_IF_ERROR(gate.written_rows(name, rows));
   RECTO_RETURN_IF_ERROR(
-      expect_equal(NamedType(name, "type", rows.type), {cache.view, "type", tensor.type}));
-  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize(name, "num_heads", rows.num_heads),
-                                     {cache.view, "num_kv_heads", tensor.num_kv_heads}));
-  return expect_equal(NamedSize(name, "head_dim", rows.head_dim),
-                      {cache.view, "head_dim", tensor.head_dim});
+      expect_equal(NamedType(name, "type", rows.type), {cache.view, "type", cache.value->type}));
+  return check_row_sizes(name, as_const(rows), cache);
 }
 
 Status check_inputs(ViewGate& gate, const DecodeStepInputs& inputs, const GateOptions& options) {
@@ -234,7 +212,7 @@ Status check_shapes(const KvWriteInputs& inputs, const GateOptions& options) {
   RECTO_RETURN_IF_ERROR(check_new_rows(gate, "k", inputs.k, {"kv.k", "", &kv.k}));
   RECTO_RETURN_IF_ERROR(check_new_rows(gate, "v", inputs.v, {"kv.v", "", &kv.v}));
   const NamedType type("k", "type", inputs.k.type);
-  RECTO_RETURN_IF_ERROR(check_types(kWriteTypes, type, {"kv.k", "type", kv.k.type}));
+  RECTO_RETURN_IF_ERROR(check_types(type, {"kv.k", "type", kv.k.type}, Access::kWrite));
   RECTO_RETURN_IF_ERROR(expect_equal(NamedType("v", "type", inputs.v.type), type));
   const NamedSize num_tokens = size_of("slot_mapping", inputs.slot_mapping);
   RECTO_RETURN_IF_ERROR(expect_equal({"k", "num_rows", inputs.k.num_rows}, num_tokens));
@@ -274,20 +252,16 @@ Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
       gate.kv({"from.k", "from.k.scale", "from.v", "from.v.scale"}, from, Access::kRead));
   RECTO_RETURN_IF_ERROR(
       gate.kv({"to.k", "to.k.scale", "to.v", "to.v.scale"}, as_const(to), Access::kWrite));
-  RECTO_RETURN_IF_ERROR(
-      expect_equal(NamedType("to.k", "type", to.k.type), {"from.k", "type", from.k.type}));
-  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k", "block_size", to.k.block_size),
-                                     {"from.k", "block_size", from.k.block_size}));
-  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k", "num_kv_heads", to.k.num_kv_heads),
-                                     {"from.k", "num_kv_heads", from.k.num_kv_heads}));
-  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k", "head_dim", to.k.head_dim),
-                                     {"from.k", "head_dim", from.k.head_dim}));
-  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.v", "head_dim", to.v.head_dim),
-                                     {"from.v", "head_dim", from.v.head_dim}));
-  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.k.scale", "kind", kind_of(to.k.scale)),
-                                     {"from.k.scale", "kind", kind_of(from.k.scale)}));
-  RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("to.v.scale", "kind", kind_of(to.v.scale)),
-                                     {"from.v.scale", "kind", kind_of(from.v.scale)}));
+  const auto expect_same = [](const char* field, const auto& of_to, const auto& of_from) {
+    return expect_equal(Named("to", field, of_to), Named("from", field, of_from));
+  };
+  RECTO_RETURN_IF_ERROR(expect_same("k.type", to.k.type, from.k.type));
+  RECTO_RETURN_IF_ERROR(expect_same("k.block_size", to.k.block_size, from.k.block_size));
+  RECTO_RETURN_IF_ERROR(expect_same("k.num_kv_heads", to.k.num_kv_heads, from.k.num_kv_heads));
+  RECTO_RETURN_IF_ERROR(expect_same("k.head_dim", to.k.head_dim, from.k.head_dim));
+  RECTO_RETURN_IF_ERROR(expect_same("v.head_dim", to.v.head_dim, from.v.head_dim));
+  RECTO_RETURN_IF_ERROR(expect_same("k.scale.kind", kind_of(to.k.scale), kind_of(from.k.scale)));
+  RECTO_RETURN_IF_ERROR(expect_same("v.scale.kind", kind_of(to.v.scale), kind_of(from.v.scale)));
   RECTO_RETURN_IF_ERROR(gate.block_pairs("copies", copies));
   return gate.beside();
 }

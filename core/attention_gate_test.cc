@@ -4,7 +4,7 @@
 
 #include <limits>
 
-#include "core/attention_calls.h"
+#include "core/gate_test_calls.h"
 
 namespace recto {
 namespace {

@@ -27,6 +27,16 @@ struct BasicRowsView {
 using RowsView = BasicRowsView<const void*>;
 using MutableRowsView = BasicRowsView<void*>;
 
+constexpr RowsView as_const(const MutableRowsView& rows) {
+  return {.data = rows.data,
+          .type = rows.type,
+          .num_rows = rows.num_rows,
+          .num_heads = rows.num_heads,
+          .head_dim = rows.head_dim,
+          .row_stride = rows.row_stride,
+          .head_stride = rows.head_stride};
+}
+
 // The options of attention. Row r of m, in a context of n, is at position i = n - m + r:
 //
 //   s_j = softcap(scale * q.k_j) + alibi_slope * (j - i), for visible j

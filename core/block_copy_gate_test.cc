@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "core/attention_calls.h"
 #include "core/attention_gate.h"
+#include "core/gate_test_calls.h"
 
 namespace recto {
 namespace {

@@ -12,10 +12,6 @@
 namespace recto {
 namespace {
 
-std::string field_name(const char* tensor, const char* field) {
-  return std::string(tensor) + "." + field;
-}
-
 // Replaces `span` by the span of `level.count` steps, each over `span` bytes.
 Status extend_span(const StridedTensor& tensor, const StrideLevel& level, std::int64_t& span) {
   std::int64_t bytes = 0;

@@ -1,7 +1,7 @@
 // The gate of shapes for decode steps whose new tokens are outside the cache.
 
-#include "core/attention_calls.h"
 #include "core/attention_gate.h"
+#include "core/gate_test_calls.h"
 
 namespace recto {
 namespace {

@@ -26,45 +26,32 @@ Result<std::int64_t> count_elements(const KvPoolShape& shape, const char* tensor
                      std::to_string(element_bytes(shape.type)) + " bytes");
 }
 
-// The fields that the layout decides.
-struct Strides {
-  std::int64_t head = 0;
-  std::int64_t slot = 0;
-  std::int64_t pack_width = 0;
-  std::int64_t pack = 0;
-};
-
-Strides strides_of(const KvPoolShape& shape, std::int64_t head_dim, std::int64_t packed_width) {
-  switch (shape.layout) {
-    case KvLayout::kTokenMajor:
-      return {.head = head_dim, .slot = shape.num_kv_heads * head_dim};
-    case KvLayout::kHeadMajor:
-      return {.head = shape.block_size * head_dim, .slot = head_dim};
-    case KvLayout::kPacked:
-      return {.head = shape.block_size * head_dim,
-              .slot = packed_width,
-              .pack_width = packed_width,
-              .pack = shape.block_size * packed_width};
-  }
-  RECTO_UNREACHABLE("a fourth layout");
-}
-
 MutableKvTensorView dense_tensor(const KvPoolShape& shape, void* data, std::int64_t head_dim,
                                  std::int64_t packed_width) {
-  const Strides strides = strides_of(shape, head_dim, packed_width);
-  return {.data = data,
-          .type = shape.type,
-          .layout = shape.layout,
-          .num_blocks = shape.num_blocks,
-          .block_size = shape.block_size,
-          .num_kv_heads = shape.num_kv_heads,
-          .head_dim = head_dim,
-          .block_stride = shape.block_size * shape.num_kv_heads * head_dim,
-          .head_stride = strides.head,
-          .slot_stride = strides.slot,
-          .pack_width = strides.pack_width,
-          .pack_stride = strides.pack,
-          .scale = {}};
+  MutableKvTensorView view{.data = data,
+                           .type = shape.type,
+                           .layout = shape.layout,
+                           .num_blocks = shape.num_blocks,
+                           .block_size = shape.block_size,
+                           .num_kv_heads = shape.num_kv_heads,
+                           .head_dim = head_dim,
+                           .block_stride = shape.block_size * shape.num_kv_heads * head_dim,
+                           .head_stride = shape.block_size * head_dim};
+  switch (shape.layout) {
+    case KvLayout::kTokenMajor:
+      view.head_stride = head_dim;
+      view.slot_stride = shape.num_kv_heads * head_dim;
+      return view;
+    case KvLayout::kHeadMajor:
+      view.slot_stride = head_dim;
+      return view;
+    case KvLayout::kPacked:
+      view.slot_stride = packed_width;
+      view.pack_width = packed_width;
+      view.pack_stride = shape.block_size * packed_width;
+      return view;
+  }
+  RECTO_UNREACHABLE("a fourth layout");
 }
 
 }  // namespace

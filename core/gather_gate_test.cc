@@ -1,7 +1,7 @@
 // Both gates for gathering contexts into rows.
 
-#include "core/attention_calls.h"
 #include "core/attention_gate.h"
+#include "core/gate_test_calls.h"
 #include "core/gather_inputs.h"
 
 namespace recto {

@@ -11,9 +11,10 @@ constexpr std::int64_t kMostMemory = 1'000'000'000'000'000;
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
-// One direction of a PCIe x16 slot; data sheets print both directions together (64 and 128 GB/s).
-constexpr double kPcie4 = 32 * kGiga;
-constexpr double kPcie5 = 64 * kGiga;
+// One direction of a PCIe x16 slot in GB/s; data sheets print both directions together (64 and
+// 128 GB/s).
+constexpr double kPcie4 = 32;
+constexpr double kPcie5 = 64;
 
 constexpr const char* kModalMemory =
     "nvidia-smi memory.total, as listed in github.com/modal-labs/modal-client/pull/2797";
@@ -28,123 +29,67 @@ std::string plain_name(std::string_view text) {
   return plain;
 }
 
-constexpr ByteCount marketed(std::int64_t gigabytes) {
-  return ByteCount(gigabytes * 1'000'000'000);
-}
+// A row of the table below, in the units of its head.
+struct Row {
+  const char* name;
+  std::int64_t memory_bytes;  // as the driver reports it
+  std::int64_t marketed_gb;
+  double bandwidth_gb_per_s;
+  double dense_16bit_tflops;
+  std::optional<double> dense_8bit_tflops;
+  double host_link_gb_per_s;
+  double peer_link_gb_per_s;
+  const char* source;
+  const char* memory_source;
+};
 
-std::vector<GpuSpec> ampere_cards() {
-  return {
-      {.name = "A100-40",
-       .memory = ByteCount(40960 * kMebi),
-       .memory_basis = MemoryBasis::kNvidiaSmi,
-       .marketed_memory = marketed(40),
-       .memory_bandwidth_bytes_per_s = 1555 * kGiga,
-       .dense_16bit_flops_per_s = 312 * kTera,
-       .dense_8bit_flops_per_s = std::nullopt,
-       .host_link_bytes_per_s = kPcie4,
-       .peer_link_bytes_per_s = 300 * kGiga,
-       .source = "NVIDIA A100 data sheet, SXM (NVLink 600 GB/s both ways)",
-       .memory_source = kModalMemory},
-      {.name = "A100-80",
-       .memory = ByteCount(81920 * kMebi),
-       .memory_basis = MemoryBasis::kNvidiaSmi,
-       .marketed_memory = marketed(80),
-       .memory_bandwidth_bytes_per_s = 2039 * kGiga,
-       .dense_16bit_flops_per_s = 312 * kTera,
-       .dense_8bit_flops_per_s = std::nullopt,
-       .host_link_bytes_per_s = kPcie4,
-       .peer_link_bytes_per_s = 300 * kGiga,
-       .source = "NVIDIA A100 80GB data sheet, SXM (NVLink 600 GB/s both ways)",
-       .memory_source = kModalMemory},
-  };
-}
+constexpr std::nullopt_t kNone = std::nullopt;
 
-std::vector<GpuSpec> hopper_and_blackwell_cards() {
-  return {
-      {.name = "H100",
-       .memory = ByteCount(81559 * kMebi),
-       .memory_basis = MemoryBasis::kNvidiaSmi,
-       .marketed_memory = marketed(80),
-       .memory_bandwidth_bytes_per_s = 3350 * kGiga,
-       .dense_16bit_flops_per_s = 989.5 * kTera,
-       .dense_8bit_flops_per_s = 1979 * kTera,
-       .host_link_bytes_per_s = kPcie5,
-       .peer_link_bytes_per_s = 450 * kGiga,
-       .source = "NVIDIA H100 data sheet, SXM: half of the 1,979 and 3,958 TFLOPS with sparsity "
-                 "(NVLink 900 GB/s both ways)",
-       .memory_source = kModalMemory},
-      {.name = "H200",
-       .memory = ByteCount(143771 * kMebi),
-       .memory_basis = MemoryBasis::kNvidiaSmi,
-       .marketed_memory = marketed(141),
-       .memory_bandwidth_bytes_per_s = 4800 * kGiga,
-       .dense_16bit_flops_per_s = 989.5 * kTera,
-       .dense_8bit_flops_per_s = 1979 * kTera,
-       .host_link_bytes_per_s = kPcie5,
-       .peer_link_bytes_per_s = 450 * kGiga,
-       .source = "NVIDIA H200 data sheet, SXM: half of the 1,979 and 3,958 TFLOPS with sparsity "
-                 "(NVLink 900 GB/s both ways)",
-       .memory_source = "nvidia-smi memory.total of an NVIDIA H200, 143771 MiB in public logs"},
-      {.name = "B200",
-       .memory = ByteCount(183359 * kMebi),
-       .memory_basis = MemoryBasis::kNvidiaSmi,
-       .marketed_memory = marketed(180),
-       .memory_bandwidth_bytes_per_s = 7672 * kGiga,
-       .dense_16bit_flops_per_s = 2250 * kTera,
-       .dense_8bit_flops_per_s = 4500 * kTera,
-       .host_link_bytes_per_s = kPcie5,
-       .peer_link_bytes_per_s = 900 * kGiga,
-       .source = "NVIDIA Blackwell data sheet, HGX B200 per card, without sparsity (NVLink "
-                 "1.8 TB/s both ways); bandwidth 7680 bit x 3996 MHz x 2 as the driver reports "
-                 "(github.com/pytorch/ao/pull/4002), which the data sheet rounds to 8 TB/s",
-       .memory_source = "nvidia-smi memory.total of an NVIDIA B200, 183359 MiB in public logs"},
-  };
-}
-
-std::vector<GpuSpec> cards_without_nvlink() {
-  return {
-      {.name = "L4",
-       .memory = ByteCount(23034 * kMebi),
-       .memory_basis = MemoryBasis::kNvidiaSmi,
-       .marketed_memory = marketed(24),
-       .memory_bandwidth_bytes_per_s = 300 * kGiga,
-       .dense_16bit_flops_per_s = 121 * kTera,
-       .dense_8bit_flops_per_s = 242.5 * kTera,
-       .host_link_bytes_per_s = kPcie4,
-       .peer_link_bytes_per_s = kPcie4,
-       .source = "NVIDIA L4 data sheet: half of the 242 and 485 TFLOPS with sparsity",
-       .memory_source = kModalMemory},
-      {.name = "RTX-4090",
-       .memory = ByteCount(25'250'627'584),
-       .memory_basis = MemoryBasis::kCudaRuntime,
-       .marketed_memory = marketed(24),
-       .memory_bandwidth_bytes_per_s = 1008 * kGiga,
-       .dense_16bit_flops_per_s = 165.2 * kTera,
-       .dense_8bit_flops_per_s = 330.3 * kTera,
-       .host_link_bytes_per_s = kPcie4,
-       .peer_link_bytes_per_s = kPcie4,
-       .source = "NVIDIA Ada GPU Architecture white paper, with FP32 accumulate",
-       .memory_source = "device_total_memory_bytes of LLMServingSim's vLLM 0.19 run on the card"},
-      {.name = "RTX-PRO-6000",
-       .memory = ByteCount(97887 * kMebi),
-       .memory_basis = MemoryBasis::kNvidiaSmi,
-       .marketed_memory = marketed(96),
-       .memory_bandwidth_bytes_per_s = 1792 * kGiga,
-       .dense_16bit_flops_per_s = 503.8 * kTera,
-       .dense_8bit_flops_per_s = 1007.6 * kTera,
-       .host_link_bytes_per_s = kPcie5,
-       .peer_link_bytes_per_s = kPcie5,
-       .source = "NVIDIA RTX Blackwell PRO GPU Architecture white paper, Workstation Edition, "
-                 "with FP32 accumulate",
-       .memory_source = "nvidia-smi memory.total, in github.com/antirez/ds4/issues/431"},
-  };
-}
+// clang-format off
+constexpr Row kRows[] = {
+    // name           memory         box GB  GB/s  TFLOP/s: 16, 8 bit  links GB/s: host, peer
+    {"A100-40",       40960 * kMebi,  40,    1555,  312,   kNone,      kPcie4,    300,
+     "NVIDIA A100 data sheet, SXM (NVLink 600 GB/s both ways)", kModalMemory},
+    {"A100-80",       81920 * kMebi,  80,    2039,  312,   kNone,      kPcie4,    300,
+     "NVIDIA A100 80GB data sheet, SXM (NVLink 600 GB/s both ways)", kModalMemory},
+    {"H100",          81559 * kMebi,  80,    3350,  989.5, 1979,       kPcie5,    450,
+     "NVIDIA H100 data sheet, SXM: half of the 1,979 and 3,958 TFLOPS with sparsity "
+     "(NVLink 900 GB/s both ways)", kModalMemory},
+    {"H200",         143771 * kMebi, 141,    4800,  989.5, 1979,       kPcie5,    450,
+     "NVIDIA H200 data sheet, SXM: half of the 1,979 and 3,958 TFLOPS with sparsity "
+     "(NVLink 900 GB/s both ways)",
+     "nvidia-smi memory.total of an NVIDIA H200, 143771 MiB in public logs"},
+    {"B200",         183359 * kMebi, 180,    7672, 2250,   4500,       kPcie5,    900,
+     "NVIDIA Blackwell data sheet, HGX B200 per card, without sparsity (NVLink "
+     "1.8 TB/s both ways); bandwidth 7680 bit x 3996 MHz x 2 as the driver reports "
+     "(github.com/pytorch/ao/pull/4002), which the data sheet rounds to 8 TB/s",
+     "nvidia-smi memory.total of an NVIDIA B200, 183359 MiB in public logs"},
+    {"L4",            23034 * kMebi,  24,     300,  121,   242.5,      kPcie4, kPcie4,
+     "NVIDIA L4 data sheet: half of the 242 and 485 TFLOPS with sparsity", kModalMemory},
+    {"RTX-4090",     25'250'627'584,  24,    1008,  165.2, 330.3,      kPcie4, kPcie4,
+     "NVIDIA Ada GPU Architecture white paper, with FP32 accumulate",
+     "device_total_memory_bytes of LLMServingSim's vLLM 0.19 run on the card"},
+    {"RTX-PRO-6000",  97887 * kMebi,  96,    1792,  503.8, 1007.6,     kPcie5, kPcie5,
+     "NVIDIA RTX Blackwell PRO GPU Architecture white paper, Workstation Edition, "
+     "with FP32 accumulate", "nvidia-smi memory.total, in github.com/antirez/ds4/issues/431"},
+};
+// clang-format on
 
 std::vector<GpuSpec> make_table() {
   std::vector<GpuSpec> table;
-  for (const auto& family :
-       {ampere_cards(), hopper_and_blackwell_cards(), cards_without_nvlink()}) {
-    table.insert(table.end(), family.begin(), family.end());
+  for (const Row& row : kRows) {
+    GpuSpec& gpu = table.emplace_back();
+    gpu = {.name = row.name,
+           .memory = ByteCount(row.memory_bytes),
+           .marketed_memory = ByteCount(row.marketed_gb * 1'000'000'000),
+           .memory_bandwidth_bytes_per_s = row.bandwidth_gb_per_s * kGiga,
+           .dense_16bit_flops_per_s = row.dense_16bit_tflops * kTera,
+           .dense_8bit_flops_per_s = std::nullopt,
+           .host_link_bytes_per_s = row.host_link_gb_per_s * kGiga,
+           .peer_link_bytes_per_s = row.peer_link_gb_per_s * kGiga,
+           .source = row.source,
+           .memory_source = row.memory_source};
+    if (row.dense_8bit_tflops) gpu.dense_8bit_flops_per_s = *row.dense_8bit_tflops * kTera;
   }
   return table;
 }

@@ -14,17 +14,12 @@
 
 namespace recto {
 
-// Where `GpuSpec::memory` comes from. An engine sees the CUDA figure; where only the other one is
-// public, the computed pool is too large by 0.5-2 % of the card.
-enum class MemoryBasis : std::uint8_t {
-  kCudaRuntime,  // cudaMemGetInfo's total
-  kNvidiaSmi,    // nvidia-smi's memory.total
-};
-
 struct GpuSpec {
   std::string name;
-  ByteCount memory;  // what the driver reports, not what the box says
-  MemoryBasis memory_basis = MemoryBasis::kNvidiaSmi;
+  // What the driver reports, not what the box says. An engine sees the total of cudaMemGetInfo;
+  // where only that of nvidia-smi is public (see memory_source), the computed pool is too large by
+  // 0.5-2 % of the card.
+  ByteCount memory;
   ByteCount marketed_memory;  // what the box says, read as decimal gigabytes
   double memory_bandwidth_bytes_per_s = 0;
   double dense_16bit_flops_per_s = 0;  // bf16 / fp16 tensor cores, fp32 accumulation, no sparsity

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/status.h"
@@ -38,24 +39,20 @@ class Json {
   template <JsonNumber Number>
   Json(Number value) {
     if constexpr (std::is_same_v<Number, bool>) {
-      kind_ = Kind::kBoolean;
-      held_.boolean = value;
+      held_ = value;
     } else if constexpr (std::is_floating_point_v<Number>) {
-      kind_ = Kind::kFloat;
-      held_.real = static_cast<double>(value);
+      held_ = static_cast<double>(value);
     } else if constexpr (std::is_signed_v<Number>) {
-      kind_ = Kind::kSigned;
-      held_.integer = value;
+      held_ = static_cast<std::int64_t>(value);
     } else {
-      kind_ = Kind::kUnsigned;
-      held_.natural = value;
+      held_ = static_cast<std::uint64_t>(value);
     }
   }
-  Json(std::string text);
+  Json(std::string text) : held_(std::move(text)) {}
   Json(std::string_view text) : Json(std::string(text)) {}
   Json(const char* text) : Json(std::string(text)) {}
-  Json(std::vector<Json> items);
-  Json(std::vector<Member> members);
+  Json(std::vector<Json> items) : held_(std::move(items)) {}
+  Json(std::vector<Member> members) : held_(std::move(members)) {}
   // Items of a container become an array, those of a map from texts an object.
   template <JsonItems Items>
   Json(const Items& items) : Json(of_items(items)) {}
@@ -63,45 +60,38 @@ class Json {
   // {1, 2} is an array.
   Json(std::initializer_list<JsonItem> items);
 
+  // Defaulted in json_value.cc, so that only that file has their code.
   Json(const Json& other);
-  Json(Json&& other) noexcept
-      : kind_(std::exchange(other.kind_, Kind::kNull)), held_(other.held_) {}
-  Json& operator=(Json other) noexcept {
-    std::swap(kind_, other.kind_);
-    std::swap(held_, other.held_);
-    return *this;
-  }
-  ~Json() {
-    if (kind_ >= Kind::kString) release();
-  }
+  Json(Json&& other) noexcept;
+  Json& operator=(const Json& other);
+  Json& operator=(Json&& other) noexcept;
+  ~Json();
 
   static Json array(std::initializer_list<JsonItem> items = {});
   static Json object();
 
-  bool is_null() const { return kind_ == Kind::kNull; }
-  bool is_boolean() const { return kind_ == Kind::kBoolean; }
+  bool is_null() const { return holds<std::nullptr_t>(); }
+  bool is_boolean() const { return holds<bool>(); }
   bool is_number() const { return is_number_integer() || is_number_float(); }
-  bool is_number_integer() const { return kind_ == Kind::kSigned || is_number_unsigned(); }
+  bool is_number_integer() const { return holds<std::int64_t>() || is_number_unsigned(); }
   // As parsed: an integer that has no sign.
-  bool is_number_unsigned() const { return kind_ == Kind::kUnsigned; }
-  bool is_number_float() const { return kind_ == Kind::kFloat; }
-  bool is_string() const { return kind_ == Kind::kString; }
-  bool is_array() const { return kind_ == Kind::kArray; }
-  bool is_object() const { return kind_ == Kind::kObject; }
+  bool is_number_unsigned() const { return holds<std::uint64_t>(); }
+  bool is_number_float() const { return holds<double>(); }
+  bool is_string() const { return holds<std::string>(); }
+  bool is_array() const { return holds<std::vector<Json>>(); }
+  bool is_object() const { return holds<std::vector<Member>>(); }
   const char* type_name() const;  // "null", "boolean", "number", "string", "array" or "object"
 
   // The value as a bool, a number (converted as by static_cast), a std::string, or a vector of one
   // of these.
   template <typename T>
   T get() const {
-    if constexpr (std::is_same_v<T, bool>) {
-      return boolean();
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      return text();
+    if constexpr (std::is_same_v<T, bool> || std::is_same_v<T, std::string>) {
+      return as<T>();
     } else if constexpr (std::is_arithmetic_v<T>) {
-      if (kind_ == Kind::kSigned) return static_cast<T>(held_.integer);
-      if (kind_ == Kind::kUnsigned) return static_cast<T>(held_.natural);
-      return static_cast<T>(real());
+      if (const auto* integer = std::get_if<std::int64_t>(&held_)) return static_cast<T>(*integer);
+      if (is_number_unsigned()) return static_cast<T>(as<std::uint64_t>());
+      return static_cast<T>(as<double>());
     } else {
       T items;
       for (const Json& item : *this) items.push_back(item.get<typename T::value_type>());
@@ -125,7 +115,7 @@ class Json {
   void push_back(Json item);
 
   // The members of an object. Finding takes as long as there are members.
-  const std::vector<Member>& items() const { return object_members(); }
+  const std::vector<Member>& items() const { return as<std::vector<Member>>(); }
   const Json* find(std::string_view key) const;  // null if there is none, or this is no object
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   Json value(std::string_view key, Json otherwise) const;
@@ -141,29 +131,27 @@ class Json {
   friend std::ostream& operator<<(std::ostream& out, const Json& json);
 
  private:
-  // From kString on, `held_` owns what it points to.
-  enum class Kind { kNull, kBoolean, kSigned, kUnsigned, kFloat, kString, kArray, kObject };
-  union Held {
-    bool boolean;
-    std::int64_t integer;
-    std::uint64_t natural;
-    double real;
-    std::string* text;
-    std::vector<Json>* items;
-    std::vector<Member>* members;
-  };
-
   template <typename Items>
   static Json of_items(const Items& items);
-  void release() noexcept;
-  bool boolean() const;
-  double real() const;
-  const std::string& text() const;
-  std::vector<Json>& array_items() const;
-  std::vector<Member>& object_members() const;
+  template <typename T>
+  bool holds() const {
+    return std::holds_alternative<T>(held_);
+  }
+  // A broken contract if it holds something else.
+  template <typename T>
+  const T& as() const {
+    if (!holds<T>()) fail_as(Json(T()));
+    return std::get<T>(held_);
+  }
+  template <typename T>
+  T& as() {
+    return const_cast<T&>(std::as_const(*this).as<T>());
+  }
+  [[noreturn]] void fail_as(const Json& expected) const;
 
-  Kind kind_ = Kind::kNull;
-  Held held_ = {};
+  std::variant<std::nullptr_t, bool, std::int64_t, std::uint64_t, double, std::string,
+               std::vector<Json>, std::vector<Member>>
+      held_;
 };
 
 struct Json::Member {

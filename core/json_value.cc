@@ -15,26 +15,25 @@ bool is_member(const JsonItem& item) {
 
 }  // namespace
 
-Json::Json(std::string text) : kind_(Kind::kString) {
-  held_.text = new std::string(std::move(text));
-}
-Json::Json(std::vector<Json> items) : kind_(Kind::kArray) {
-  held_.items = new std::vector<Json>(std::move(items));
-}
-Json::Json(std::vector<Member> members) : kind_(Kind::kObject) {
-  held_.members = new std::vector<Member>(std::move(members));
-}
-
 Json::Json(std::initializer_list<JsonItem> items) {
-  const bool is_object = std::ranges::all_of(items, is_member);
-  *this = is_object ? object() : array(items);
-  if (!is_object) return;
-  held_.members->reserve(items.size());
+  if (!std::ranges::all_of(items, is_member)) {
+    *this = array(items);
+    return;
+  }
+  std::vector<Member> members;
+  members.reserve(items.size());
   for (const JsonItem& item : items) {
     Json pair = item.taken();
-    held_.members->push_back({std::move(*pair[0].held_.text), std::move(pair[1])});
+    members.push_back({std::move(pair[0].as<std::string>()), std::move(pair[1])});
   }
+  held_ = std::move(members);
 }
+
+Json::Json(const Json& other) = default;
+Json::Json(Json&& other) noexcept = default;
+Json& Json::operator=(const Json& other) = default;
+Json& Json::operator=(Json&& other) noexcept = default;
+Json::~Json() = default;
 
 Json Json::array(std::initializer_list<JsonItem> items) {
   std::vector<Json> list;
@@ -45,69 +44,41 @@ Json Json::array(std::initializer_list<JsonItem> items) {
 
 Json Json::object() { return std::vector<Member>(); }
 
-Json::Json(const Json& other) : kind_(other.kind_), held_(other.held_) {
-  if (is_string()) held_.text = new std::string(*other.held_.text);
-  if (is_array()) held_.items = new std::vector<Json>(*other.held_.items);
-  if (is_object()) held_.members = new std::vector<Member>(*other.held_.members);
-}
-
-void Json::release() noexcept {
-  if (is_string()) delete held_.text;
-  if (is_array()) delete held_.items;
-  if (is_object()) delete held_.members;
-}
-
 const char* Json::type_name() const {
   constexpr const char* kNames[] = {"null",   "boolean", "number", "number",
                                     "number", "string",  "array",  "object"};
-  return kNames[static_cast<std::size_t>(kind_)];
+  return kNames[held_.index()];
 }
 
-bool Json::boolean() const {
-  RECTO_CHECK_EQ(type_name(), std::string_view("boolean"));
-  return held_.boolean;
-}
-double Json::real() const {
-  RECTO_CHECK_EQ(type_name(), std::string_view("number"));
-  return held_.real;
-}
-const std::string& Json::text() const {
-  RECTO_CHECK_EQ(type_name(), std::string_view("string"));
-  return *held_.text;
-}
-std::vector<Json>& Json::array_items() const {
-  RECTO_CHECK_EQ(type_name(), std::string_view("array"));
-  return *held_.items;
-}
-std::vector<Json::Member>& Json::object_members() const {
-  RECTO_CHECK_EQ(type_name(), std::string_view("object"));
-  return *held_.members;
+void Json::fail_as(const Json& expected) const {
+  RECTO_CHECK_EQ(type_name(), std::string_view(expected.type_name()));
+  RECTO_UNREACHABLE("it holds what was expected");
 }
 
 std::size_t Json::size() const {
-  if (is_array()) return held_.items->size();
-  if (is_object()) return held_.members->size();
+  if (is_array()) return as<std::vector<Json>>().size();
+  if (is_object()) return items().size();
   return is_null() ? 0 : 1;
 }
 
-const Json* Json::begin() const { return array_items().data(); }
+const Json* Json::begin() const { return as<std::vector<Json>>().data(); }
 const Json* Json::end() const { return begin() + size(); }
-Json* Json::begin() { return array_items().data(); }
+Json* Json::begin() { return as<std::vector<Json>>().data(); }
 Json* Json::end() { return begin() + size(); }
 const Json& Json::back() const { return (*this)[size() - 1]; }
 
 const Json& Json::operator[](std::size_t index) const {
-  RECTO_CHECK_LT(index, array_items().size());
-  return array_items()[index];
+  RECTO_CHECK_LT(index, as<std::vector<Json>>().size());
+  return as<std::vector<Json>>()[index];
 }
 Json& Json::operator[](std::size_t index) {
-  RECTO_CHECK_LT(index, array_items().size());
-  return array_items()[index];
+  RECTO_CHECK_LT(index, as<std::vector<Json>>().size());
+  return as<std::vector<Json>>()[index];
 }
 
 void Json::push_back(Json item) {
   if (is_null()) *this = array();
-  array_items().push_back(std::move(item));
+  as<std::vector<Json>>().push_back(std::move(item));
 }
 
 const Json* Json::find(std::string_view key) const {
@@ -131,16 +102,18 @@ const Json& Json::operator[](std::string_view key) const {
 
 Json& Json::operator[](std::string_view key) {
   if (is_null()) *this = object();
-  if (find(key) == nullptr) object_members().push_back({std::string(key), nullptr});
-  return std::ranges::find(object_members(), key, &Member::key)->value;
+  if (find(key) == nullptr) as<std::vector<Member>>().push_back({std::string(key), nullptr});
+  return std::ranges::find(as<std::vector<Member>>(), key, &Member::key)->value;
 }
 
 void Json::erase(std::string_view key) {
-  std::erase_if(object_members(), [key](const Member& member) { return member.key == key; });
+  std::erase_if(as<std::vector<Member>>(),
+                [key](const Member& member) { return member.key == key; });
 }
 
 void Json::update(Json members) {
-  for (Member& member : members.object_members()) (*this)[member.key] = std::move(member.value);
+  for (Member& member : members.as<std::vector<Member>>())
+    (*this)[member.key] = std::move(member.value);
 }
 
 bool operator==(const Json& left, const Json& right) {
@@ -148,13 +121,9 @@ bool operator==(const Json& left, const Json& right) {
     const bool is_real = left.is_number_float() || right.is_number_float();
     if (is_real) return left.get<double>() == right.get<double>();
     return left.get<std::uint64_t>() == right.get<std::uint64_t>() &&
-           (left.kind_ == right.kind_ || left.get<std::int64_t>() >= 0);
+           (left.held_.index() == right.held_.index() || left.get<std::int64_t>() >= 0);
   }
-  if (left.kind_ != right.kind_) return false;
-  if (left.is_boolean()) return left.held_.boolean == right.held_.boolean;
-  if (left.is_string()) return left.text() == right.text();
-  if (left.is_array()) return left.array_items() == right.array_items();
-  return left.is_null() || left.items() == right.items();
+  return left.held_ == right.held_;
 }
 
 }  // namespace recto

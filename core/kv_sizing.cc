@@ -5,6 +5,8 @@
 #include <limits>
 #include <string>
 
+#include <fmt/format.h>
+
 #include "core/contract.h"
 
 namespace recto {
@@ -13,7 +15,7 @@ namespace {
 constexpr std::int64_t kMaxBlockSize = 1 << 20;
 
 Status expected(const std::string& field, std::int64_t value, const std::string& what) {
-  return Status::invalid_input(field + " = " + std::to_string(value) + "; expected " + what);
+  return Status::invalid_input(fmt::format("{} = {}; expected {}", field, value, what));
 }
 
 Status check_pool(const ModelSpec& model, const GpuSpec& gpu, const PoolOptions& options) {
@@ -38,7 +40,7 @@ Status check_kv_shape(const ModelSpec& model, const KvShape& shape) {
   const std::int64_t ranks = shape.tensor_parallel;
   if (shape.block_size < TokenCount(1) || shape.block_size > TokenCount(kMaxBlockSize)) {
     return expected("block size", shape.block_size.value(),
-                    "1 to " + std::to_string(kMaxBlockSize) + " tokens");
+                    fmt::format("1 to {} tokens", kMaxBlockSize));
   }
   if (shape.kv_element_bytes < 1 || shape.kv_element_bytes > 8) {
     return expected("KV element bytes", shape.kv_element_bytes, "1 to 8");
@@ -46,19 +48,20 @@ Status check_kv_shape(const ModelSpec& model, const KvShape& shape) {
   if (ranks < 1 || model.num_q_heads % ranks != 0) {
     return expected(
         "tensor parallelism", ranks,
-        "a divisor of the " + std::to_string(model.num_q_heads) + " query heads of " + model.name);
+        fmt::format("a divisor of the {} query heads of {}", model.num_q_heads, model.name));
   }
   if (model.num_kv_heads % ranks != 0 && ranks % model.num_kv_heads != 0) {
     return expected("tensor parallelism", ranks,
-                    "a divisor or a multiple of the " + std::to_string(model.num_kv_heads) +
-                        " KV heads of " + model.name);
+                    fmt::format("a divisor or a multiple of the {} KV heads of {}",
+                                model.num_kv_heads, model.name));
   }
   constexpr std::int64_t kMostBytes = std::numeric_limits<std::int64_t>::max();
   const std::int64_t most_tokens = kMostBytes / kv_bytes_per_token(model, shape).value();
   if (shape.block_size > TokenCount(most_tokens)) {
-    return expected("block size", shape.block_size.value(),
-                    "at most " + std::to_string(most_tokens) + " tokens of " + model.name +
-                        ", so that the bytes of a block can be counted");
+    return expected(
+        "block size", shape.block_size.value(),
+        fmt::format("at most {} tokens of {}, so that the bytes of a block can be counted",
+                    most_tokens, model.name));
   }
   return Status::ok();
 }
@@ -97,12 +100,11 @@ Result<PoolSize> size_pool(const ModelSpec& model, const GpuSpec& gpu, const Poo
   const bool is_full = std::max(pool.weight_bytes, pool.reserve_bytes) > usable;
   const ByteCount room = is_full ? ByteCount(0) : usable - pool.weight_bytes - pool.reserve_bytes;
   if (room < pool.block_bytes) {
-    return Status::exhausted(
-        model.name + " on " + std::to_string(pool.tensor_parallel) + " x " + gpu.name + ": of " +
-        std::to_string(usable.value()) + " usable bytes per card, weights take " +
-        std::to_string(pool.weight_bytes.value()) + " and the reserve " +
-        std::to_string(pool.reserve_bytes.value()) + ", which leaves no room for a KV block of " +
-        std::to_string(pool.block_bytes.value()));
+    return Status::exhausted(fmt::format(
+        "{} on {} x {}: of {} usable bytes per card, weights take {} and the reserve {}, which "
+        "leaves no room for a KV block of {}",
+        model.name, pool.tensor_parallel, gpu.name, usable.value(), pool.weight_bytes.value(),
+        pool.reserve_bytes.value(), pool.block_bytes.value()));
   }
   pool.blocks = blocks_in(room, model, options.shape);
   pool.slots = TokenCount(pool.blocks.value() * options.shape.block_size.value());
@@ -122,9 +124,9 @@ Result<std::int64_t> smallest_tensor_parallel(const ModelSpec& model, const GpuS
     const Result<PoolSize> pool = size_pool(model, gpu, tried);
     if (pool.is_ok() && pool.value().slots >= min_slots) return ranks;
   }
-  return Status::exhausted(model.name + " with " + std::to_string(min_slots.value()) +
-                           " KV slots fits on no number of " + gpu.name + " up to its " +
-                           std::to_string(model.num_q_heads) + " query heads");
+  return Status::exhausted(
+      fmt::format("{} with {} KV slots fits on no number of {} up to its {} query heads",
+                  model.name, min_slots.value(), gpu.name, model.num_q_heads));
 }
 
 }  // namespace recto

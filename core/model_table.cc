@@ -14,192 +14,93 @@ std::string lower(std::string_view text) {
   return result;
 }
 
-// OPT's head is its input embedding at every size; the 175B row is from the paper, which prints
-// layers, heads and width (Table 1); FFN, vocabulary and context are those of the family.
-ModelSpec opt(std::string name, std::int64_t layers, std::int64_t heads,
-              std::int64_t parameter_count) {
-  ModelSpec model;
-  model.architecture = Architecture::kOpt;
-  model.num_layers = layers;
-  model.head_dim = 128;
-  model.num_q_heads = heads;
-  model.num_kv_heads = heads;
-  model.hidden_size = heads * model.head_dim;
-  model.ffn_size = 4 * model.hidden_size;
-  model.vocabulary_size = 50272;
-  model.parameter_count = parameter_count;
-  model.max_context = TokenCount(2048);
-  model.embeddings = Embeddings::kTied;
-  model.source = name == "OPT-175B" ? "OPT paper (arXiv 2205.01068), Table 1"
-                                    : "huggingface.co/facebook/" + lower(name) + ", config.json";
-  model.name = std::move(name);
-  return model;
-}
+// A row of the table below.
+struct Row {
+  const char* name;
+  Architecture architecture;
+  std::int64_t num_layers;
+  std::int64_t hidden_size;
+  std::int64_t num_q_heads;
+  std::int64_t num_kv_heads;
+  std::int64_t head_dim;
+  std::int64_t ffn_size;
+  std::int64_t vocabulary_size;
+  std::int64_t parameter_count;
+  std::int64_t weight_element_bytes;
+  std::int64_t max_context;
+  std::int64_t sliding_window;  // 0: none
+  Embeddings embeddings;
+  const char* source;
+};
 
-std::vector<ModelSpec> older_models() {
-  return {
-      {.name = "GPT-2-small",
-       .architecture = Architecture::kGpt2,
-       .num_layers = 12,
-       .hidden_size = 768,
-       .num_q_heads = 12,
-       .num_kv_heads = 12,
-       .head_dim = 64,
-       .ffn_size = 3072,
-       .vocabulary_size = 50257,
-       .parameter_count = 124'439'808,
-       .weight_element_bytes = 4,
-       .max_context = TokenCount(1024),
-       .sliding_window = std::nullopt,
-       .embeddings = Embeddings::kTied,
-       .source = "huggingface.co/openai-community/gpt2, config.json"},
-      // Counts of the OPT rows follow from the shape; those of the others are the published ones.
-      opt("OPT-13B", 40, 40, 12'853'473'280),
-      opt("OPT-66B", 64, 72, 65'719'701'504),
-      opt("OPT-175B", 96, 96, 174'604'468'224),
-  };
-}
+using enum Architecture;
+using enum Embeddings;
 
-std::vector<ModelSpec> llama_2_models() {
-  return {
-      {.name = "Llama-2-7B",
-       .architecture = Architecture::kLlama,
-       .num_layers = 32,
-       .hidden_size = 4096,
-       .num_q_heads = 32,
-       .num_kv_heads = 32,
-       .head_dim = 128,
-       .ffn_size = 11008,
-       .vocabulary_size = 32000,
-       .parameter_count = 6'738'415'616,
-       .weight_element_bytes = 2,
-       .max_context = TokenCount(4096),
-       .sliding_window = std::nullopt,
-       .embeddings = Embeddings::kSeparate,
-       .source = "huggingface.co/meta-llama/Llama-2-7b-hf, config.json"},
-      {.name = "Llama-2-13B",
-       .architecture = Architecture::kLlama,
-       .num_layers = 40,
-       .hidden_size = 5120,
-       .num_q_heads = 40,
-       .num_kv_heads = 40,
-       .head_dim = 128,
-       .ffn_size = 13824,
-       .vocabulary_size = 32000,
-       .parameter_count = 13'015'864'320,
-       .weight_element_bytes = 2,
-       .max_context = TokenCount(4096),
-       .sliding_window = std::nullopt,
-       .embeddings = Embeddings::kSeparate,
-       .source = "huggingface.co/meta-llama/Llama-2-13b-hf, config.json"},
-      {.name = "Llama-2-70B",
-       .architecture = Architecture::kLlama,
-       .num_layers = 80,
-       .hidden_size = 8192,
-       .num_q_heads = 64,
-       .num_kv_heads = 8,
-       .head_dim = 128,
-       .ffn_size = 28672,
-       .vocabulary_size = 32000,
-       .parameter_count = 68'976'648'192,
-       .weight_element_bytes = 2,
-       .max_context = TokenCount(4096),
-       .sliding_window = std::nullopt,
-       .embeddings = Embeddings::kSeparate,
-       .source = "huggingface.co/meta-llama/Llama-2-70b-hf, config.json"},
-  };
-}
-
-std::vector<ModelSpec> llama_3_models() {
-  return {
-      {.name = "Llama-3.1-8B",
-       .architecture = Architecture::kLlama,
-       .num_layers = 32,
-       .hidden_size = 4096,
-       .num_q_heads = 32,
-       .num_kv_heads = 8,
-       .head_dim = 128,
-       .ffn_size = 14336,
-       .vocabulary_size = 128256,
-       .parameter_count = 8'030'261'248,
-       .weight_element_bytes = 2,
-       .max_context = TokenCount(131072),
-       .sliding_window = std::nullopt,
-       .embeddings = Embeddings::kSeparate,
-       .source = "huggingface.co/meta-llama/Llama-3.1-8B, config.json"},
-      {.name = "Llama-3.1-70B",
-       .architecture = Architecture::kLlama,
-       .num_layers = 80,
-       .hidden_size = 8192,
-       .num_q_heads = 64,
-       .num_kv_heads = 8,
-       .head_dim = 128,
-       .ffn_size = 28672,
-       .vocabulary_size = 128256,
-       .parameter_count = 70'553'706'496,
-       .weight_element_bytes = 2,
-       .max_context = TokenCount(131072),
-       .sliding_window = std::nullopt,
-       .embeddings = Embeddings::kSeparate,
-       .source = "huggingface.co/meta-llama/Llama-3.1-70B, config.json"},
-  };
-}
-
-std::vector<ModelSpec> mistral_and_qwen_models() {
-  return {
-      {.name = "Mistral-7B",
-       .architecture = Architecture::kLlama,
-       .num_layers = 32,
-       .hidden_size = 4096,
-       .num_q_heads = 32,
-       .num_kv_heads = 8,
-       .head_dim = 128,
-       .ffn_size = 14336,
-       .vocabulary_size = 32000,
-       .parameter_count = 7'241'732'096,
-       .weight_element_bytes = 2,
-       .max_context = TokenCount(32768),
-       .sliding_window = TokenCount(4096),
-       .embeddings = Embeddings::kSeparate,
-       .source = "huggingface.co/mistralai/Mistral-7B-v0.1, config.json"},
-      {.name = "Qwen3-0.6B",
-       .architecture = Architecture::kQwen3,
-       .num_layers = 28,
-       .hidden_size = 1024,
-       .num_q_heads = 16,
-       .num_kv_heads = 8,
-       .head_dim = 128,
-       .ffn_size = 3072,
-       .vocabulary_size = 151936,
-       .parameter_count = 596'049'920,
-       .weight_element_bytes = 2,
-       .max_context = TokenCount(40960),
-       .sliding_window = std::nullopt,
-       .embeddings = Embeddings::kTied,
-       .source = "huggingface.co/Qwen/Qwen3-0.6B, config.json"},
-      {.name = "Qwen3-32B",
-       .architecture = Architecture::kQwen3,
-       .num_layers = 64,
-       .hidden_size = 5120,
-       .num_q_heads = 64,
-       .num_kv_heads = 8,
-       .head_dim = 128,
-       .ffn_size = 25600,
-       .vocabulary_size = 151936,
-       .parameter_count = 32'762'123'264,
-       .weight_element_bytes = 2,
-       .max_context = TokenCount(40960),
-       .sliding_window = std::nullopt,
-       .embeddings = Embeddings::kSeparate,
-       .source = "huggingface.co/Qwen/Qwen3-32B, config.json"},
-  };
-}
+// OPT's head is its input embedding at every size, and its counts follow from the shape; the counts
+// of the others are the published ones. The row of OPT-175B is from the paper, which prints layers,
+// heads and width (Table 1); FFN, vocabulary and context are those of the family.
+// clang-format off
+constexpr Row kRows[] = {
+    // name, architecture      layers hidden heads: q, KV dim  FFN  vocabulary  parameters
+    //                         bytes of a weight, context, window, embeddings, source
+    {"GPT-2-small", kGpt2,         12,   768, 12, 12,  64,  3072,  50257,     124'439'808,
+                               4,   1024, 0,    kTied,
+                               "huggingface.co/openai-community/gpt2, config.json"},
+    {"OPT-13B", kOpt,              40,  5120, 40, 40, 128, 20480,  50272,  12'853'473'280,
+                               2,   2048, 0,    kTied,
+                               "huggingface.co/facebook/opt-13b, config.json"},
+    {"OPT-66B", kOpt,              64,  9216, 72, 72, 128, 36864,  50272,  65'719'701'504,
+                               2,   2048, 0,    kTied,
+                               "huggingface.co/facebook/opt-66b, config.json"},
+    {"OPT-175B", kOpt,             96, 12288, 96, 96, 128, 49152,  50272, 174'604'468'224,
+                               2,   2048, 0,    kTied, "OPT paper (arXiv 2205.01068), Table 1"},
+    {"Llama-2-7B", kLlama,         32,  4096, 32, 32, 128, 11008,  32000,   6'738'415'616,
+                               2,   4096, 0,    kSeparate,
+                               "huggingface.co/meta-llama/Llama-2-7b-hf, config.json"},
+    {"Llama-2-13B", kLlama,        40,  5120, 40, 40, 128, 13824,  32000,  13'015'864'320,
+                               2,   4096, 0,    kSeparate,
+                               "huggingface.co/meta-llama/Llama-2-13b-hf, config.json"},
+    {"Llama-2-70B", kLlama,        80,  8192, 64,  8, 128, 28672,  32000,  68'976'648'192,
+                               2,   4096, 0,    kSeparate,
+                               "huggingface.co/meta-llama/Llama-2-70b-hf, config.json"},
+    {"Llama-3.1-8B", kLlama,       32,  4096, 32,  8, 128, 14336, 128256,   8'030'261'248,
+                               2, 131072, 0,    kSeparate,
+                               "huggingface.co/meta-llama/Llama-3.1-8B, config.json"},
+    {"Llama-3.1-70B", kLlama,      80,  8192, 64,  8, 128, 28672, 128256,  70'553'706'496,
+                               2, 131072, 0,    kSeparate,
+                               "huggingface.co/meta-llama/Llama-3.1-70B, config.json"},
+    {"Mistral-7B", kLlama,         32,  4096, 32,  8, 128, 14336,  32000,   7'241'732'096,
+                               2,  32768, 4096, kSeparate,
+                               "huggingface.co/mistralai/Mistral-7B-v0.1, config.json"},
+    {"Qwen3-0.6B", kQwen3,         28,  1024, 16,  8, 128,  3072, 151936,     596'049'920,
+                               2,  40960, 0,    kTied,
+                               "huggingface.co/Qwen/Qwen3-0.6B, config.json"},
+    {"Qwen3-32B", kQwen3,          64,  5120, 64,  8, 128, 25600, 151936,  32'762'123'264,
+                               2,  40960, 0,    kSeparate,
+                               "huggingface.co/Qwen/Qwen3-32B, config.json"},
+};
+// clang-format on
 
 std::vector<ModelSpec> make_table() {
   std::vector<ModelSpec> table;
-  for (const auto& family :
-       {older_models(), llama_2_models(), llama_3_models(), mistral_and_qwen_models()}) {
-    table.insert(table.end(), family.begin(), family.end());
+  for (const Row& row : kRows) {
+    ModelSpec& model = table.emplace_back();
+    model = {.name = row.name,
+             .architecture = row.architecture,
+             .num_layers = row.num_layers,
+             .hidden_size = row.hidden_size,
+             .num_q_heads = row.num_q_heads,
+             .num_kv_heads = row.num_kv_heads,
+             .head_dim = row.head_dim,
+             .ffn_size = row.ffn_size,
+             .vocabulary_size = row.vocabulary_size,
+             .parameter_count = row.parameter_count,
+             .weight_element_bytes = row.weight_element_bytes,
+             .max_context = TokenCount(row.max_context),
+             .sliding_window = std::nullopt,
+             .embeddings = row.embeddings,
+             .source = row.source};
+    if (row.sliding_window > 0) model.sliding_window = TokenCount(row.sliding_window);
   }
   return table;
 }

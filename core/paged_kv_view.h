@@ -5,16 +5,18 @@
 //
 // Strides, all in elements, say where element (block, head, slot, dim) is:
 //
-//   layout        K                                              V
-//   token-major   [num_blocks, block_size, num_kv_heads, head_dim]             the same
-//   head-major    [num_blocks, num_kv_heads, block_size, head_dim]             the same
-//   packed        [num_blocks, num_kv_heads, head_dim / x, block_size, x]      [num_blocks,
-//                 with x = 16 bytes of elements                  num_kv_heads, head_dim,
-//                 block_size]
+// clang-format off
+//   layout        shape, the outermost dimension first
+//   -----------   ----------------------------------------------------------------------------
+//   token-major   [num_blocks, block_size, num_kv_heads, head_dim]
+//   head-major    [num_blocks, num_kv_heads, block_size, head_dim]
+//   packed, K     [num_blocks, num_kv_heads, head_dim / x, block_size, x], x = 16 / element bytes
+//   packed, V     [num_blocks, num_kv_heads, head_dim, block_size]
+// clang-format on
 //
-// The first two are FlashAttention's and FlashInfer's, the third is that of vLLM v0. The shapes
-// above are those of dense pools; gaps may be anywhere. Token-major and head-major merely name an
-// order of two strides, which is not enforced: strides alone say where elements are.
+// Token-major is FlashAttention's layout, head-major FlashInfer's, packed that of vLLM v0. The
+// shapes above are those of dense pools; gaps may be anywhere. Token-major and head-major merely
+// name an order of two strides, which is not enforced: strides alone say where elements are.
 
 #include <cstdint>
 #include <ostream>

@@ -12,13 +12,17 @@
 
 namespace recto {
 
+inline std::string field_name(const char* view, const char* field) {
+  return std::string(view) + (*view == 0 ? "" : ".") + field;
+}
+
 // A field of a view and its value: {"kv.k", "num_blocks", 64} is kv.k.num_blocks = 64.
 template <typename T>
 struct Named {
-  constexpr Named(const char* view_name, const char* field_name, T held)
-      : view(view_name), field(field_name), value(held) {}
+  constexpr Named(const char* view_name, const char* name_of_field, T held)
+      : view(view_name), field(name_of_field), value(held) {}
 
-  std::string name() const { return std::string(view) + (*view == 0 ? "" : ".") + field; }
+  std::string name() const { return field_name(view, field); }
   std::string text() const { return internal::describe(value); }
 
   const char* view;  // empty for a field of the call itself

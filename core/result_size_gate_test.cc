@@ -1,7 +1,7 @@
 // The gate of shapes, where strides of 0 let a small input ask for a huge result.
 
-#include "core/attention_calls.h"
 #include "core/attention_gate.h"
+#include "core/gate_test_calls.h"
 
 namespace recto {
 namespace {

@@ -3,9 +3,7 @@
 // Strong types for quantities that could be confused. Counts add, subtract and scale; ids and
 // instants move only by their own count or duration type; nothing mixes by accident.
 
-#include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <ostream>
 #include <utility>
 
@@ -102,17 +100,3 @@ constexpr BlockCount blocks_for(TokenCount tokens, TokenCount block_size) {
 }
 
 }  // namespace recto
-
-template <typename Tag>
-struct std::hash<recto::Quantity<Tag>> {
-  std::size_t operator()(recto::Quantity<Tag> a) const noexcept {
-    return std::hash<std::int64_t>()(a.value());
-  }
-};
-
-template <typename Tag, typename Distance, typename Rep>
-struct std::hash<recto::Ordinal<Tag, Distance, Rep>> {
-  std::size_t operator()(recto::Ordinal<Tag, Distance, Rep> a) const noexcept {
-    return std::hash<Rep>()(a.value());
-  }
-};

@@ -11,10 +11,6 @@
 namespace recto {
 namespace {
 
-std::string field_name(const char* view, const char* field) {
-  return std::string(view) + "." + field;
-}
-
 Status expect_known(const char* view, const char* field, int value, int known) {
   if (value >= 0 && value < known) return Status::ok();
   return refusal(field_name(view, field), "an enumerator below " + std::to_string(known),
@@ -81,21 +77,6 @@ StridedTensor kv_strides(const char* name, const KvTensorView& view) {
 }
 
 }  // namespace
-
-Status ViewGate::rows(const char* name, const RowsView& view) {
-  return add_rows(name, view, Access::kRead);
-}
-
-Status ViewGate::written_rows(const char* name, const MutableRowsView& view) {
-  const RowsView rows{.data = view.data,
-                      .type = view.type,
-                      .num_rows = view.num_rows,
-                      .num_heads = view.num_heads,
-                      .head_dim = view.head_dim,
-                      .row_stride = view.row_stride,
-                      .head_stride = view.head_stride};
-  return add_rows(name, rows, Access::kWrite);
-}
 
 Status ViewGate::add_rows(const char* name, const RowsView& view, Access access) {
   RECTO_RETURN_IF_ERROR(

@@ -51,8 +51,12 @@ class ViewGate {
   explicit ViewGate(const GateOptions& options) : options_(options) {}
 
   // Batch sizes may be 0; the sizes of a row may not.
-  Status rows(const char* name, const RowsView& view);
-  Status written_rows(const char* name, const MutableRowsView& view);
+  Status rows(const char* name, const RowsView& view) {
+    return add_rows(name, view, Access::kRead);
+  }
+  Status written_rows(const char* name, const MutableRowsView& view) {
+    return add_rows(name, as_const(view), Access::kWrite);
+  }
 
   // Checks K and V each by itself and against each other: type, layout, blocks and heads must be
   // the same. No two elements of one tensor may share memory, even if it is only read: strides that

@@ -2,7 +2,7 @@
 
 #include "core/view_gate.h"
 
-#include "core/attention_calls.h"
+#include "core/gate_test_calls.h"
 
 namespace recto {
 namespace {

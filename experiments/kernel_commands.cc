@@ -1,7 +1,7 @@
 #include "experiments/kernel_commands.h"
 
 #include "core/json.h"
-#include "experiments/support/command_json.h"
+#include "experiments/support/command.h"
 
 namespace recto::experiments {
 

@@ -3,17 +3,9 @@
 #include <algorithm>
 #include <iterator>
 
-#include "experiments/completion/completion_command.h"
-#include "experiments/fragmentation/fragmentation_command.h"
 #include "experiments/kernel_commands.h"
-#include "experiments/man/man_command.h"
-#include "experiments/plan/plan_command.h"
-#include "experiments/plot/plot_command.h"
-#include "experiments/report/report_command.h"
-#include "experiments/simulate/simulate_command.h"
+#include "experiments/support/command.h"
 #include "experiments/support/program.h"
-#include "experiments/sweep/sweep_command.h"
-#include "experiments/trace/trace_command.h"
 
 namespace recto::experiments {
 namespace {

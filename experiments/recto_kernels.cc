@@ -6,14 +6,8 @@
 #include <string_view>
 #include <utility>
 
-#include "experiments/cases/cases_command.h"
-#include "experiments/check/check_command.h"
-#include "experiments/generate/generate_command.h"
-#include "experiments/numerics/numerics_command.h"
-#include "experiments/replay/replay_command.h"
-#include "experiments/support/command_json.h"
+#include "experiments/support/command.h"
 #include "experiments/support/program.h"
-#include "experiments/verify/verify_command.h"
 
 int main(int argc, char** argv) {
   using namespace recto::experiments;

@@ -3,10 +3,8 @@
 #include <optional>
 #include <string>
 
-#include "experiments/generate/generate_command.h"
-#include "experiments/replay/replay_command.h"
+#include "experiments/support/command.h"
 #include "experiments/support/program.h"
-#include "experiments/verify/verify_command.h"
 #include "verify/kernels/device_call.h"
 
 namespace recto::experiments {

@@ -6,7 +6,6 @@ areas have hatches, lines have dashes and markers.
 
 import json
 import os
-import re
 from itertools import cycle
 from pathlib import Path
 
@@ -55,9 +54,7 @@ def read_runs(folder: str) -> pandas.DataFrame:
 
 def read_page(folder: str) -> dict:
     """What the page of `recto fragmentation --report` shows, its advice too."""
-    text = find(f"{folder}/report.html").read_text("utf-8")
-    pattern = r'<script type="application/json" id="data">(.*?)</script>'
-    return json.loads(re.search(pattern, text, re.DOTALL).group(1))
+    return read_json(f"{folder}/report.json")["data"]
 
 
 def source(name: str) -> str:

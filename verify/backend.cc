@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <utility>
 
 #include "reference/fp32_state.h"
 #include "reference/low_precision_attention.h"
@@ -18,87 +19,113 @@ std::int64_t longest_context(const PagedAttentionInputs& inputs) {
   return longest;
 }
 
-std::optional<std::string> supports_all(const PagedAttentionInputs& /*inputs*/) {
+constexpr Capabilities kFixedAndIndependent = {
+    .has_fixed_tiles = true, .has_independent_rows = true, .has_independent_sequences = true};
+
+std::optional<std::string> takes_all(const PagedAttentionInputs& /*inputs*/,
+                                     const CallOptions& /*options*/) {
   return std::nullopt;
+}
+
+reference::KernelNumerics naive_numerics(const PagedAttentionInputs& inputs,
+                                         const CallOptions& /*options*/) {
+  return reference::fp64_numerics(std::max<std::int64_t>(1, longest_context(inputs)));
 }
 
 // All keys of a row are one tile.
 Backend naive_backend() {
   return {.name = "naive-fp64",
-          .why_unsupported = supports_all,
-          .run = reference::paged_attention,
-          .numerics =
-              [](const PagedAttentionInputs& inputs) {
-                return reference::fp64_numerics(std::max<std::int64_t>(1, longest_context(inputs)));
-              },
-          .has_fixed_tiles = true,
-          .has_independent_rows = true,
-          .has_independent_sequences = true};
+          .capabilities = kFixedAndIndependent,
+          .attend = always_done(reference::paged_attention),
+          .numerics_of = naive_numerics,
+          .refusal = takes_all};
 }
 
 // A block is a tile.
 Backend online_backend() {
   return {.name = "online-fp64",
-          .why_unsupported = supports_all,
-          .run = reference::paged_attention_over_blocks,
-          .numerics =
-              [](const PagedAttentionInputs& inputs) {
+          .capabilities = {.has_independent_rows = true, .has_independent_sequences = true},
+          .attend = always_done(reference::paged_attention_over_blocks),
+          .numerics_of =
+              [](const PagedAttentionInputs& inputs, const CallOptions&) {
                 return reference::fp64_numerics(inputs.kv.k.block_size);
               },
-          .has_independent_rows = true,
-          .has_independent_sequences = true,
+          .refusal = takes_all,
           .state_merge = StateMerge{.merge = reference::merge, .type = StateType::kFp64}};
 }
 
 // The newest token's K and V come from outside the cache; then as naive_backend().
 Backend decode_step_reference() {
-  Backend backend =
-      decode_step_backend("decode-step-fp64", reference::decode_step, naive_backend().numerics);
-  backend.has_fixed_tiles = true;
-  backend.has_independent_rows = true;
-  backend.has_independent_sequences = true;
+  Backend backend = decode_step_backend(
+      "decode-step-fp64",
+      [](const DecodeStepInputs& inputs, const CallOptions&) {
+        return reference::decode_step(inputs);
+      },
+      naive_numerics);
+  backend.capabilities = kFixedAndIndependent;
   return backend;
 }
 
 Backend low_precision_backend(ElementType q_type, const std::string& way,
-                              const reference::LowPrecisionOptions& options) {
-  return {.name = fmt::format("{}-{}", way, element_type_name(q_type)),
-          .why_unsupported =
-              [q_type](const PagedAttentionInputs& inputs) -> std::optional<std::string> {
-            if (inputs.q.type == q_type) return std::nullopt;
-            return fmt::format("q is not {}", element_type_name(q_type));
+                              const reference::LowPrecisionOptions& usual) {
+  const auto split_as = [usual](const CallOptions& options) {
+    reference::LowPrecisionOptions split = usual;
+    split.split_size = options.split_size.value_or(usual.split_size);
+    return split;
+  };
+  Backend backend{
+      .name = fmt::format("{}-{}", way, element_type_name(q_type)),
+      .capabilities = kFixedAndIndependent,
+      .attend =
+          [split_as](const PagedAttentionInputs& inputs, const CallOptions& options) {
+            return Done{reference::low_precision_attention(inputs, split_as(options))};
           },
-          .run =
-              [options](const PagedAttentionInputs& inputs) {
-                return reference::low_precision_attention(inputs, options);
-              },
-          .numerics =
-              [options](const PagedAttentionInputs& inputs) {
-                return reference::low_precision_numerics(inputs, options);
-              },
-          .has_fixed_tiles = true,
-          .has_independent_rows = true,
-          .has_independent_sequences = true,
-          .state_merge = StateMerge{.merge = reference::merge_in_fp32, .type = StateType::kFp32},
-          .with_split_size =
-              [q_type, way, options](std::int64_t split_size) {
-                reference::LowPrecisionOptions split = options;
-                split.split_size = split_size;
-                return low_precision_backend(q_type, way, split);
-              }};
+      .numerics_of =
+          [split_as](const PagedAttentionInputs& inputs, const CallOptions& options) {
+            return reference::low_precision_numerics(inputs, split_as(options));
+          },
+      .refusal = [q_type](const PagedAttentionInputs& inputs,
+                          const CallOptions&) -> std::optional<std::string> {
+        if (inputs.q.type == q_type) return std::nullopt;
+        return fmt::format("q is not {}", element_type_name(q_type));
+      },
+      .state_merge = StateMerge{.merge = reference::merge_in_fp32, .type = StateType::kFp32}};
+  backend.capabilities.takes_split_size = true;
+  return backend;
 }
 
 }  // namespace
 
-Backend as_placed(const Backend& backend, const Placement& placement) {
-  if (!backend.with_out_gaps) return backend;
-  const Backend apart = backend.with_out_gaps(
-      {.rows = placement.row_padding + placement.gaps.out_rows, .heads = placement.gaps.out_heads});
-  Backend placed = backend;  // with what its user has said of it
-  placed.why_unsupported = apart.why_unsupported;
-  placed.run = apart.run;
-  placed.with_stale_memory = apart.with_stale_memory;
-  return placed;
+CallOutcome Backend::call(const PagedAttentionInputs& inputs, const CallOptions& options) const {
+  if (!attend) return Unsupported{"it computes no attention"};
+  if (refusal)
+    if (const auto why = refusal(inputs, options)) return Unsupported{*why};
+  return guarded([&] { return attend(inputs, options); });
+}
+
+std::optional<std::string> Backend::why_unsupported(const PagedAttentionInputs& inputs,
+                                                    const CallOptions& options) const {
+  if (refusal) return refusal(inputs, options);
+  if (!attend) return std::nullopt;
+  const CallOutcome outcome = call(inputs, options);
+  const auto* const refused = std::get_if<Unsupported>(&outcome);
+  return refused == nullptr ? std::nullopt : std::optional(refused->reason);
+}
+
+CallOptions Backend::options_for(const Placement& placement) const {
+  CallOptions options;
+  if (capabilities.takes_out_gaps) {
+    options.out_gaps = RowGaps{.rows = placement.row_padding + placement.gaps.out_rows,
+                               .heads = placement.gaps.out_heads};
+  }
+  return options;
+}
+
+std::function<CallOutcome(const PagedAttentionInputs&, const CallOptions&)> always_done(
+    std::function<reference::AttentionResult(const PagedAttentionInputs&)> attend) {
+  return [attend = std::move(attend)](const PagedAttentionInputs& inputs, const CallOptions&) {
+    return Done{attend(inputs)};
+  };
 }
 
 std::vector<Backend> reference_backends() {

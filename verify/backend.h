@@ -12,10 +12,48 @@
 #include "core/attention_views.h"
 #include "reference/numerics.h"
 #include "reference/online_softmax.h"
-#include "reference/paged_attention.h"
+#include "verify/call_outcome.h"
 #include "verify/problems/placed_problem.h"
+#include "verify/problems/stale_memory.h"
 
 namespace recto::verify {
+
+// What a law asks of a call, beside its inputs. Backends follow those that they have as
+// capabilities.
+struct CallOptions {
+  // Contexts are split every so many keys, >= 1; if not given, where the backend splits them.
+  std::optional<std::int64_t> split_size = {};
+  // Four bytes, repeated, that results and workspaces hold before the call.
+  std::uint32_t stale_memory = kStaleNaN;
+  // Between the rows and the heads of out; if not given, as in q.
+  std::optional<RowGaps> out_gaps = {};
+  // How often this very call was made before: on the executor, each time has its own schedule.
+  std::uint64_t repetition = 0;
+};
+
+// What happens to a value whose key a row does not see.
+enum class MaskedValue : std::uint8_t {
+  kNotRead,
+  // Multiplied by 0 in tiles that rows share, so NaN and infinities propagate. Third-party prefill
+  // kernels may do this.
+  kTimesZero,
+};
+
+struct Capabilities {
+  // Its tiles start at multiples of a fixed number of keys, whatever the block size, so the block
+  // size cannot change any bit.
+  bool has_fixed_tiles = false;
+  // A row's bits depend only on the keys that it sees, not on the call's other rows. False if a
+  // different kernel handles single rows.
+  bool has_independent_rows = false;
+  // A sequence's bits depend only on the sequence itself, not on the rest of the batch.
+  bool has_independent_sequences = false;
+  MaskedValue masked_value = MaskedValue::kNotRead;
+  // The fields of CallOptions that it follows.
+  bool takes_split_size = false;
+  bool takes_stale_memory = false;
+  bool takes_out_gaps = false;
+};
 
 // The type in which a backend stores m, l and o of a partial state.
 enum class StateType { kFp32, kFp64 };
@@ -29,56 +67,43 @@ struct StateMerge {
   StateType type = StateType::kFp32;
 };
 
-// What happens to a value whose key a row does not see.
-enum class MaskedValue : std::uint8_t {
-  kNotRead,
-  // Multiplied by 0 in tiles that rows share, so NaN and infinities propagate. Third-party prefill
-  // kernels may do this.
-  kTimesZero,
-};
+// From when on the calls after a restart count: those of trials of a failing case do not.
+enum class CallsAre : std::uint8_t { kTrials, kOfDrawnCases };
 
 struct Backend {
-  std::string name;
-  // Returns why it cannot run this case, or nothing.
-  std::function<std::optional<std::string>(const PagedAttentionInputs&)> why_unsupported;
-  std::function<reference::AttentionResult(const PagedAttentionInputs&)> run;
+  std::string name = {};
+  Capabilities capabilities = {};
+  // Makes a call. Empty: it moves K and V about, has laws of its own, and computes no attention.
+  std::function<CallOutcome(const PagedAttentionInputs&, const CallOptions&)> attend = {};
   // How it computes, for deriving the bounds.
-  std::function<reference::KernelNumerics(const PagedAttentionInputs&)> numerics;
-  // Its tiles start at multiples of a fixed number of keys, whatever the block size, so the block
-  // size cannot change any bit.
-  bool has_fixed_tiles = false;
-  // A row's bits depend only on the keys that it sees, not on the call's other rows. False if a
-  // different kernel handles single rows.
-  bool has_independent_rows = false;
-  // A sequence's bits depend only on the sequence itself, not on the rest of the batch.
-  bool has_independent_sequences = false;
-  // For a call with these inputs; if empty, kNotRead.
-  std::function<MaskedValue(const PagedAttentionInputs&)> masked_value = {};
+  std::function<reference::KernelNumerics(const PagedAttentionInputs&, const CallOptions&)>
+      numerics_of = {};
+  // Why it does not take a call of these sizes and types, where that is known without making the
+  // call. Empty: only the call tells; one that computes no attention takes all.
+  std::function<std::optional<std::string>(const PagedAttentionInputs&, const CallOptions&)>
+      refusal = {};
   std::optional<StateMerge> state_merge = {};
-  // Returns this backend with contexts split every `split_size` keys (>= 1), or nothing if it
-  // cannot split there. Empty if the split size cannot be set.
-  std::function<std::optional<Backend>(std::int64_t split_size)> with_split_size = {};
-  // Returns this backend with results and workspaces filled with these four bytes, repeated, before
-  // each call, instead of with NaN. Empty if such memory cannot be passed to it.
-  std::function<Backend(std::uint32_t pattern)> with_stale_memory = {};
-  // Returns this backend with these gaps in out. Empty if out is its own.
-  std::function<Backend(const RowGaps& gaps)> with_out_gaps = {};
-  // Of one that computes no attention: why it serves no case with these caches, or nothing. Empty:
-  // it takes what comes.
-  std::function<std::optional<std::string>(const PagedAttentionInputs&)> why_no_case = {};
-  // Makes it forget all earlier calls, as if none had been made, for trials of a case that has
-  // failed. Empty if it cannot, or has nothing to forget.
-  std::function<void()> restart = {};
-  // Says that calls from now on are of drawn cases, and no more of trials. Empty if that makes no
-  // difference.
-  std::function<void()> end_trials = {};
-  // What it printed since this was asked last, in lines; empty if nothing. Empty if it is not
-  // known.
-  std::function<std::string()> take_printed = {};
+  // Makes it forget all earlier calls, as if none had been made. Empty if it cannot, or has nothing
+  // to forget.
+  std::function<void(CallsAre)> restart = {};
+
+  bool computes_attention() const { return attend != nullptr; }
+  // Never throws.
+  CallOutcome call(const PagedAttentionInputs& inputs, const CallOptions& options = {}) const;
+  // Makes the call if it must.
+  std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs,
+                                             const CallOptions& options = {}) const;
+  reference::KernelNumerics numerics(const PagedAttentionInputs& inputs,
+                                     const CallOptions& options = {}) const {
+    return numerics_of(inputs, options);
+  }
+  // For calls in memory as placed.
+  CallOptions options_for(const Placement& placement) const;
 };
 
-// The backend with out's gaps as in the placement, where they can be set; else as it is.
-Backend as_placed(const Backend& backend, const Placement& placement);
+// For Backend::attend: a function of the inputs alone.
+std::function<CallOutcome(const PagedAttentionInputs&, const CallOptions&)> always_done(
+    std::function<reference::AttentionResult(const PagedAttentionInputs&)> attend);
 
 // The reference's own methods: naive and online in fp64, gathered and block by block; the decode
 // step with its newest token outside the cache; and the plain low-precision run for each type of q,

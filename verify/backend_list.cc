@@ -66,48 +66,10 @@ constexpr KernelEntry kKernels[] = {
      "cuda/decode_step.h, which appends the newest token",
      [](const KernelRun& how) { return host_api_step_backend(how, {}); }}};
 
-// Tells calls apart by the memory that they use.
-bool is_same_call(const PagedAttentionInputs& a, const PagedAttentionInputs& b) {
-  return a.q.data == b.q.data && a.kv.k.data == b.kv.k.data && a.kv.v.data == b.kv.v.data &&
-         a.block_table.data == b.block_table.data &&
-         a.context_length.data() == b.context_length.data();
-}
-
-// The schedule for repetition `time` of a call: cycles through all policies, each with its own
-// seeds.
-KernelRun run_again(std::uint64_t time) {
-  KernelRun how = kRun;
-  how.executor.schedule = {.policy = simt::kSchedulePolicies[time % simt::kSchedulePolicies.size()],
-                           .seed = time};
-  return how;
-}
-
-// Runs a call that repeats the last one as run_again() says; also with other split sizes.
-Backend rescheduled(const std::function<Backend(const KernelRun&)>& make) {
-  struct Calls {
-    PagedAttentionInputs last;
-    std::uint64_t times = 0;
-  };
-  Backend backend = make(kRun);
-  backend.run = [first = backend.run, make,
-                 calls = std::make_shared<Calls>()](const PagedAttentionInputs& inputs) {
-    calls->times = is_same_call(inputs, calls->last) ? calls->times + 1 : 0;
-    calls->last = inputs;
-    return calls->times == 0 ? first(inputs) : make(run_again(calls->times)).run(inputs);
-  };
-  if (!backend.with_split_size) return backend;
-  backend.with_split_size =
-      [make, can_split = backend.with_split_size](std::int64_t size) -> std::optional<Backend> {
-    if (!can_split(size)) return std::nullopt;
-    return rescheduled(
-        [make, size](const KernelRun& how) { return make(how).with_split_size(size).value(); });
-  };
-  return backend;
-}
-
+// One that skips every case.
 ListedBackend skipping(ListedBackend listed, const std::string& why) {
-  listed.backend.why_unsupported = [why](const PagedAttentionInputs& /*inputs*/) {
-    return std::optional(why);
+  listed.backend.attend = [why](const PagedAttentionInputs&, const CallOptions&) {
+    return Unsupported{why};
   };
   return listed;
 }
@@ -127,8 +89,7 @@ ListedBackend attention_backend(const KernelEntry& entry, const KernelBuild& bui
                        .about = entry.about,
                        .kernel = entry.kernel == nullptr ? "" : entry.kernel,
                        .why_not_here = build.why_not_here};
-  if (!build.why_not_here)
-    listed.backend = build.is_gpu ? entry.make(kRun) : rescheduled(entry.make);
+  if (!build.why_not_here) listed.backend = entry.make(kRun);
   listed.backend.name = build.name_of(entry.name);
   return build.why_not_here ? skipping(std::move(listed), *build.why_not_here) : listed;
 }
@@ -140,8 +101,7 @@ ListedBackend cache_backend(const CacheKernel& entry, const KernelBuild& build) 
                        .why_not_here = build.why_not_here};
   listed.backend.name = build.name_of(entry.name);
   if (build.is_gpu == runs_on_gpu()) listed.laws = entry.laws(listed.backend.name, kRun);
-  return skipping(std::move(listed),
-                  build.why_not_here.value_or("it moves K and V about, and computes no attention"));
+  return build.why_not_here ? skipping(std::move(listed), *build.why_not_here) : listed;
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ namespace {
 
 constexpr std::int64_t kCopiedBytesMax = std::int64_t{1} << 30;  // of a pool
 
-std::optional<std::string> why_no_decode_step(const PagedAttentionInputs& inputs) {
+std::optional<std::string> why_no_decode_step(const PagedAttentionInputs& inputs,
+                                              const CallOptions& /*options*/) {
   for (std::size_t s = 0; s < inputs.context_length.size(); ++s) {
     if (inputs.query_start[s + 1] - inputs.query_start[s] != 1)
       return "not one query row a sequence";
@@ -128,6 +129,7 @@ class CopiedTensor {
 };
 
 reference::AttentionResult run_as_decode_step(const PagedAttentionInputs& inputs,
+                                              const CallOptions& options,
                                               const DecodeStepRun& run) {
   const std::size_t num_seqs = inputs.context_length.size();
   NewRows new_k(inputs.kv.k, inputs.q.type, num_seqs);
@@ -154,19 +156,20 @@ reference::AttentionResult run_as_decode_step(const PagedAttentionInputs& inputs
                               .cached_length = cached,
                               .options = inputs.options};
   RECTO_CHECK_EQ(check_contents(step), Status::ok());
-  return run(step);
+  return run(step, options);
 }
 
 }  // namespace
 
-Backend decode_step_backend(
-    const std::string& name, const DecodeStepRun& run,
-    const std::function<reference::KernelNumerics(const PagedAttentionInputs&)>& numerics) {
-  return {
-      .name = name,
-      .why_unsupported = why_no_decode_step,
-      .run = [run](const PagedAttentionInputs& inputs) { return run_as_decode_step(inputs, run); },
-      .numerics = numerics};
+Backend decode_step_backend(const std::string& name, const DecodeStepRun& run,
+                            const decltype(Backend::numerics_of)& numerics) {
+  return {.name = name,
+          .attend =
+              [run](const PagedAttentionInputs& inputs, const CallOptions& options) {
+                return Done{run_as_decode_step(inputs, options, run)};
+              },
+          .numerics_of = numerics,
+          .refusal = why_no_decode_step};
 }
 
 }  // namespace recto::verify

@@ -11,14 +11,14 @@
 
 namespace recto::verify {
 
-using DecodeStepRun = std::function<reference::AttentionResult(const DecodeStepInputs&)>;
+using DecodeStepRun =
+    std::function<reference::AttentionResult(const DecodeStepInputs&, const CallOptions&)>;
 
 // Supports calls with one query row per sequence, each with a context, in caches without scales,
 // which could not hold the newest token exactly as passed. `run` gets the last K and V of every
 // sequence as new rows, and NaN in the slots that they had, unless another sequence addresses them.
 // Represents a backend that guarantees nothing besides `numerics`.
-Backend decode_step_backend(
-    const std::string& name, const DecodeStepRun& run,
-    const std::function<reference::KernelNumerics(const PagedAttentionInputs&)>& numerics);
+Backend decode_step_backend(const std::string& name, const DecodeStepRun& run,
+                            const decltype(Backend::numerics_of)& numerics);
 
 }  // namespace recto::verify

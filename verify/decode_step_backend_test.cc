@@ -35,8 +35,14 @@ LawCase decode_case() {
   return law_case;
 }
 
-reference::KernelNumerics numerics(const PagedAttentionInputs& /*inputs*/) {
+reference::KernelNumerics numerics(const PagedAttentionInputs& /*inputs*/,
+                                   const CallOptions& /*options*/) {
   return reference::fp64_numerics(8);
+}
+
+reference::AttentionResult right_step(const DecodeStepInputs& inputs,
+                                      const CallOptions& /*options*/) {
+  return reference::decode_step(inputs);
 }
 
 LawVerdict judged(const LawCase& law_case, const DecodeStepRun& run) {
@@ -45,14 +51,14 @@ LawVerdict judged(const LawCase& law_case, const DecodeStepRun& run) {
 }
 
 TEST_CASE("a right decode step gives what attention over the whole cache does") {
-  const LawVerdict verdict = judged(decode_case(), reference::decode_step);
+  const LawVerdict verdict = judged(decode_case(), right_step);
   CHECK_FALSE(verdict.skipped);
   CHECK(verdict.comparison.passed());
   CHECK(verdict.comparison.elements == 3 * 2 * (3 + 1));
 }
 
 TEST_CASE("a step that takes its newest token from the cache, or leaves it out, is seen") {
-  const auto from_cache = [](const DecodeStepInputs& inputs) {
+  const auto from_cache = [](const DecodeStepInputs& inputs, const CallOptions&) {
     std::vector<std::int32_t> query_start;
     std::vector<std::int32_t> lengths;
     for (std::size_t s = 0; s <= inputs.cached_length.size(); ++s)
@@ -66,7 +72,7 @@ TEST_CASE("a step that takes its newest token from the cache, or leaves it out, 
                                        .options = inputs.options});
   };
   CHECK(judged(decode_case(), from_cache).comparison.mismatches == 3 * 2 * (3 + 1));
-  const auto without_it = [](const DecodeStepInputs& inputs) {
+  const auto without_it = [](const DecodeStepInputs& inputs, const CallOptions&) {
     std::vector<std::int32_t> query_start;
     for (std::size_t s = 0; s <= inputs.cached_length.size(); ++s)
       query_start.push_back(static_cast<std::int32_t>(s));
@@ -88,11 +94,11 @@ TEST_CASE("of sequences that share their blocks, none loses a token of another")
   sequences[0].k.assign(sequences[1].k.begin(), sequences[1].k.begin() + 4 * 2);
   sequences[0].v.assign(sequences[1].v.begin(), sequences[1].v.begin() + 4 * 3);
   law_case.placement.shares_prefixes = true;
-  CHECK(judged(law_case, reference::decode_step).comparison.passed());
+  CHECK(judged(law_case, right_step).comparison.passed());
 }
 
 TEST_CASE("what is no decode step is said") {
-  const Backend backend = decode_step_backend("step", reference::decode_step, numerics);
+  const Backend backend = decode_step_backend("step", right_step, numerics);
   const auto why = [&backend](const LawCase& law_case) {
     return backend.why_unsupported(PlacedProblem(law_case.problem, law_case.placement).inputs());
   };

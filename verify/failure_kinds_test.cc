@@ -10,6 +10,7 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/law_runner.h"
+#include "verify/reducer.h"
 
 namespace recto::verify {
 namespace {
@@ -22,16 +23,20 @@ Backend named(const std::string& name) {
   return backend;
 }
 
-// A law that asks `call`, which throws for some sizes of blocks.
+// A law whose only call fails for some sizes of blocks: `call` throws the failure.
 Law breaking(const std::function<void(std::int64_t block_size)>& call) {
   return {.name = "calls",
           .statement = "calls come back",
           .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
           .check =
               [call](const Backend&, const LawCase& law_case, BoundKind) {
-                call(law_case.placement.block_size);
                 LawVerdict verdict;
                 verdict.comparison.elements = 1;
+                try {
+                  call(law_case.placement.block_size);
+                } catch (const Failed& failed) {
+                  verdict.call_failure = failed;
+                }
                 return verdict;
               }};
 }
@@ -60,8 +65,8 @@ CaseSource blocks(std::int64_t first, std::int64_t last) {
 
 TEST_CASE("a call that never came back does not shrink to one that returned a status") {
   const Law law = breaking([](std::int64_t block_size) {
-    if (block_size > 30) throw FailureOfKind("time-out", "did not come back");
-    throw FailureOfKind("status", "returned 99");
+    if (block_size > 30) throw Failed{"time-out", "did not come back"};
+    throw Failed{"status", "returned 99"};
   });
   const DescribedCase smallest = shrink_failure(law, named("a"), shrinking_block(55), {});
   CHECK(smallest.description == "block size 35");
@@ -69,8 +74,8 @@ TEST_CASE("a call that never came back does not shrink to one that returned a st
 
 TEST_CASE("each kind of failure is shown, be it met only as another was made small") {
   const Law law = breaking([](std::int64_t block_size) {
-    if (block_size > 30) throw FailureOfKind("SIGSEGV", "was ended by SIGSEGV");
-    if (block_size > 10) throw FailureOfKind("time-out", "did not come back");
+    if (block_size > 30) throw Failed{"SIGSEGV", "was ended by SIGSEGV"};
+    if (block_size > 10) throw Failed{"time-out", "did not come back"};
   });
   std::vector<std::string> kinds;
   LawRunOptions options{.failures_kept = 1};
@@ -94,8 +99,8 @@ TEST_CASE("each kind of failure is shown, be it met only as another was made sma
 
 TEST_CASE("as many failures of each kind are shown as are kept, though another kind came first") {
   const Law law = breaking([](std::int64_t block_size) {
-    if (block_size % 2 == 0) throw FailureOfKind("SIGSEGV", "was ended by SIGSEGV");
-    throw FailureOfKind("time-out", "did not come back");
+    if (block_size % 2 == 0) throw Failed{"SIGSEGV", "was ended by SIGSEGV"};
+    throw Failed{"time-out", "did not come back"};
   });
   const LawReport report = run_laws({law}, {named("a")}, blocks(1, 9), {.failures_kept = 2});
   CHECK(report.failures.size() == 4);

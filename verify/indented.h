@@ -18,4 +18,10 @@ inline std::string indented(std::string_view text) {
   return result;
 }
 
+// Such characters can steer a terminal, so text from a library is shown without them.
+inline bool is_control_character(char c) {
+  const auto code = static_cast<unsigned char>(c);
+  return code < 0x20 || code == 0x7f;
+}
+
 }  // namespace recto::verify

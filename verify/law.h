@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
-#include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
@@ -27,52 +26,40 @@ struct LawCase {
 // Which bound of reference/error_bound.h a law compares within. Bit-for-bit laws use neither.
 enum class BoundKind { kHard, kSharp };
 
-// kPerhapsMachine: it was late, as a right one may be where the machine has much else to do; it
-// fails if it is late again, restarted and after the same calls.
-enum class FailureCause : std::uint8_t { kBackend, kPerhapsMachine };
-
-// Thrown by a backend that knows how a call failed, such as "SIGSEGV" or kTimeOut.
-struct FailureOfKind : std::runtime_error {
-  FailureOfKind(std::string failure_kind, const std::string& text,
-                FailureCause its_cause = FailureCause::kBackend)
-      : std::runtime_error(text), kind(std::move(failure_kind)), cause(its_cause) {}
-
-  std::string kind;
-  FailureCause cause;
-};
-
-// Kinds of failure.
-inline constexpr const char* kWrongNumbers = "wrong numbers";
-inline constexpr const char* kTimeOut = "time-out";
-
 struct LawVerdict {
-  Comparison comparison;  // over all comparisons of the law
-  std::string what;       // which comparison failed first; empty if none did
+  Comparison comparison = {};  // over all comparisons of the law
+  std::string what = {};       // which comparison failed first; empty if none did
   // Why the law could not be applied to this backend; then nothing was compared.
-  std::optional<std::string> skipped;
+  std::optional<std::string> skipped = {};
   // Parts of the law that could not be applied, beside those that were: which, and why.
-  std::vector<std::string> skipped_parts;
-  std::optional<std::string> found;   // what is wrong, by a law that compares no numbers
-  std::optional<std::string> thrown;  // message of what ended the law; the runner catches it
-  std::string thrown_kind = "thrown";
-  FailureCause thrown_cause = FailureCause::kBackend;
-  std::string printed = {};  // Backend::take_printed, of a failed law that was not ended
+  std::vector<std::string> skipped_parts = {};
+  std::optional<std::string> found = {};    // what is wrong, by a law that compares no numbers
+  std::optional<Failed> call_failure = {};  // that of a call, after which the law made no more
+  std::string printed = {};                 // by the calls of a failed law that all came back; raw
 
-  bool failed() const { return thrown || found || !comparison.passed(); }
+  bool failed() const { return call_failure || found || !comparison.passed(); }
   // How a failed law failed. Failures of two kinds have two causes, or show different aspects of
   // one cause.
   std::string kind() const {
-    if (thrown) return thrown_kind;
+    if (call_failure) return call_failure->kind;
     return found ? "wrong contents" : kWrongNumbers;
   }
-  // For a failed law: what was checked, or that it threw; details() says what is wrong, in several
-  // lines.
-  std::string heading() const { return thrown ? "thrown" : what; }
+  // For a failed law: what was checked, or that a call failed; details() says what is wrong, in
+  // several lines.
+  std::string heading() const { return call_failure ? "thrown" : what; }
   std::string details() const {
-    if (thrown) return *thrown;
-    return (found ? *found : comparison.text()) + (printed.empty() ? "" : "\n" + printed);
+    if (call_failure) return call_failure->message;
+    const std::string text = printed_text(printed);
+    return (found ? *found : comparison.text()) + (text.empty() ? "" : "\n" + text);
   }
 };
+
+// The call's result, or nothing, and then `verdict` has why: skipped, or the failure.
+inline const Done* done_or_verdict(const CallOutcome& outcome, LawVerdict& verdict) {
+  if (const auto* refused = std::get_if<Unsupported>(&outcome)) verdict.skipped = refused->reason;
+  if (const auto* failed = std::get_if<Failed>(&outcome)) verdict.call_failure = *failed;
+  return std::get_if<Done>(&outcome);
+}
 
 // The verdict of a law that checked `what` and found these lines; unchanged if there are none.
 inline LawVerdict with_findings(LawVerdict verdict, const std::string& what, std::string found) {
@@ -97,7 +84,7 @@ struct Law {
 // Why the law cannot be applied to the backend, whatever the case, or nothing.
 inline std::optional<std::string> why_never(const Law& law, const Backend& backend) {
   if (law.why_never) return law.why_never(backend);
-  if (!backend.run) return "it computes no attention";
+  if (!backend.computes_attention()) return "it computes no attention";
   return std::nullopt;
 }
 

@@ -8,124 +8,161 @@
 #include <set>
 #include <utility>
 
-#include "verify/failing_case.h"
 #include "verify/generators/case_spec.h"
 #include "verify/indented.h"
-#include "verify/repeated_trials.h"
+#include "verify/reducer.h"
 
 namespace recto::verify {
 namespace {
 
-// Where failures go.
-struct Telling {
-  LawCount& count;  // of the attempt
-  std::vector<std::string>& failures;
-  TrialsLeft& trials_left;
-  std::int64_t& cut_short;     // LawReport::cut_short
-  const RecentChecks& recent;  // made before the attempt
+// A law, a backend, and what came of them.
+struct Pair {
+  const Law& law;
+  const Backend& backend;
+  LawCount count = {};
+  PrecedingCases preceding = {};
 };
 
-// Whether the case is one of those shown.
-bool is_shown(const FailureCount& counted, const FailingCase& smallest) {
-  const DescribedCase& described = smallest.described;
-  if (smallest.lost || !described.spec || !described.after.empty()) return false;
-  return std::ranges::any_of(counted.shown_specs,
-                             [&](const auto& shown) { return *shown == *described.spec; });
-}
+class Run {
+ public:
+  Run(const std::vector<Law>& laws, const std::vector<Backend>& backends,
+      const LawRunOptions& options)
+      : options_(options),
+        trials_left_{.work = options.shrinking_work, .seconds = options.all_shrinking_seconds} {
+    for (const Law& law : laws)
+      for (const Backend& backend : backends)
+        pairs_.push_back({law, backend, {.law = law.name, .backend = backend.name}});
+  }
 
-// Keeps and reports the case, unless it is one of those shown.
-void show(const Attempt& attempt, FailingCase& smallest, Telling& telling) {
-  const auto& [law, backend, drawn, options] = attempt;
-  DescribedCase& described = smallest.described;
-  FailureCount& counted = telling.count.failures[smallest.verdict.kind()];
-  if (is_shown(counted, smallest)) {
-    ++counted.shrunk_to_shown;
-    return;
+  LawReport over(const CaseSource& next_case) {
+    while (!report_.lost) {
+      std::optional<DescribedCase> next = next_case();
+      if (!next) break;
+      put_to_all(std::make_shared<const DescribedCase>(*std::move(next)));
+    }
+    for (Pair& pair : pairs_) report_.counts.push_back(std::move(pair.count));
+    return std::move(report_);
   }
-  ++counted.shown;
-  if (described.spec && described.after.empty()) counted.shown_specs.push_back(described.spec);
-  if (smallest.is_cut_short || !smallest.fails_again) ++telling.cut_short;
-  if (options.keep) described.replay = options.keep(law, backend, described, smallest.verdict);
-  telling.failures.push_back(failure_text(law, backend, described, smallest.verdict));
-}
 
-// Shrinks and shows the case, then the failures of unreported kinds met while shrinking.
-// Returns why nothing can run any more, or nothing.
-std::optional<std::string> tell(const Attempt& attempt, FailingCase failing, Telling& telling) {
-  const auto& [law, backend, described, options] = attempt;
-  TrialBudget budget(options, telling.trials_left);
-  FailingCases others;
-  FailingCase smallest = failing_again(attempt, std::move(failing), telling.recent, budget, others);
-  const bool held_alone = smallest.held_alone;
-  if (smallest.fails_again) smallest = shrunk(attempt, std::move(smallest), budget, others);
-  telling.trials_left = budget.left();
-  if (held_alone) {  // few more trials, even if shrinking took all that it may
-    TrialBudget more(options, telling.trials_left);
-    smallest = tried_repeatedly(attempt, std::move(smallest), more);
-    telling.trials_left = more.left();
+ private:
+  void put_to_all(const std::shared_ptr<const DescribedCase>& described) {
+    std::set<const Backend*> late;  // in this case: other laws would wait for the same
+    for (Pair& pair : pairs_) {
+      if (!report_.lost && options_.before_each) options_.before_each(pair.law, pair.backend);
+      if (const auto why = why_not_tried(pair, *described, late.contains(&pair.backend))) {
+        ++pair.count.skipped[*why];
+        continue;
+      }
+      has_tried_again_ = false;
+      const LawVerdict verdict = verdict_for_sure(pair, *described);
+      count(pair, *described, verdict);
+      if (verdict.call_failure && verdict.kind() == kTimeOut) late.insert(&pair.backend);
+      if (!pair.backend.restart) continue;
+      pair.preceding.add(described);
+      if (!has_tried_again_) continue;
+      pair.backend.restart(CallsAre::kOfDrawnCases);
+      for (Pair& each : pairs_) each.preceding = {};
+    }
   }
-  show(attempt, smallest, telling);
-  if (smallest.lost) {
-    telling.failures.back() += fmt::format("nothing was run after it\n  {}\n", *smallest.lost);
-    return fmt::format("law {} on {}: {}", law.name, backend.name, *smallest.lost);
-  }
-  for (auto& [kind, other] : others) {
-    FailureCount& counted = telling.count.failures[kind];
-    if (counted.shown > 0) continue;
-    ++counted.met_shrinking;
-    std::optional<std::string> lost = tell(attempt, std::move(other), telling);
-    if (lost) return lost;
-  }
-  return std::nullopt;
-}
 
-// Returns why nothing can run any more, or nothing.
-std::optional<std::string> try_case(const Attempt& attempt, Telling telling) {
-  LawCount& count = telling.count;
-  const auto& [law, backend, described, options] = attempt;
-  const LawVerdict verdict = verdict_for_sure(attempt, telling.recent);
-  if (verdict.skipped) {
-    ++count.skipped[*verdict.skipped];
-    return std::nullopt;
+  std::optional<std::string> why_not_tried(const Pair& pair, const DescribedCase& described,
+                                           bool is_late) const {
+    if (report_.lost) return "not run: the run ended with " + *report_.lost;
+    if (is_late) return "a call of it for this case did not come back";
+    if (!options_.why_left_out) return std::nullopt;
+    return options_.why_left_out(pair.law, pair.backend, described);
   }
-  if (options.after_each) options.after_each(law, backend, described);
-  for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
-  count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
-  // Failures that are not about numbers have no error to put in relation to a bound.
-  if (verdict.thrown || verdict.found) count.worst_ratio = std::numeric_limits<double>::infinity();
-  count.elements += verdict.comparison.elements;
-  count.by_bits += verdict.comparison.by_bits;
-  if (!verdict.failed()) {
-    ++count.held;
-    return std::nullopt;
+
+  // Where a call was late and the machine may be to blame, the case is put to a fresh process after
+  // the same cases, and that counts.
+  LawVerdict verdict_for_sure(const Pair& pair, const DescribedCase& described) {
+    LawVerdict verdict =
+        verdict_of(pair.law, pair.backend, described.law_case, options_.bound_kind);
+    const bool is_sure = !verdict.call_failure || !verdict.call_failure->may_be_machine;
+    if (is_sure || !pair.backend.restart) return verdict;
+    has_tried_again_ = true;
+    DescribedCase again = described;
+    again.after = pair.preceding.all();
+    LawVerdict second = verdict_again({pair.law, pair.backend, options_}, again);
+    if (second.skipped) return verdict;
+    if (!second.call_failure) ++report_.late;
+    return second;
   }
-  FailingCase failing = failing_case(attempt, described, verdict);
-  ++count.failed;
-  FailureCount& of_kind = count.failures[verdict.kind()];
-  ++of_kind.cases;
-  const std::int64_t made_small = of_kind.shown + of_kind.shrunk_to_shown;
-  if (made_small >= options.failures_kept && !failing.lost) return std::nullopt;
-  return tell(attempt, std::move(failing), telling);
-}
+
+  void count(Pair& pair, const DescribedCase& described, const LawVerdict& verdict) {
+    LawCount& count = pair.count;
+    if (verdict.skipped) {
+      ++count.skipped[*verdict.skipped];
+      return;
+    }
+    if (options_.after_each) options_.after_each(pair.law, pair.backend, described);
+    for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
+    count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
+    // Failures that are not about numbers have no error to put in relation to a bound.
+    if (verdict.call_failure || verdict.found)
+      count.worst_ratio = std::numeric_limits<double>::infinity();
+    count.elements += verdict.comparison.elements;
+    count.by_bits += verdict.comparison.by_bits;
+    if (!verdict.failed()) {
+      ++count.held;
+      return;
+    }
+    const Check check{pair.law, pair.backend, options_};
+    FailingCase failing = failing_case(check, described, verdict);
+    ++count.failed;
+    FailureCount& of_kind = count.failures[verdict.kind()];
+    ++of_kind.cases;
+    const std::int64_t made_small = of_kind.shown + of_kind.shrunk_to_shown;
+    if (made_small < options_.failures_kept || failing.lost)
+      reduce_and_show(check, std::move(failing), pair);
+  }
+
+  // Then the failures of kinds not shown yet that were met meanwhile.
+  void reduce_and_show(const Check& check, FailingCase failing, Pair& pair) {
+    has_tried_again_ = true;
+    FailingCases others;
+    show(check, reduced(check, std::move(failing), pair.preceding, trials_left_, others), pair);
+    for (auto& [kind, other] : others) {
+      FailureCount& counted = pair.count.failures[kind];
+      if (report_.lost || counted.shown > 0) continue;
+      ++counted.met_shrinking;
+      reduce_and_show(check, std::move(other), pair);
+    }
+  }
+
+  // Keeps and reports the case, unless it is one of those shown.
+  void show(const Check& check, FailingCase smallest, Pair& pair) {
+    DescribedCase& described = smallest.described;
+    FailureCount& counted = pair.count.failures[smallest.verdict.kind()];
+    const bool is_plain = described.spec && described.after.empty();
+    const auto is_it = [&](const auto& shown) { return *shown == *described.spec; };
+    if (is_plain && !smallest.lost && std::ranges::any_of(counted.shown_specs, is_it)) {
+      ++counted.shrunk_to_shown;
+      return;
+    }
+    ++counted.shown;
+    if (is_plain) counted.shown_specs.push_back(described.spec);
+    if (smallest.is_cut_short) ++report_.cut_short;
+    if (options_.keep)
+      described.replay = options_.keep(check.law, check.backend, described, smallest.verdict);
+    report_.failures.push_back(failure_text(check.law, check.backend, described, smallest.verdict));
+    if (!smallest.lost) return;
+    report_.failures.back() += fmt::format("nothing was run after it\n  {}\n", *smallest.lost);
+    report_.lost =
+        fmt::format("law {} on {}: {}", check.law.name, check.backend.name, *smallest.lost);
+  }
+
+  const LawRunOptions& options_;
+  std::vector<Pair> pairs_;
+  TrialsLeft trials_left_;
+  bool has_tried_again_ = false;  // the last check
+  LawReport report_;
+};
 
 std::int64_t skipped_cases(const LawCount& count) {
   std::int64_t cases = 0;
   for (const auto& [reason, number] : count.skipped) cases += number;
   return cases;
-}
-
-// `is_late`: another law has failed so on the same case.
-std::optional<std::string> why_not_tried(const Attempt& attempt,
-                                         const std::optional<std::string>& lost, bool is_late) {
-  if (lost) return "not run: the run ended with " + *lost;
-  if (is_late) return "a call of it for this case did not come back";
-  const auto& [law, backend, described, options] = attempt;
-  return options.why_left_out ? options.why_left_out(law, backend, described) : std::nullopt;
-}
-
-std::int64_t cases_late(const LawCount& count) {
-  const auto late = count.failures.find(kTimeOut);
-  return late == count.failures.end() ? 0 : late->second.cases;
 }
 
 }  // namespace
@@ -183,83 +220,21 @@ void LawReport::print(std::ostream& out) const {
 
 LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& backends,
                    const CaseSource& next_case, const LawRunOptions& options) {
-  LawReport report;
-  for (const Law& law : laws) {
-    for (const Backend& backend : backends) {
-      LawCount count;
-      count.law = law.name;
-      count.backend = backend.name;
-      report.counts.push_back(count);
-    }
-  }
-  TrialsLeft trials_left{.work = options.shrinking_work, .seconds = options.all_shrinking_seconds};
-  RecentChecks recent;
-  while (!report.lost) {
-    std::optional<DescribedCase> next = next_case();
-    if (!next) break;
-    const auto described = std::make_shared<const DescribedCase>(*std::move(next));
-    auto count = report.counts.begin();
-    std::set<const Backend*> late;  // in this case: other laws would wait for the same
-    for (const Law& law : laws) {
-      for (const Backend& backend : backends) {
-        LawCount& counted = *count++;
-        if (!report.lost && options.before_each) options.before_each(law, backend);
-        const Attempt attempt{law, backend, *described, options};
-        if (const auto why = why_not_tried(attempt, report.lost, late.contains(&backend))) {
-          ++counted.skipped[*why];
-          continue;
-        }
-        const std::size_t told = report.failures.size();
-        const std::int64_t time_outs = cases_late(counted);
-        report.lost =
-            try_case(attempt, {counted, report.failures, trials_left, report.cut_short, recent});
-        if (cases_late(counted) > time_outs) late.insert(&backend);
-        if (!backend.restart) continue;
-        if (report.failures.size() == told) {
-          recent.add({&law, &backend, described});
-        } else {  // trials of shrinking came between
-          backend.restart();
-          recent = {};
-        }
-        if (backend.end_trials) backend.end_trials();
-      }
-    }
-  }
-  return report;
+  return Run(laws, backends, options).over(next_case);
 }
 
 LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
                       BoundKind bound_kind) {
+  if (auto why = law.why_not_applicable(law_case)) return {.skipped = std::move(why)};
   LawVerdict verdict;
-  if (backend.take_printed) backend.take_printed();
   try {
-    verdict.skipped = law.why_not_applicable(law_case);
-    if (verdict.skipped) return verdict;
-    verdict = law.check(as_placed(backend, law_case.placement), law_case, bound_kind);
-    if (!verdict.skipped && verdict.comparison.elements == 0)
-      verdict.skipped = "nothing to compare";
-  } catch (const FailureOfKind& failure) {
-    verdict.thrown = failure.what();
-    verdict.thrown_kind = failure.kind;
-    verdict.thrown_cause = failure.cause;
+    verdict = law.check(backend, law_case, bound_kind);
   } catch (const std::exception& exception) {
-    verdict.thrown = exception.what();
-  } catch (...) {
-    verdict.thrown = "something that is no std::exception";
+    verdict.call_failure = Failed{kThrown, exception.what()};
   }
-  const bool is_wrong = !verdict.skipped && !verdict.thrown && verdict.failed();
-  if (is_wrong && backend.take_printed) verdict.printed = backend.take_printed();
+  if (verdict.call_failure) return {.call_failure = std::move(verdict.call_failure)};
+  if (!verdict.skipped && verdict.comparison.elements == 0) verdict.skipped = "nothing to compare";
   return verdict;
-}
-
-DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
-                             const LawRunOptions& options) {
-  TrialBudget budget(
-      options, {.work = 4 * options.shrinking_work, .seconds = options.all_shrinking_seconds});
-  const Attempt attempt{law, backend, failing, options};
-  FailingCase first = failing_case(attempt, failing, verdict_again(attempt, failing));
-  FailingCases others;
-  return shrunk(attempt, std::move(first), budget, others).described;
 }
 
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,

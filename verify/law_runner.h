@@ -1,9 +1,7 @@
 #pragma once
 
 // Runs laws on backends over cases and counts what held, what failed and how to replay it, and what
-// did not apply and why. A failing case is put to its backend again, restarted if it can be, and is
-// shrunk as far as possible before it is printed. An exception from a law or a backend counts as a
-// failure too; in tests, a broken contract throws.
+// did not apply and why. A failing case is reduced (reducer.h) before it is printed.
 
 #include <cstdint>
 #include <functional>
@@ -19,14 +17,6 @@
 namespace recto::verify {
 
 struct CaseSpec;  // verify/generators/case_spec.h
-struct DescribedCase;
-
-// One of a run's laws, put to one of its backends and a case.
-struct MadeCheck {
-  const Law* law = nullptr;
-  const Backend* backend = nullptr;
-  std::shared_ptr<const DescribedCase> described;
-};
 
 struct DescribedCase {
   LawCase law_case;
@@ -36,9 +26,9 @@ struct DescribedCase {
   std::function<std::vector<std::function<DescribedCase()>>()> simpler_cases = {};
   std::shared_ptr<const CaseSpec> spec =
       {};  // what the generators made it from; null if they did not make it
-  // Of a failing case: the checks that come before it in a restarted backend, in this order,
-  // without which it holds; and when it fails, if not each time, in lines.
-  std::vector<MadeCheck> after = {};
+  // Of a failing case: what its law is put to before it in a fresh process, in this order, without
+  // which it holds; and when it fails, if not each time, in lines.
+  std::vector<std::shared_ptr<const DescribedCase>> after = {};
   std::string remark = {};
 };
 
@@ -51,22 +41,23 @@ struct FailureCount {
   std::int64_t shown = 0;            // with a text in LawReport::failures
   std::int64_t met_shrinking = 0;    // of `shown`, met while shrinking a failure of another kind
   std::int64_t shrunk_to_shown = 0;  // not shown, as they shrink to a case that is
-  // Of those shown that need no checks before them, where known.
+  // Of those shown that need no cases before them, where known.
   std::vector<std::shared_ptr<const CaseSpec>> shown_specs = {};
 };
 
 // The outcome of one law on one backend.
 struct LawCount {
-  std::string law;
-  std::string backend;
+  std::string law = {};
+  std::string backend = {};
   std::int64_t held = 0;
   std::int64_t failed = 0;
-  std::map<std::string, FailureCount> failures;       // by kind
-  std::map<std::string, std::int64_t> skipped;        // reason -> cases
-  std::map<std::string, std::int64_t> skipped_parts;  // part and reason -> cases otherwise tried
-  double worst_ratio = 0.0;                           // of error to bound
-  std::int64_t elements = 0;                          // compared, over all tried cases
-  std::int64_t by_bits = 0;                           // of these, bit for bit
+  std::map<std::string, FailureCount> failures = {};  // by kind
+  std::map<std::string, std::int64_t> skipped = {};   // reason -> cases
+  std::map<std::string, std::int64_t> skipped_parts =
+      {};                     // part and reason -> cases otherwise tried
+  double worst_ratio = 0.0;   // of error to bound
+  std::int64_t elements = 0;  // compared, over all tried cases
+  std::int64_t by_bits = 0;   // of these, bit for bit
 
   std::int64_t ran() const { return held + failed; }
   // "bits" if all elements must match bit for bit, "bound", or "both" if some have a bound.
@@ -109,6 +100,8 @@ struct LawReport {
   // Of the failures, those whose cases may get smaller: they did not fail again, or their trials
   // ended for want of time or work before all were made.
   std::int64_t cut_short = 0;
+  // Checks in which a call was late, and came back within its limit when it was made again.
+  std::int64_t late = 0;
 
   std::int64_t failed() const;  // cases, over all laws and backends
   // Backends to which no law applied: every case was skipped.
@@ -129,10 +122,6 @@ LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& bac
 // Applies the law to the backend: skipped if it does not apply to the case or compares nothing.
 LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
                       BoundKind bound_kind);
-
-// The simplest case found that breaks the law on the backend in the same way as `failing`.
-DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
-                             const LawRunOptions& options);
 
 // Human-readable failing case: law, case, which element, seen, expected, bound, ratio, replay.
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,

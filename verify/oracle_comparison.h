@@ -18,7 +18,8 @@ using OracleWatch =
 // The verdict of a law that compares a backend's results for `inputs` with the fp64 result.
 // `inputs` must pass the gate.
 LawVerdict compare_with_oracle(const Backend& backend, const PagedAttentionInputs& inputs,
-                               BoundKind bound_kind, const OracleWatch& watch = {});
+                               BoundKind bound_kind, const CallOptions& options = {},
+                               const OracleWatch& watch = {});
 
 // "oracle": out and lse lie within the bound around the fp64 result.
 Law oracle_comparison(const OracleWatch& watch = {});

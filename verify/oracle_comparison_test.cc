@@ -36,7 +36,7 @@ Backend wrong_between_bounds(double part) {
       seen.lse_ln[i] -= between(oracle.sharp.lse_ln[i], oracle.hard.lse_ln[i], part);
     return seen;
   });
-  backend.numerics = numerics;
+  backend.numerics_of = [](const auto& inputs, const CallOptions&) { return numerics(inputs); };
   return backend;
 }
 
@@ -61,7 +61,7 @@ TEST_CASE("what lies between the bounds is beyond the sharp one, and within the 
 Backend with_maximum_from(double first) {
   return wrong([first](const PagedAttentionInputs& inputs) {
     constexpr double kUnderflow = 104;
-    AttentionResult seen = backend_of("naive-fp64").run(inputs);
+    AttentionResult seen = result_of(backend_of("naive-fp64").call(inputs));
     for (std::size_t row = 0; row < seen.lse_ln.size(); ++row) {
       if (seen.lse_ln[row] >= first - kUnderflow) continue;
       seen.lse_ln[row] = -std::numeric_limits<double>::infinity();

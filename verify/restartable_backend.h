@@ -27,7 +27,7 @@ struct Restartable {
 
   Restartable() {
     backend.name = "a library";
-    backend.restart = [seen = seen, restarts = restarts] {
+    backend.restart = [seen = seen, restarts = restarts](CallsAre) {
       seen->clear();
       ++*restarts;
     };
@@ -38,7 +38,8 @@ inline bool has(const Seen& seen, std::int64_t size) {
   return std::find(seen.begin(), seen.end(), size) != seen.end();
 }
 
-// Broken where `is_broken` says so of what was seen, the last of it just now.
+// Broken where `is_broken` says so of what was seen, the last of it just now; a call of it fails
+// where that throws the failure.
 inline Law law_where(const Restartable& library, std::function<bool(const Seen&)> is_broken) {
   return {.name = "plain",
           .statement = "what came before never matters",
@@ -48,7 +49,11 @@ inline Law law_where(const Restartable& library, std::function<bool(const Seen&)
                 seen->push_back(law_case.placement.block_size);
                 LawVerdict verdict;
                 verdict.comparison.elements = 1;
-                if (is_broken(*seen)) verdict.found = "a wrong block";
+                try {
+                  if (is_broken(*seen)) verdict.found = "a wrong block";
+                } catch (const Failed& failed) {
+                  verdict.call_failure = failed;
+                }
                 return verdict;
               }};
 }

@@ -15,37 +15,28 @@ namespace recto::verify {
 namespace {
 
 constexpr std::int64_t kVersion = 1;
-constexpr std::size_t kEarlierChecksMax = 1000;
+constexpr std::size_t kCasesBeforeMax = 1000;
 constexpr std::array<BoundKind, 2> kBoundKinds = {BoundKind::kHard, BoundKind::kSharp};
 
-// A line for each check.
-std::string after_text(const std::vector<EarlierCheck>& after) {
+// A line for each case.
+std::string after_text(const std::vector<CaseSpec>& after) {
   std::string text;
-  for (const auto& [law, backend, spec] : after) {
-    const Json check = {{"law", law}, {"backend", backend}, {"case", case_json(spec)}};
-    text += fmt::format("{}    {}", text.empty() ? "" : ",\n", json_text(check));
-  }
+  for (const CaseSpec& spec : after)
+    text += fmt::format("{}    {}", text.empty() ? "" : ",\n", json_text(case_json(spec)));
   return fmt::format("  \"after\": [\n{}\n  ],\n", text);
 }
 
-Status read_after(const Json& list, std::vector<EarlierCheck>& after) {
-  if (!list.is_array() || list.empty() || list.size() > kEarlierChecksMax) {
+Status read_after(const Json& list, std::vector<CaseSpec>& after) {
+  if (!list.is_array() || list.empty() || list.size() > kCasesBeforeMax) {
     return Status::invalid_input(
-        fmt::format("after: expected a list of 1 to {} checks", kEarlierChecksMax));
+        fmt::format("after: expected a list of 1 to {} cases", kCasesBeforeMax));
   }
   for (std::size_t i = 0; i < list.size(); ++i) {
     const std::string path = fmt::format("after[{}]", i);
     if (!list[i].is_object()) return Status::invalid_input(path + ": expected an object");
-    FieldReader reader(list[i], path);
-    EarlierCheck check;
-    reader.read("law", check.law);
-    reader.read("backend", check.backend);
-    const Json* spec = reader.require("case", "an object");
-    RECTO_RETURN_IF_ERROR(reader.finish());
-    Result<CaseSpec> read = read_case(*spec, path + ".case");
+    Result<CaseSpec> read = read_case(list[i], path);
     RECTO_RETURN_IF_ERROR(read.status());
-    check.spec = std::move(read).value();
-    after.push_back(std::move(check));
+    after.push_back(std::move(read).value());
   }
   return Status::ok();
 }

@@ -12,23 +12,14 @@
 
 namespace recto::verify {
 
-// A check that comes before a saved case.
-struct EarlierCheck {
-  std::string law = {};
-  std::string backend = {};
-  CaseSpec spec = {};
-
-  friend bool operator==(const EarlierCheck&, const EarlierCheck&) = default;
-};
-
 struct SavedCase {
   std::string law = {};      // empty: the oracle
   std::string backend = {};  // on which it was observed; may be empty
   std::string answer = {};   // the file of results in which it was observed, or empty
   BoundKind bound_kind = BoundKind::kSharp;
   CaseSpec spec = {};
-  // Made before it, in this order, in a process that has called nothing yet: it fails only then.
-  std::vector<EarlierCheck> after = {};
+  // Cases that the law is put to before it, in this order, in a fresh process: it fails only then.
+  std::vector<CaseSpec> after = {};
 };
 
 // JSON with one line per topic, ending in a newline. Equal cases produce equal texts.

@@ -22,7 +22,7 @@ CaseDomain telling(const ServingKind& kind) {
   domain.has_far_scores = false;
   domain.has_window = false;
   domain.has_alibi = false;
-  if (kind.has_head_scales && domain.has_scales) keep_fp8(domain.types);
+  if (kind.trait == ServingTrait::kHeadScales && domain.has_scales) keep_fp8(domain.types);
   return domain;
 }
 
@@ -84,13 +84,14 @@ CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValu
   CaseSpec spec = draw_spec(kind, number, values);
   place_rows(kind.rows, spec.sequences);
   const CaseDomain& domain = kind.cases.domain;
-  if (kind.has_window && domain.has_window) set_window(spec);
+  if (kind.trait == ServingTrait::kWindow && domain.has_window) set_window(spec);
   if (values == ServingValues::kAny) return spec;
-  if (kind.has_negative_scale && domain.has_negative_scale)
+  if (kind.trait == ServingTrait::kNegativeScale && domain.has_negative_scale)
     spec.options.scale = -1.5F * usual_scale(spec);
-  if (kind.has_low_scores && domain.has_negative_scale) move_scores_far(-kScoreLimit, spec);
-  if (kind.has_peaked_ends) peak_ends(spec);
-  if (kind.has_head_scales && domain.has_scales && is_fp8(spec.shape.kv_type))
+  if (kind.trait == ServingTrait::kLowScores && domain.has_negative_scale)
+    move_scores_far(-kScoreLimit, spec);
+  if (kind.trait == ServingTrait::kPeakedEnds) peak_ends(spec);
+  if (kind.trait == ServingTrait::kHeadScales && domain.has_scales && is_fp8(spec.shape.kv_type))
     spec.options.k_scales = spec.options.v_scales = ScaleKind::kPerKvHead;
   // Sequences that have all of their keys in common may be taken for each other.
   spec.shared_prefix = std::min(spec.shared_prefix, spec.longest_context() / 4);

@@ -190,12 +190,12 @@ TEST_CASE("where values tell, each key has weight") {
   for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
       const CaseSpec spec = serving_spec(kind, number, ServingValues::kTelling);
-      const bool is_low = kind.has_low_scores;
-      const bool is_own = is_low || kind.has_peaked_ends;
+      const bool is_low = kind.trait == ServingTrait::kLowScores;
+      const bool is_own = is_low || kind.trait == ServingTrait::kPeakedEnds;
       for (const FloatFamily family : {spec.v, is_low ? spec.v : spec.q, is_own ? spec.v : spec.k})
         CHECK((family == FloatFamily::kUniform || family == FloatFamily::kNormal));
       CHECK(spec.options.alibi == AlibiFamily::kNone);
-      CHECK(spec.options.window.has_value() == kind.has_window);
+      CHECK(spec.options.window.has_value() == (kind.trait == ServingTrait::kWindow));
       CHECK(4 * spec.shared_prefix <= spec.longest_context());
     }
   }

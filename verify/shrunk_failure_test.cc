@@ -42,8 +42,8 @@ TEST_CASE("a wrong group mapping shrinks to the fewest heads that have one") {
 
 TEST_CASE("failures that shrink to the same case show it once") {
   Backend refusing = canary_backend("canary", Fault::kNone);
-  refusing.run = [](const PagedAttentionInputs& /*inputs*/) -> reference::AttentionResult {
-    throw FailureOfKind("status", "returned 99");
+  refusing.attend = [](const PagedAttentionInputs&, const CallOptions&) {
+    return Failed{"status", "returned 99"};
   };
   // The same drawn case again and again.
   const auto same_case = [drawn = drawn_case({.name = "any", .count = 200}, 0),

@@ -1,7 +1,5 @@
 // Admits a prompt of 4096 tokens, in blocks of 16, to pools full of other prompts' cached blocks.
 
-#include "cuda/cache/admission.h"
-
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,10 +1,9 @@
-#include "cuda/cache/admission.h"
-
 #include <limits>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "cuda/cache/cache_core.h"
 #include "cuda/cache/testing/checked_manager.h"
 
 namespace recto::cache {
@@ -237,7 +236,7 @@ TEST_CASE("eighty groups have a table each, and hash a prompt once") {
   CHECK(cache.manager().states().used == TokenCount(9 * 80));
   CHECK(cache.manager().group_states(79).used == TokenCount(9));
   CHECK_THROWS_AS(cache.manager().group_states(80), ContractFailure);
-  CHECK(cache.manager().core().index.num_nodes() == 2);
+  CHECK(CacheCore::of(cache.manager()).prefix.index().num_nodes() == 2);
   const SequenceHandle second = cache.admit(ids_from(1, 9));
   for (std::int32_t group = 0; group < 80; ++group) {
     CHECK(cache.table(first, group)[1] == cache.table(second, group)[1]);

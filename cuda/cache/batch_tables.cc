@@ -1,11 +1,11 @@
 #include "cuda/cache/batch_tables.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "core/contract.h"
 #include "cuda/cache/cache_core.h"
+#include "cuda/cache/message.h"
 
 namespace recto::cache {
 namespace {
@@ -13,15 +13,8 @@ namespace {
 Status check_padding(const CacheCore& core, BlockId padding) {
   const std::int64_t nulls = core.options.null_blocks.value();
   if (padding == kNoBlock || (padding.value() >= 0 && padding.value() < nulls)) return Status::ok();
-  return Status::invalid_input("padding = " + internal::describe(padding) +
-                               "; expected -1, or one of the " + std::to_string(nulls) +
-                               " null blocks");
-}
-
-template <typename T, typename Made>
-Status keep(T& part, Made made) {
-  if (made.is_ok()) part = std::move(made).value();
-  return made.status();
+  return Status::invalid_input(
+      message("padding = ", padding, "; expected -1, or one of the ", nulls, " null blocks"));
 }
 
 }  // namespace
@@ -29,7 +22,7 @@ Status keep(T& part, Made made) {
 Result<BatchTables> BatchTables::create(const BlockManager& manager,
                                         const BatchTableOptions& options,
                                         std::span<std::int32_t> buffer) {
-  BatchTables tables(manager.core());
+  BatchTables tables(CacheCore::of(manager));
   RECTO_RETURN_IF_ERROR(tables.make(options, buffer).in("batch tables"));
   return tables;
 }
@@ -38,35 +31,32 @@ Status BatchTables::make(const BatchTableOptions& options, std::span<std::int32_
   constexpr std::int64_t kMostRows = 1 << 20;
   const std::int64_t groups = core_->geometry.num_groups();
   if (options.max_rows < 1 || options.max_rows > kMostRows) {
-    return Status::invalid_input("max_rows = " + std::to_string(options.max_rows) +
-                                 "; expected 1 to " + std::to_string(kMostRows));
+    return Status::invalid_input(
+        message("max_rows = ", options.max_rows, "; expected 1 to ", kMostRows));
   }
   RECTO_RETURN_IF_ERROR(check_padding(*core_, options.padding));
   const std::int64_t rows = groups * options.max_rows;
   const std::int64_t columns = core_->geometry.max_blocks();
   if (std::ssize(buffer) / columns != rows || std::ssize(buffer) % columns != 0) {
-    return Status::invalid_input("buffer of " + std::to_string(buffer.size()) +
-                                 " entries; expected " + std::to_string(rows) + " rows of " +
-                                 std::to_string(columns));
+    return Status::invalid_input(
+        message("buffer of ", buffer.size(), " entries; expected ", rows, " rows of ", columns));
   }
-  RECTO_RETURN_IF_ERROR(keep(rows_, FixedArray<Row>::create(options.max_rows, "rows", Row{})));
-  RECTO_RETURN_IF_ERROR(keep(row_of_, FixedArray<std::int32_t>::create(core_->sequences.size(),
-                                                                       "sequences' rows", kNone)));
-  RECTO_RETURN_IF_ERROR(
-      keep(stale_, FixedArray<std::int32_t>::create(options.max_rows, "stale rows")));
-  const std::int64_t most_ranges = groups * (core_->log.capacity() + options.max_rows);
-  RECTO_RETURN_IF_ERROR(keep(ranges_, FixedArray<TableRange>::create(most_ranges, "ranges")));
+  RECTO_RETURN_IF_ERROR(rows_.allocate(options.max_rows, "rows", Row{}));
+  RECTO_RETURN_IF_ERROR(row_of_.allocate(core_->sequences.size(), "sequences' rows", kNone));
+  RECTO_RETURN_IF_ERROR(stale_.allocate(options.max_rows, "stale rows"));
+  const std::int64_t most_ranges = groups * (core_->sequences.log().capacity() + options.max_rows);
+  RECTO_RETURN_IF_ERROR(ranges_.allocate(most_ranges, "ranges"));
   padding_ = options.padding;
+  rows_of_sequence_ = options.rows_of_sequence;
   buffer_ = buffer;
-  seen_ = core_->log.total();
+  seen_ = core_->sequences.log().total();
   std::fill(buffer.begin(), buffer.end(), padding_.value());
   return Status::ok();
 }
 
 Status BatchTables::check_row(std::int32_t row) const {
   if (row >= 0 && row < rows_.ssize()) return Status::ok();
-  return Status::invalid_input("row " + std::to_string(row) + "; expected 0 to " +
-                               std::to_string(rows_.ssize() - 1));
+  return Status::invalid_input(message("row ", row, "; expected 0 to ", rows_.ssize() - 1));
 }
 
 bool BatchTables::is_in_use(std::int32_t row) const {
@@ -78,19 +68,21 @@ Status BatchTables::assign(std::int32_t row, SequenceHandle sequence) {
   const Result<std::int32_t> index = core_->sequences.find(sequence);
   if (!index.is_ok()) return index.status().in("assign");
   if (is_in_use(row) && rows_[row].sequence != sequence) {
-    return Status::invalid_input("assign: row " + std::to_string(row) + " is that of sequence " +
-                                 internal::describe(rows_[row].sequence));
+    return Status::invalid_input(
+        message("assign: row ", row, " is that of sequence ", rows_[row].sequence));
   }
-  const std::int32_t other = row_of_[index.value()];
-  if (other != kNone && other != row && rows_[other].sequence == sequence) {
-    return Status::invalid_input("assign: sequence " + internal::describe(sequence) + " has row " +
-                                 std::to_string(other));
+  std::int32_t& other = row_of_[index.value()];
+  if (rows_of_sequence_ == RowsOfSequence::kOne) {
+    if (other != kNone && other != row && rows_[other].sequence == sequence) {
+      return Status::invalid_input(message("assign: sequence ", sequence, " has row ", other));
+    }
   }
-  if (other != kNone) unassign(other);
+  // Rows of a sequence that was released have had its index until now.
+  while (other != kNone && rows_[other].sequence != sequence) unassign(other);
   unassign(row);
   rows_[row].sequence = sequence;
   rows_[row].is_assigned = true;
-  row_of_[index.value()] = row;
+  rows_[row].next = std::exchange(other, row);
   mark_stale(row);
   return Status::ok();
 }
@@ -104,7 +96,9 @@ Status BatchTables::clear(std::int32_t row) {
 void BatchTables::unassign(std::int32_t row) {
   if (!rows_[row].is_assigned) return;
   rows_[row].is_assigned = false;
-  row_of_[rows_[row].sequence.index] = kNone;
+  std::int32_t* link = &row_of_[rows_[row].sequence.index];
+  while (*link != row) link = &rows_[*link].next;
+  *link = rows_[row].next;
   mark_stale(row);
 }
 
@@ -115,12 +109,10 @@ void BatchTables::mark_stale(std::int32_t row) {
 
 std::span<const TableRange> BatchTables::update() {
   num_ranges_ = 0;
-  const ChangeLog& log = core_->log;
+  const ChangeLog& log = core_->sequences.log();
   if (log.total() - seen_ > log.capacity()) {
     for (std::int32_t row = 0; row < rows_.ssize(); ++row) {
-      if (!rows_[row].is_assigned) continue;
-      if (!is_in_use(row)) unassign(row);
-      mark_stale(row);
+      if (rows_[row].is_assigned) mark_stale(row);
     }
     seen_ = log.total();
   }
@@ -133,19 +125,20 @@ std::span<const TableRange> BatchTables::update() {
 void BatchTables::follow(const TableChange& change) {
   const std::int32_t row = row_of_[change.sequence];
   if (row == kNone) return;
+  if (rows_[row].next != kNone) {
+    for (std::int32_t each = row; each != kNone; each = rows_[each].next) mark_stale(each);
+    return;
+  }
   if (!is_in_use(row)) unassign(row);
   if (rows_[row].is_stale) return;
-  rows_[row].written = core_->sequences[change.sequence].device.blocks;
+  rows_[row].written = core_->device.row(change.sequence).blocks;
   write(row, change.first, std::int64_t{change.first} + change.count);
 }
 
 void BatchTables::rewrite(std::int32_t row) {
-  if (rows_[row].is_assigned && !is_in_use(row)) {
-    row_of_[rows_[row].sequence.index] = kNone;
-    rows_[row].is_assigned = false;
-  }
+  if (!is_in_use(row)) unassign(row);
   const std::int32_t blocks =
-      rows_[row].is_assigned ? core_->sequences[rows_[row].sequence.index].device.blocks : 0;
+      rows_[row].is_assigned ? core_->device.row(rows_[row].sequence.index).blocks : 0;
   const std::int32_t end = std::max(blocks, rows_[row].written);
   rows_[row].is_stale = false;
   rows_[row].written = blocks;

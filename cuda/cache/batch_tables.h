@@ -18,14 +18,19 @@
 #include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "cuda/cache/block_manager.h"
-#include "cuda/cache/change_log.h"
 #include "cuda/cache/fixed_array.h"
+#include "cuda/cache/sequence_table.h"
 
 namespace recto::cache {
 
+// How many rows a sequence may have: several for batches with a row for each query of a sequence,
+// as when draft tokens are verified.
+enum class RowsOfSequence : std::uint8_t { kOne, kSeveral };
+
 struct BatchTableOptions {
-  std::int32_t max_rows = 0;   // sequences of a batch, padding included
+  std::int32_t max_rows = 0;   // rows of a batch, padding included
   BlockId padding = kNoBlock;  // what stands where there is no block: -1, or a null block
+  RowsOfSequence rows_of_sequence = RowsOfSequence::kOne;
 };
 
 // Elements [first, first + count) of the buffer.
@@ -42,15 +47,15 @@ class BatchTables {
                                     std::span<std::int32_t> buffer);
 
   // Gives the row to this sequence, as of the next `update`. Invalid input if the row belongs to
-  // another sequence, or the sequence has another row. O(1).
+  // another sequence, or the sequence has another row and may have one only. O(rows of a sequence).
   Status assign(std::int32_t row, SequenceHandle sequence);
-  // Frees the row; does nothing if it is already free. O(1).
+  // Frees the row; does nothing if it is already free. O(rows of its sequence).
   Status clear(std::int32_t row);
 
   // Writes what changed since the last call, and returns where; ranges may overlap. Frees the rows
-  // of sequences that were released. O(changed entries * groups); all rows in use are rewritten if
-  // more changed than the manager remembers (ChangeLog::capacity). The result is valid until the
-  // next call.
+  // of sequences that were released. O(changed entries * groups); rewritten are the rows of a
+  // sequence that has several, and all rows in use if more changed than the manager remembers
+  // (ChangeLog::capacity). The result is valid until the next call.
   std::span<const TableRange> update();
 
   // The table of one group, to be passed to kernels. The caller may leave out the rows behind the
@@ -67,6 +72,7 @@ class BatchTables {
     bool is_assigned;
     bool is_stale;         // to be written as a whole
     std::int32_t written;  // columns that may differ from padding
+    std::int32_t next;     // another row of the same sequence; kNone
   };
 
   explicit BatchTables(const CacheCore& core) : core_(&core) {}
@@ -82,9 +88,10 @@ class BatchTables {
 
   const CacheCore* core_;
   BlockId padding_ = kNoBlock;
+  RowsOfSequence rows_of_sequence_ = RowsOfSequence::kOne;
   std::span<std::int32_t> buffer_;   // [num_groups, max_rows, max_blocks]
   FixedArray<Row> rows_;             // [max_rows]
-  FixedArray<std::int32_t> row_of_;  // by sequence index; kNone
+  FixedArray<std::int32_t> row_of_;  // by sequence index: its latest row; kNone
   FixedArray<std::int32_t> stale_;   // rows
   FixedArray<TableRange> ranges_;
   std::int64_t num_stale_ = 0;

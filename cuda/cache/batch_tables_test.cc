@@ -6,8 +6,9 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
+#include "cuda/cache/testing/cache_scenario.h"
+#include "cuda/cache/testing/cache_walk.h"
 #include "cuda/cache/testing/checked_manager.h"
-#include "cuda/cache/testing/random_walk.h"
 
 namespace recto::cache {
 namespace {
@@ -15,7 +16,6 @@ namespace {
 using testing::CheckedManager;
 using testing::Ids;
 using testing::ids_from;
-using testing::RandomWalk;
 using testing::small_options;
 
 using Row = std::vector<std::int32_t>;
@@ -24,9 +24,12 @@ using Row = std::vector<std::int32_t>;
 struct Tables {
   explicit Tables(const BlockManager& manager, std::int32_t max_rows = 3,
                   BlockId padding = kNoBlock)
-      : buffer(static_cast<std::size_t>(std::ssize(manager.options().groups) * max_rows * 8), 77),
-        tables(BatchTables::create(manager, {.max_rows = max_rows, .padding = padding}, buffer)
-                   .value()) {}
+      : Tables(manager, {.max_rows = max_rows, .padding = padding}) {}
+  Tables(const BlockManager& manager, const BatchTableOptions& options)
+      : buffer(
+            static_cast<std::size_t>(std::ssize(manager.options().groups) * options.max_rows * 8),
+            77),
+        tables(BatchTables::create(manager, options, buffer).value()) {}
 
   std::int64_t update() {
     std::int64_t written = 0;
@@ -170,39 +173,80 @@ TEST_CASE("rows, sequences and buffers that can't be are refused by name") {
       Status::invalid_input("batch tables: padding = 1; expected -1, or one of the 1 null blocks"));
 }
 
+TEST_CASE("a sequence has a row for each of its queries, if it may have several") {
+  CheckedManager cache(small_options(16));
+  Tables batch(cache.manager(), {.max_rows = 4, .rows_of_sequence = RowsOfSequence::kSeveral});
+  const SequenceHandle first = cache.admit(Ids{1});
+  const SequenceHandle other = cache.admit(Ids{2});
+  cache.append(first, 5);
+  for (const std::int32_t row : {0, 1, 3}) CHECK(batch.tables.assign(row, first) == Status::ok());
+  CHECK(batch.tables.assign(2, other) == Status::ok());
+  CHECK(batch.tables.assign(1, other).code() == StatusCode::kInvalidInput);
+  batch.update();
+  const auto expect_rows_of = [&](SequenceHandle sequence,
+                                  std::initializer_list<std::int32_t> rows) {
+    Row expected(8, -1);
+    std::ranges::copy(cache.table(sequence), expected.begin());
+    for (const std::int32_t row : rows) CHECK(batch.row(row) == expected);
+  };
+  expect_rows_of(first, {0, 1, 3});
+  expect_rows_of(other, {2});
+  cache.append(first, 5);
+  CHECK(batch.tables.clear(1) == Status::ok());
+  batch.update();
+  expect_rows_of(first, {0, 3});
+  CHECK(batch.row(1) == Row(8, -1));
+  CHECK(cache.release(first) == Status::ok());
+  const SequenceHandle next = cache.admit(Ids{3});
+  CHECK(next.index == first.index);
+  CHECK(batch.tables.assign(1, next) == Status::ok());
+  batch.update();
+  expect_rows_of(next, {1});
+  for (const std::int32_t row : {0, 3}) CHECK(batch.row(row) == Row(8, -1));
+}
+
+void check_rows(const BlockManager& manager, const BatchTables& tables, std::int32_t max_rows) {
+  const std::int64_t columns = manager.options().max_blocks_per_sequence.value();
+  for (std::int32_t group = 0; group < std::ssize(manager.options().groups); ++group) {
+    const BlockTableView view = tables.view(group);
+    for (std::int32_t i = 0; i < max_rows; ++i) {
+      Row expected(static_cast<std::size_t>(columns), -1);
+      if (const auto sequence = tables.row(i)) {
+        std::ranges::transform(manager.block_table(*sequence, group).value(), expected.begin(),
+                               &BlockId::value);
+      }
+      const std::int32_t* begin = view.data + i * view.row_stride;
+      REQUIRE(Row(begin, begin + columns) == expected);
+    }
+  }
+}
+
 // Against writing everything anew, after anything that an engine may do.
 TEST_CASE("after any history rows are what tables are") {
-  for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-    RandomWalk walk(seed);
+  testing::Coverage coverage;
+  for (std::uint64_t seed = 1; seed <= 120; ++seed) {
+    const auto rows = seed <= 60 ? RowsOfSequence::kOne : RowsOfSequence::kSeveral;
+    RandomStream stream(seed);
+    const testing::CacheScenario scenario = testing::draw_scenario(stream, {.commands_max = 240});
+    testing::CacheWalk walk(scenario.options, scenario.alphabet, coverage);
     const BlockManager& manager = walk.manager();
     const std::int64_t columns = manager.options().max_blocks_per_sequence.value();
     const std::int64_t groups = std::ssize(manager.options().groups);
     std::vector<std::int32_t> buffer(static_cast<std::size_t>(groups * 4 * columns));
-    BatchTables tables = BatchTables::create(manager, {.max_rows = 4}, buffer).value();
-    RandomStream stream = RandomStream(seed).split("rows");
-    for (int step = 0; step < 150; ++step) {
-      INFO("seed " << seed << ", step " << step);
-      REQUIRE(walk.step() == Status::ok());
+    BatchTables tables =
+        BatchTables::create(manager, {.max_rows = 4, .rows_of_sequence = rows}, buffer).value();
+    for (const testing::CacheCommand& command : scenario.commands) {
+      INFO("seed " << seed << ", after" << walk.log());
+      walk.run(command);
       const auto row = static_cast<std::int32_t>(stream.next_below(4));
       if (stream.next_below(8) == 0) CHECK(tables.clear(row) == Status::ok());
-      const std::vector<SequenceHandle> handles = walk.handles();
-      if (!handles.empty()) {  // refused if one of them has its place already
-        static_cast<void>(tables.assign(row, handles[stream.next_below(handles.size())]));
+      if (!walk.actors().empty()) {  // refused if one of them has its place already
+        const std::size_t index = stream.next_below(walk.actors().size());
+        static_cast<void>(tables.assign(row, walk.actors()[index].handle));
       }
       if (stream.next_below(3) != 0) continue;
       tables.update();
-      for (std::int32_t group = 0; group < groups; ++group) {
-        const BlockTableView view = tables.view(group);
-        for (std::int32_t i = 0; i < 4; ++i) {
-          std::vector<std::int32_t> expected(static_cast<std::size_t>(columns), -1);
-          if (const auto sequence = tables.row(i)) {
-            std::ranges::transform(manager.block_table(*sequence, group).value(), expected.begin(),
-                                   &BlockId::value);
-          }
-          const std::int32_t* begin = view.data + i * view.row_stride;
-          REQUIRE(std::vector<std::int32_t>(begin, begin + columns) == expected);
-        }
-      }
+      check_rows(manager, tables, 4);
     }
   }
 }

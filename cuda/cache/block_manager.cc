@@ -1,49 +1,74 @@
 #include "cuda/cache/block_manager.h"
 
-#include <string>
 #include <utility>
 
 #include "core/contract.h"
-#include "cuda/cache/admission.h"
-#include "cuda/cache/branching.h"
 #include "cuda/cache/cache_core.h"
-#include "cuda/cache/giving_back.h"
-#include "cuda/cache/growth.h"
-#include "cuda/cache/pinning.h"
-#include "cuda/cache/publication.h"
-#include "cuda/cache/swapping.h"
+#include "cuda/cache/message.h"
+#include "cuda/cache/prompt_reader.h"
 
 namespace recto::cache {
 namespace {
 
+Status commit(CacheCore& core, SequenceHandle sequence, const Tokens& tokens) {
+  const Result<std::int32_t> index = core.sequences.find_running(sequence);
+  if (!index.is_ok()) return index.status();
+  const std::int64_t length = core.device.row(index.value()).length;
+  if (std::ssize(tokens.ids) < length) {
+    return Status::invalid_input(message(
+        tokens.ids.size(), " token ids; expected at least those of the context of ", length));
+  }
+  RECTO_RETURN_IF_ERROR(check_tokens(tokens));
+  core.prefix.commit(index.value(), tokens);
+  return Status::ok();
+}
+
+// Checks that each group still has the tokens that the next row sees, and the block into which it
+// writes.
+Status check_windows(const CacheCore& core, std::int32_t sequence, std::int64_t length) {
+  for (const std::int32_t group : core.geometry.window_groups()) {
+    const std::int64_t needed = core.geometry.first_needed(group, length);
+    const std::int64_t first = core.device.first(sequence, group);
+    if (first <= needed || core.geometry.blocks_for(length) <= needed) continue;
+    return Status::invalid_input(message("length ", length, ": a row there sees tokens from ",
+                                         core.geometry.visible(group, length).begin,
+                                         " on in group ", group, ", which gave back those before ",
+                                         core.geometry.slots_of(first).begin));
+  }
+  return Status::ok();
+}
+
+Status truncate(CacheCore& core, SequenceHandle sequence, TokenCount length) {
+  const Result<std::int32_t> index = core.sequences.find_running(sequence);
+  if (!index.is_ok()) return index.status();
+  const TableRow& row = core.device.row(index.value());
+  if (length.value() < 0 || length.value() > row.length) {
+    return Status::invalid_input(
+        message("length ", length, "; expected 0 to the context of ", row.length));
+  }
+  RECTO_RETURN_IF_ERROR(check_windows(core, index.value(), length.value()));
+  const std::int64_t kept = core.geometry.blocks_for(length.value());
+  core.sequences.log().add(index.value(), kept, row.blocks);
+  core.device.drop_behind(index.value(), kept);
+  core.device.set_length(index.value(), length.value());
+  core.prefix.cut_chain(index.value(), core.geometry.full_blocks(length.value()));
+  core.device.stop_run(index.value());
+  return Status::ok();
+}
+
+Result<std::span<const BlockId>> table_of(const CacheCore& core, const Holdings& holdings,
+                                          SequenceHandle sequence, std::int32_t group) {
+  const Result<std::int32_t> index = core.sequences.find(sequence);
+  if (!index.is_ok()) return index.status();
+  if (group >= 0 && group < core.geometry.num_groups()) return holdings.table(index.value(), group);
+  return Status::invalid_input(
+      message("group ", group, "; expected 0 to ", core.geometry.num_groups() - 1));
+}
+
 // Adds to a failure's message in which operation it occurred.
 template <typename T>
 Result<T> in(const char* operation, Result<T> result) {
-  if (result.is_ok()) [[likely]]
-    return result;
-  return result.status().in(operation);
-}
-
-Status check_free_place(const CacheCore& core) {
-  if (core.sequences.num_free() > 0) return Status::ok();
-  return Status::exhausted("all " + std::to_string(core.sequences.size()) +
-                           " sequences are in use");
-}
-
-// Whether there are blocks for a prompt; does not build a message if there are not.
-bool fits(const CacheCore& core, const Prompt& prompt, std::optional<TokenCount> room) {
-  const Result<AdmissionPlan> plan = plan_admission(core, prompt, room);
-  return plan.is_ok() && has_room(core, plan.value());
-}
-
-// The index of a sequence that waits to be recomputed.
-Result<std::int32_t> find_preempted(const CacheCore& core, SequenceHandle handle) {
-  const Result<std::int32_t> index = core.sequences.find(handle);
-  if (!index.is_ok()) return index;
-  const SequenceState state = core.sequences[index.value()].state;
-  if (state == SequenceState::kPreempted) return index;
-  return Status::invalid_input("sequence " + internal::describe(handle) + " is " +
-                               sequence_state_name(state) + "; expected preempted");
+  return result.is_ok() ? result : result.status().in(operation);
 }
 
 }  // namespace
@@ -59,64 +84,8 @@ BlockManager::BlockManager(BlockManager&&) noexcept = default;
 BlockManager& BlockManager::operator=(BlockManager&&) noexcept = default;
 BlockManager::~BlockManager() = default;
 
-Result<Admission> BlockManager::admit(const Prompt& prompt, std::optional<TokenCount> room) {
-  // First what can never succeed, then what cannot succeed now.
-  const Result<AdmissionPlan> plan = plan_admission(*core_, prompt, room);
-  if (!plan.is_ok()) return plan.status().in("admit");
-  Status room_left = check_room(*core_, plan.value());
-  if (room_left.is_ok()) room_left = check_free_place(*core_);
-  if (!room_left.is_ok()) return room_left.in("admit");
-  const std::int32_t index = core_->sequences.open();
-  carry_out(*core_, index, prompt, plan.value());
-  return Admission{.sequence = core_->sequences.handle(index),
-                   .hit = TokenCount(core_->sequences[index].device.length)};
-}
-
-bool BlockManager::can_admit(const Prompt& prompt, std::optional<TokenCount> room) const {
-  return core_->sequences.num_free() > 0 && fits(*core_, prompt, room);
-}
-
-Result<std::int64_t> BlockManager::hash_prompt(const Prompt& prompt,
-                                               std::span<BlockHash> hashes) const {
-  return in("hash prompt", cache::hash_prompt(*core_, prompt, hashes));
-}
-
-TokenCount BlockManager::cached_prefix(const Prompt& prompt) const {
-  return cache::cached_prefix(*core_, prompt);
-}
-
-Result<std::span<const BlockCopy>> BlockManager::reserve(SequenceHandle sequence,
-                                                         TokenCount length) {
-  return in("reserve", cache::reserve(*core_, sequence, length));
-}
-
-Result<std::span<const BlockCopy>> BlockManager::append(SequenceHandle sequence, TokenCount count) {
-  return in("append", cache::append(*core_, sequence, count));
-}
-
-Result<std::span<const BlockCopy>> BlockManager::append(std::span<const SequenceHandle> sequences) {
-  // Not passed through in(): a step of one sequence is so short that moving the result matters.
-  Result<std::span<const BlockCopy>> copies = cache::append(*core_, sequences);
-  if (!copies.is_ok()) [[unlikely]]
-    copies = copies.status().in("append");
-  return copies;
-}
-
-bool BlockManager::can_append(std::span<const SequenceHandle> sequences) {
-  return cache::can_append(*core_, sequences);
-}
-
 Status BlockManager::commit(SequenceHandle sequence, const Tokens& tokens) {
   return cache::commit(*core_, sequence, tokens).in("commit");
-}
-
-Result<SequenceHandle> BlockManager::fork(SequenceHandle parent) {
-  return in("fork", cache::fork(*core_, parent));
-}
-
-Result<std::span<const SequenceHandle>> BlockManager::beam_step(
-    std::span<const SequenceHandle> parents, std::span<const std::int32_t> parent_of) {
-  return in("beam step", cache::beam_step(*core_, parents, parent_of));
 }
 
 Status BlockManager::truncate(SequenceHandle sequence, TokenCount length) {
@@ -124,59 +93,57 @@ Status BlockManager::truncate(SequenceHandle sequence, TokenCount length) {
 }
 
 Status BlockManager::release(SequenceHandle sequence) {
-  return cache::release(*core_, sequence).in("release");
+  const Result<std::int32_t> index = core_->sequences.find(sequence);
+  if (!index.is_ok()) return index.status().in("release");
+  const SequenceState state = core_->sequences[index.value()].state;
+  core_->sequences.retire(index.value());
+  const bool is_on_the_move =
+      state == SequenceState::kSwappingOut || state == SequenceState::kSwappingIn;
+  if (is_on_the_move) {  // `complete` gives back what it has
+    core_->sequences.log().add(index.value(), 0, core_->device.row(index.value()).blocks);
+    return Status::ok();
+  }
+  core_->prefix.give_back(index.value());
+  core_->swap.give_back(index.value());
+  core_->sequences.close(index.value());
+  return Status::ok();
 }
 
 Status BlockManager::preempt(SequenceHandle sequence) {
-  return cache::preempt(*core_, sequence).in("preempt");
-}
-
-Result<TokenCount> BlockManager::resume(SequenceHandle sequence, const Prompt& prompt,
-                                        std::optional<TokenCount> room) {
-  const Result<std::int32_t> index = find_preempted(*core_, sequence);
-  if (!index.is_ok()) return index.status().in("resume");
-  const Result<AdmissionPlan> plan = plan_admission(*core_, prompt, room);
-  if (!plan.is_ok()) return plan.status().in("resume");
-  RECTO_RETURN_IF_ERROR(check_room(*core_, plan.value()).in("resume"));
-  core_->sequences[index.value()].state = SequenceState::kRunning;
-  carry_out(*core_, index.value(), prompt, plan.value());
-  return TokenCount(core_->sequences[index.value()].device.length);
-}
-
-bool BlockManager::can_resume(SequenceHandle sequence, const Prompt& prompt,
-                              std::optional<TokenCount> room) const {
-  return find_preempted(*core_, sequence).is_ok() && fits(*core_, prompt, room);
+  const Result<std::int32_t> index = core_->sequences.find_running(sequence);
+  if (!index.is_ok()) return index.status().in("preempt");
+  core_->prefix.give_back(index.value());
+  core_->sequences[index.value()].state = SequenceState::kPreempted;
+  return Status::ok();
 }
 
 Result<Transfer> BlockManager::swap_out(std::span<const SequenceHandle> sequences) {
-  return in("swap out", cache::swap_out(*core_, sequences));
+  return in("swap out", core_->swap.swap_out(sequences));
 }
 
 bool BlockManager::can_swap_out(std::span<const SequenceHandle> sequences) const {
-  return cache::can_swap_out(*core_, sequences);
+  return core_->swap.can_swap_out(sequences);
 }
 
 Result<Transfer> BlockManager::swap_in(std::span<const SequenceHandle> sequences,
                                        TokenCount lookahead) {
-  return in("swap in", cache::swap_in(*core_, sequences, lookahead));
+  return in("swap in", core_->swap.swap_in(sequences, lookahead));
 }
 
 bool BlockManager::can_swap_in(std::span<const SequenceHandle> sequences,
                                TokenCount lookahead) const {
-  return cache::can_swap_in(*core_, sequences, lookahead);
+  return core_->swap.can_swap_in(sequences, lookahead);
 }
 
 Status BlockManager::complete(TransferHandle transfer) {
-  return cache::complete(*core_, transfer).in("complete");
+  return core_->swap.complete(transfer).in("complete");
 }
 
-Result<Pin> BlockManager::pin(const Prompt& prompt) {
-  return in("pin", cache::pin(*core_, prompt));
-}
+Result<Pin> BlockManager::pin(const Prompt& prompt) { return in("pin", core_->prefix.pin(prompt)); }
 
-Status BlockManager::unpin(PinHandle pin) { return cache::unpin(*core_, pin).in("unpin"); }
+Status BlockManager::unpin(PinHandle pin) { return core_->prefix.unpin(pin).in("unpin"); }
 
-void BlockManager::reset_prefix_cache() { cache::reset_prefix_cache(*core_); }
+void BlockManager::reset_prefix_cache() { core_->prefix.reset(); }
 
 Result<SequenceView> BlockManager::view(SequenceHandle sequence) const {
   const Result<std::int32_t> index = core_->sequences.find(sequence);
@@ -186,20 +153,37 @@ Result<SequenceView> BlockManager::view(SequenceHandle sequence) const {
   return SequenceView{.state = mine.state,
                       .context_length = TokenCount(mine.context()),
                       .capacity = TokenCount(slots),
-                      .published = BlockCount(mine.published)};
+                      .published = BlockCount(mine.chain.published)};
 }
 
 Result<std::span<const BlockId>> BlockManager::block_table(SequenceHandle sequence,
                                                            std::int32_t group) const {
-  const Result<std::int32_t> index = core_->sequences.find(sequence);
-  if (!index.is_ok()) return index.status().in("block table");
-  if (group < 0 || group >= core_->geometry.num_groups()) {
-    return Status::invalid_input("block table: group " + std::to_string(group) +
-                                 "; expected 0 to " +
-                                 std::to_string(core_->geometry.num_groups() - 1));
+  return in("block table", table_of(*core_, core_->device, sequence, group));
+}
+
+Result<std::span<const BlockId>> BlockManager::host_block_table(SequenceHandle sequence,
+                                                                std::int32_t group) const {
+  return in("host block table", table_of(*core_, core_->swap.host(), sequence, group));
+}
+
+BlockView BlockManager::block(BlockId block) const {
+  const BlockPool& pool = core_->device.pool();
+  RECTO_CHECK_GE(block.value(), 0);
+  RECTO_CHECK_LT(block.value(), pool.size().value());
+  return {.state = pool.state(block),
+          .holders = pool.holders(block),
+          .is_cached = pool.content(block) != kNoContent,
+          .is_pinned = pool.is_pinned(block),
+          .is_uneven = pool.is_uneven(block)};
+}
+
+std::vector<BlockId> BlockManager::eviction_order() const {
+  const BlockPool& pool = core_->device.pool();
+  std::vector<BlockId> blocks;
+  for (BlockId block = pool.oldest_evictable(); block != kNoBlock; block = pool.next(block)) {
+    blocks.push_back(block);
   }
-  return core_->device.tables().row(index.value(), group,
-                                    core_->sequences[index.value()].device.blocks);
+  return blocks;
 }
 
 BlockCount BlockManager::available_blocks() const { return core_->device.pool().available(); }
@@ -216,18 +200,21 @@ GroupStates BlockManager::group_states(std::int32_t group) const {
   return core_->device.group_states(group);
 }
 
-PoolStates BlockManager::host_states() const { return core_->host.states(); }
+PoolStates BlockManager::host_states() const { return core_->swap.host().states(); }
 
-const CacheStatistics& BlockManager::statistics() const { return core_->statistics; }
+const CacheStatistics& BlockManager::statistics() const { return core_->prefix.statistics(); }
 
 CacheMemory BlockManager::memory() const {
-  return {.block_bytes = core_->device.pool().bytes() + core_->index.bytes(),
-          .token_bytes = core_->index.token_bytes(),
-          .host_bytes = core_->host.pool().bytes() + core_->scratch.swaps.bytes(),
-          .sequence_bytes = core_->sequences.bytes() + core_->device.tables().bytes() +
-                            core_->host.tables().bytes() + core_->log.bytes() +
-                            core_->transfers.bytes() + core_->pins.bytes() +
-                            core_->scratch.sequence_bytes()};
+  const Holdings& host = core_->swap.host();
+  const PrefixIndex& index = core_->prefix.index();
+  return {.block_bytes = core_->device.pool().bytes() + index.bytes(),
+          .token_bytes = index.token_bytes(),
+          .host_bytes = host.pool().bytes() + core_->swap.copy_bytes(),
+          .sequence_bytes = core_->sequences.bytes() + core_->device.table_bytes() +
+                            host.table_bytes() + core_->swap.transfers().bytes() +
+                            core_->prefix.pins().bytes() + core_->copies.bytes() +
+                            core_->requests.bytes() + core_->beams.bytes() +
+                            core_->child_counts.bytes()};
 }
 
 const CacheOptions& BlockManager::options() const { return core_->options; }

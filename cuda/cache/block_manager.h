@@ -43,14 +43,13 @@
 #include <memory>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/status.h"
 #include "core/units.h"
 #include "cuda/cache/block_pool.h"
-#include "cuda/cache/cache_memory.h"
 #include "cuda/cache/cache_options.h"
-#include "cuda/cache/cache_states.h"
-#include "cuda/cache/cache_statistics.h"
+#include "cuda/cache/cache_reports.h"
 #include "cuda/cache/handle.h"
 #include "cuda/cache/prompt.h"
 
@@ -101,6 +100,14 @@ struct Transfer {
 struct Pin {
   PinHandle handle = {};
   TokenCount length{};  // leading tokens that are pinned
+};
+
+struct BlockView {
+  BlockState state = BlockState::kFree;
+  std::int32_t holders = 0;  // table entries
+  bool is_cached = false;    // its content can be found by its tokens, whether it is held or not
+  bool is_pinned = false;    // its content is kept from being evicted, whether it is held or not
+  bool is_uneven = false;    // its holders are not known to use the same slots of it
 };
 
 struct SequenceView {
@@ -227,6 +234,12 @@ class BlockManager {
   // The sequence's physical blocks on the device by logical index; kNoBlock where a window group
   // gave one back. Empty while the sequence is preempted or swapped out.
   Result<std::span<const BlockId>> block_table(SequenceHandle sequence, std::int32_t group) const;
+  // The same on the host, where a sequence has blocks while it is swapped out, or on the way.
+  Result<std::span<const BlockId>> host_block_table(SequenceHandle sequence,
+                                                    std::int32_t group) const;
+  BlockView block(BlockId block) const;  // of the device; precondition: the block exists
+  // The blocks that can be evicted, least recently used first. O(these blocks).
+  std::vector<BlockId> eviction_order() const;
 
   BlockCount available_blocks() const;  // free and evictable
   std::int32_t num_sequences() const;   // alive, or released while being swapped
@@ -237,10 +250,9 @@ class BlockManager {
   CacheMemory memory() const;
   const CacheOptions& options() const;
 
-  // The parts of the manager, for checks and for the tables of a batch.
-  const CacheCore& core() const { return *core_; }
-
  private:
+  friend struct CacheCore;
+
   explicit BlockManager(std::unique_ptr<CacheCore> core);
 
   std::unique_ptr<CacheCore> core_;

@@ -14,7 +14,7 @@
 #include "cuda/cache/batch_tables.h"
 #include "cuda/cache/block_manager.h"
 #include "cuda/cache/cache_events.h"
-#include "cuda/cache/cache_memory.h"
+#include "cuda/cache/cache_reports.h"
 #include "cuda/cache/fixed_array.h"
 #include "cuda/cache/slot_mapping.h"
 
@@ -187,8 +187,8 @@ class Day {
 TEST_CASE("an array asks for the bytes of its elements, once") {
   for (const std::int64_t size : {0, 1, 100}) {
     const std::int64_t before = allocated_bytes;
-    const FixedArray<std::int64_t> array =
-        FixedArray<std::int64_t>::create(size, "numbers").value();
+    FixedArray<std::int64_t> array;
+    CHECK(array.allocate(size, "numbers") == Status::ok());
     CHECK(allocated_bytes - before == 8 * size);
     CHECK(array.bytes() == 8 * size);
   }

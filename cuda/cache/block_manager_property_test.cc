@@ -1,5 +1,6 @@
-// Random histories: see random_walk.h for what is looked at after each step. Each thing that has to
-// happen is counted, printed, and must have happened. RECTO_FULL=1 walks ten times as far.
+// Random histories: see testing/cache_walk.h for what is checked after each command. Each thing
+// that has to happen is counted, printed, and must have happened. RECTO_FULL=1 walks ten times as
+// far.
 
 #include "cuda/cache/block_manager.h"
 
@@ -9,14 +10,19 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
-#include "cuda/cache/testing/random_walk.h"
+#include "core/contract.h"
+#include "core/random_stream.h"
+#include "cuda/cache/testing/cache_scenario.h"
+#include "cuda/cache/testing/cache_walk.h"
 
 namespace recto::cache {
 namespace {
 
-using testing::RandomWalk;
+using testing::CommandKind;
 
-void add_statistics(const CacheStatistics& done, std::map<std::string, std::int64_t>& counts) {
+using Counts = std::map<std::string, std::int64_t>;
+
+void add_statistics(const CacheStatistics& done, Counts& counts) {
   counts["blocks evicted"] += done.evicted;
   counts["blocks overwritten"] += done.overwritten;
   counts["duplicate blocks"] += done.duplicates;
@@ -24,34 +30,47 @@ void add_statistics(const CacheStatistics& done, std::map<std::string, std::int6
   counts["blocks evicted for nodes"] += done.evicted_for_nodes;
   counts["index full"] += done.no_node;
   counts["too many items"] += done.too_many_items;
+  counts["hit tokens"] += done.hit_tokens;
+}
+
+void add_answers(const testing::Coverage& coverage, Counts& counts) {
+  for (int i = 0; i < testing::kNumCommandKinds; ++i) {
+    const auto kind = static_cast<CommandKind>(i);
+    const std::string name = testing::command_kind_name(kind);
+    counts[name + " refused"] = coverage.answers(kind, StatusCode::kInvalidInput) +
+                                coverage.answers(kind, StatusCode::kExhausted);
+    if (kind != CommandKind::kMisuse) counts[name] = coverage.answers(kind, StatusCode::kOk);
+  }
+  for (const char* event :
+       {"copies on write", "releases during a swap out", "releases during a swap in"}) {
+    counts[event] = coverage.times(event);
+  }
+  for (const char* what : {"complete refused", "unpin refused", "reset refused"}) {
+    CHECK(counts[what] == 0);
+    counts.erase(what);
+  }
 }
 
 TEST_CASE("no history breaks an invariant, a promise, or a sequence's tokens") {
-  constexpr int kSteps = 400;
   const std::uint64_t walks = is_full_run() ? 10'000 : 1000;
-  std::map<std::string, std::int64_t> counts;
+  Counts counts;
+  testing::Coverage coverage;
   for (std::uint64_t seed = 1; seed <= walks; ++seed) {
-    RandomWalk walk(seed);
-    for (int step = 0; step < kSteps; ++step) {
-      const Status status = walk.step();
-      if (status.is_ok()) continue;
-      INFO("walk of seed " << seed << ", step " << step);
-      REQUIRE(status == Status::ok());
+    RandomStream stream(seed);
+    const testing::CacheScenario scenario = testing::draw_scenario(stream, {.commands_max = 640});
+    testing::CacheWalk walk(scenario.options, scenario.alphabet, coverage);
+    try {
+      for (const testing::CacheCommand& command : scenario.commands) walk.run(command);
+    } catch (const ContractFailure& failure) {
+      FAIL("walk of seed " << seed << ": " << failure.what() << "\nafter" << walk.log());
     }
-    for (const auto& [what, count] : walk.counts()) counts[what] += count;
     add_statistics(walk.manager().statistics(), counts);
   }
+  add_answers(coverage, counts);
   for (const auto& [what, count] : counts) {
     std::cout << what << ": " << count << '\n';
     INFO(what);
     CHECK(count > 0);
-  }
-  for (const char* what :
-       {"admit refused", "append one each refused", "beam step refused", "copy on write",
-        "fork refused", "hit", "pin", "release of one not running", "reset", "resume refused",
-        "swap in", "swap in refused", "truncate refused"}) {
-    INFO(what);
-    CHECK(counts[what] > 0);
   }
 }
 

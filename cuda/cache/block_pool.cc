@@ -1,10 +1,9 @@
 #include "cuda/cache/block_pool.h"
 
 #include <limits>
-#include <string>
-#include <utility>
 
 #include "core/contract.h"
+#include "cuda/cache/message.h"
 
 namespace recto::cache {
 
@@ -12,25 +11,21 @@ Result<BlockPool> BlockPool::create(BlockCount num_blocks, BlockCount null_block
                                     std::int64_t num_contents) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   if (num_blocks.value() < 1 || num_blocks.value() > kMost) {
-    return Status::invalid_input("block pool: num_blocks = " + std::to_string(num_blocks.value()) +
-                                 "; expected 1 to " + std::to_string(kMost));
+    return Status::invalid_input(
+        message("block pool: num_blocks = ", num_blocks, "; expected 1 to ", kMost));
   }
   if (null_blocks.value() < 0 || null_blocks >= num_blocks) {
-    return Status::invalid_input(
-        "block pool: null_blocks = " + std::to_string(null_blocks.value()) +
-        "; expected 0 to one less than the " + std::to_string(num_blocks.value()) + " blocks");
+    return Status::invalid_input(message("block pool: null_blocks = ", null_blocks,
+                                         "; expected 0 to one less than the ", num_blocks,
+                                         " blocks"));
   }
   if (num_contents < 0 || num_contents > kMost) {
-    return Status::invalid_input("block pool: num_contents = " + std::to_string(num_contents) +
-                                 "; expected 0 to " + std::to_string(kMost));
+    return Status::invalid_input(
+        message("block pool: num_contents = ", num_contents, "; expected 0 to ", kMost));
   }
-  auto blocks = FixedArray<Block>::create(num_blocks.value(), "blocks");
-  if (!blocks.is_ok()) return blocks.status();
-  auto places = FixedArray<BlockId>::create(num_contents, "places of contents", kNoBlock);
-  if (!places.is_ok()) return places.status();
   BlockPool pool;
-  pool.blocks_ = std::move(blocks).value();
-  pool.places_ = std::move(places).value();
+  RECTO_RETURN_IF_ERROR(pool.blocks_.allocate(num_blocks.value(), "blocks"));
+  RECTO_RETURN_IF_ERROR(pool.places_.allocate(num_contents, "places of contents", kNoBlock));
   pool.null_ = null_blocks.value();
   for (Block& null : pool.blocks_.first(pool.null_)) null = {.use = 0, .link = kNone};
   // Low ids are allocated first.

@@ -19,8 +19,8 @@
 
 #include "core/status.h"
 #include "core/units.h"
-#include "cuda/cache/cache_ids.h"
 #include "cuda/cache/fixed_array.h"
+#include "cuda/cache/handle.h"
 
 namespace recto::cache {
 

@@ -2,8 +2,6 @@
 // others, so that they are scattered over the pool. An operation: a block of 16 tokens. Floor:
 // copying the table.
 
-#include "cuda/cache/branching.h"
-
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,5 +1,3 @@
-#include "cuda/cache/branching.h"
-
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -122,7 +120,7 @@ TEST_CASE("the last answer may be the next question") {
   CHECK(beams[0] == before[1]);
   CHECK(beams[1] == before[0]);
   CHECK(beams[2] != before[0]);
-  CHECK(check_invariants(cache.manager()) == Status::ok());
+  CHECK(testing::check_invariants(cache.manager()) == Status::ok());
 }
 
 TEST_CASE("no beams are left where none goes on") {

@@ -4,6 +4,8 @@
 #include <limits>
 #include <string>
 
+#include "cuda/cache/message.h"
+
 namespace recto::cache {
 namespace {
 
@@ -21,16 +23,15 @@ struct Field {
 
 Status check_field(const Field& field) {
   if (field.value >= field.least && field.value <= field.most) return Status::ok();
-  return Status::invalid_input("cache options: " + field.name + " = " +
-                               std::to_string(field.value) + "; expected " +
-                               std::to_string(field.least) + " to " + std::to_string(field.most));
+  return Status::invalid_input(message("cache options: ", field.name, " = ", field.value,
+                                       "; expected ", field.least, " to ", field.most));
 }
 
 Status check_groups(const std::vector<LayerGroup>& groups) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   RECTO_RETURN_IF_ERROR(check_field({"number of groups", std::ssize(groups), 1, kMaxLayerGroups}));
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const std::string name = "groups[" + std::to_string(i) + "]";
+    const std::string name = message("groups[", i, "]");
     RECTO_RETURN_IF_ERROR(check_field(
         {name + ".num_layers", groups[i].num_layers, 1, std::numeric_limits<std::int32_t>::max()}));
     if (!groups[i].window) continue;

@@ -5,11 +5,13 @@
 #include <limits>
 #include <string>
 
+#include "cuda/cache/message.h"
+
 namespace recto::cache {
 namespace {
 
 Status expected(const std::string& field, std::int64_t value, const std::string& what) {
-  return Status::invalid_input(field + " = " + std::to_string(value) + "; expected " + what);
+  return Status::invalid_input(message(field, " = ", value, "; expected ", what));
 }
 
 Status check_request(const CacheSizeRequest& request) {
@@ -18,9 +20,8 @@ Status check_request(const CacheSizeRequest& request) {
   RECTO_RETURN_IF_ERROR(check_gpu_memory(request.gpu));
   const std::int64_t layers = request.model.num_layers;
   if (request.num_groups < 1 || layers % request.num_groups != 0) {
-    return expected(
-        "number of groups", request.num_groups,
-        "a divisor of the " + std::to_string(layers) + " layers of " + request.model.name);
+    return expected("number of groups", request.num_groups,
+                    message("a divisor of the ", layers, " layers of ", request.model.name));
   }
   const double utilization = request.pool.memory_utilization;
   if (!(utilization > 0 && utilization <= 1)) {
@@ -58,12 +59,11 @@ Result<CacheSize> size_cache(const CacheSizeRequest& request) {
   // If either is larger than the card's memory, nothing is left; so the sum can't overflow.
   const std::int64_t room = std::max(weights, reserve) > usable ? -1 : usable - weights - reserve;
   if (room < size.block_bytes.value() * request.num_groups) {
-    return Status::exhausted("cache size: " + request.model.name + " on " + request.gpu.name +
-                             ": of " + std::to_string(usable) + " usable bytes, weights take " +
-                             std::to_string(weights) + " and the reserve " +
-                             std::to_string(reserve) + ", which leaves no room for " +
-                             std::to_string(request.num_groups) + " blocks of " +
-                             std::to_string(size.block_bytes.value()) + ", one for each group");
+    return Status::exhausted(message("cache size: ", request.model.name, " on ", request.gpu.name,
+                                     ": of ", usable, " usable bytes, weights take ", weights,
+                                     " and the reserve ", reserve, ", which leaves no room for ",
+                                     request.num_groups, " blocks of ", size.block_bytes,
+                                     ", one for each group"));
   }
   size.num_blocks = blocks_within(room, size.block_bytes);
   size.host_blocks = blocks_within(request.host_memory.value(), size.block_bytes);

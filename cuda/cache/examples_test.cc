@@ -13,7 +13,7 @@
 #include "cuda/cache/block_manager.h"
 #include "cuda/cache/block_pool.h"
 #include "cuda/cache/cache_events.h"
-#include "cuda/cache/cache_memory.h"
+#include "cuda/cache/cache_reports.h"
 #include "cuda/cache/cache_size.h"
 #include "cuda/cache/prefix_index.h"
 #include "cuda/cache/slot_mapping.h"
@@ -151,7 +151,7 @@ TEST_CASE("cache_options.h, prompt.h and handle.h") {
   CHECK(second.code() == StatusCode::kInvalidInput);
 }
 
-TEST_CASE("cache_events.h, cache_states.h, cache_statistics.h and cache_memory.h") {
+TEST_CASE("cache_events.h and cache_reports.h") {
   CacheOptions options;
   options.num_blocks = BlockCount(8);
   options.block_size = TokenCount(4);
@@ -174,19 +174,19 @@ TEST_CASE("cache_events.h, cache_states.h, cache_statistics.h and cache_memory.h
   CHECK(manager.commit(sequence, prompt.tokens) == Status::ok());
   CHECK(manager.release(sequence) == Status::ok());
   CHECK(router.known.size() == 1);
-  // [cache_states.h
+  // [cache_reports.h
   const PoolStates states = manager.states();
   const TokenCount idle = states.cached + states.free;  // could be had
   const bool is_half_empty = states.used + states.used < states.sum();
   // ]
   CHECK(idle == TokenCount(32));
   CHECK(is_half_empty);
-  // [cache_statistics.h
+  // [cache_reports.h
   const CacheStatistics& counts = manager.statistics();  // of now, whenever it is read
   const std::int64_t computed = counts.query_tokens - counts.hit_tokens;
   // ]
   CHECK(computed == 5);
-  // [cache_memory.h
+  // [cache_reports.h
   const CacheMemory memory = manager.memory();
   const std::int64_t bytes_each = memory.block_bytes / manager.options().num_blocks.value();
   // ]
@@ -248,10 +248,9 @@ std::vector<std::string> example_here(const std::string& header) {
 }
 
 TEST_CASE("what is compiled here is what headers say") {
-  for (const char* header :
-       {"block_pool.h", "prefix_index.h", "block_manager.h", "batch_tables.h", "slot_mapping.h",
-        "cache_options.h", "prompt.h", "handle.h", "cache_events.h", "cache_states.h",
-        "cache_statistics.h", "cache_memory.h", "cache_size.h"}) {
+  for (const char* header : {"block_pool.h", "prefix_index.h", "block_manager.h", "batch_tables.h",
+                             "slot_mapping.h", "cache_options.h", "prompt.h", "handle.h",
+                             "cache_events.h", "cache_reports.h", "cache_size.h"}) {
     INFO(header);
     const std::vector<std::string> example = example_here(header);
     CHECK(example.size() >= 2);

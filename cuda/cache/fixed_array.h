@@ -11,6 +11,7 @@
 #include <span>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "core/status.h"
 
@@ -23,11 +24,9 @@ class FixedArray {
   static_assert(alignof(T) <= 64);
 
  public:
-  FixedArray() = default;
-
-  // Creates `size` uninitialized elements. Exhausted, naming what they are for, if there is no
-  // memory.
-  static Result<FixedArray> create(std::int64_t size, const std::string& what) {
+  // Makes room for `size` uninitialized elements, once. Exhausted, naming what they are for, if
+  // there is no memory.
+  Status allocate(std::int64_t size, const std::string& what) {
     constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / std::int64_t{sizeof(T)};
     void* memory = nullptr;
     if (size >= 0 && size <= kMost) {
@@ -36,15 +35,14 @@ class FixedArray {
     if (memory == nullptr) {
       return Status::exhausted("no memory for " + std::to_string(size) + " " + what);
     }
-    FixedArray array;
-    array.memory_.reset(static_cast<T*>(memory));
-    array.size_ = size;
-    return array;
+    memory_.reset(static_cast<T*>(memory));
+    size_ = size;
+    return Status::ok();
   }
-  static Result<FixedArray> create(std::int64_t size, const std::string& what, const T& value) {
-    Result<FixedArray> array = create(size, what);
-    if (array.is_ok()) array.value().fill(value);
-    return array;
+  Status allocate(std::int64_t size, const std::string& what, const T& value) {
+    RECTO_RETURN_IF_ERROR(allocate(size, what));
+    fill(value);
+    return Status::ok();
   }
 
   // Indexes a span, whose bounds the standard library checks if it is built to
@@ -77,5 +75,12 @@ class FixedArray {
   std::unique_ptr<T, Free> memory_;
   std::int64_t size_ = 0;
 };
+
+// Moves what was made to its place, or returns why it could not be made.
+template <typename T>
+Status keep(T& place, Result<T> made) {
+  if (made.is_ok()) place = std::move(made).value();
+  return made.status();
+}
 
 }  // namespace recto::cache

@@ -1,18 +1,35 @@
-#include "cuda/cache/growth.h"
+// Block managers grow sequences: slots for the next tokens, in blocks that are theirs alone, for
+// all or for none.
 
 #include <algorithm>
-#include <string>
+#include <span>
+#include <utility>
+
+#include "cuda/cache/block_manager.h"
+#include "cuda/cache/cache_core.h"
+#include "cuda/cache/message.h"
 
 namespace recto::cache {
 namespace {
 
+// What growing takes, in blocks.
+struct GrowthPlan {
+  std::int64_t fresh = 0;     // for tokens behind the last block
+  std::int64_t copies = 0;    // in place of blocks that others see
+  std::int64_t returned = 0;  // given back first, as no row will see them
+
+  bool fits(const BlockPool& pool) const {
+    return fresh + copies <= pool.available().value() + returned;
+  }
+};
+
 // Visits the blocks that no row of a growing sequence from its context on can see.
 template <typename Visit>
 void visit_unseen(const CacheCore& core, std::int32_t sequence, const Visit& visit) {
-  const std::int64_t length = core.sequences[sequence].device.length;
+  const std::int64_t length = core.device.row(sequence).length;
   for (const std::int32_t group : core.geometry.window_groups()) {
     const std::int64_t end = core.geometry.first_needed(group, length);
-    for (std::int64_t block = core.device.tables().first(sequence, group); block < end; ++block) {
+    for (std::int64_t block = core.device.first(sequence, group); block < end; ++block) {
       visit(core.device.block({sequence, group, block}));
     }
   }
@@ -20,18 +37,18 @@ void visit_unseen(const CacheCore& core, std::int32_t sequence, const Visit& vis
 
 // Gives these blocks back, all at once.
 void drop_unseen(CacheCore& core, std::int32_t sequence) {
-  const std::int64_t length = core.sequences[sequence].device.length;
+  const std::int64_t length = core.device.row(sequence).length;
   for (const std::int32_t group : core.geometry.window_groups()) {
-    const std::int64_t first = core.device.tables().first(sequence, group);
+    const std::int64_t first = core.device.first(sequence, group);
     const std::int64_t end = core.geometry.first_needed(group, length);
     core.device.drop_before(sequence, group, end);
-    core.log.add(sequence, first, end);
+    core.sequences.log().add(sequence, first, end);
   }
 }
 
 // Makes the block in which the context ends the sequence's own.
 void own_tail(CacheCore& core, std::int32_t sequence, std::int64_t& num_copies) {
-  const std::int64_t length = core.sequences[sequence].device.length;
+  const std::int64_t length = core.device.row(sequence).length;
   if (core.geometry.is_aligned(length)) return;
   const std::int64_t tail = core.geometry.full_blocks(length);
   const std::int64_t copies_before = num_copies;
@@ -40,34 +57,82 @@ void own_tail(CacheCore& core, std::int32_t sequence, std::int64_t& num_copies) 
     if (core.device.is_writable(place)) continue;
     const BlockId shared = core.device.block(place);
     if (core.device.pool().is_exclusive(shared)) {
-      core.forget(shared);
+      core.prefix.forget(shared);
       continue;
     }
     core.device.drop(place);
-    core.scratch.copies[num_copies++] = {
-        .group = group,
-        .source = shared,
-        .destination = core.take(place),
-        .slots = TokenCount(length - core.geometry.slots_of(tail).begin)};
+    core.copies[num_copies++] = {.group = group,
+                                 .source = shared,
+                                 .destination = core.prefix.take(place),
+                                 .slots = TokenCount(length - core.geometry.slots_of(tail).begin)};
   }
-  if (num_copies > copies_before) core.log.add(sequence, tail, tail + 1);
-}
-
-// Raises the context lengths of running sequences, which must have room for it.
-void take_up(CacheCore& core, std::span<const GrowthRequest> requests) {
-  for (const GrowthRequest& request : requests) {
-    core.device.grow(request.sequence, request.length);
-    core.refresh_run(request.sequence);
-  }
+  if (num_copies > copies_before) core.sequences.log().add(sequence, tail, tail + 1);
 }
 
 Status check_length(const CacheCore& core, std::int64_t length, std::int64_t more) {
   const std::int64_t most = core.geometry.max_tokens();
   if (more >= 0 && more <= most - length) return Status::ok();
-  return Status::invalid_input("context of " + std::to_string(length) + " tokens and " +
-                               std::to_string(more) + " more; expected 0 to " +
-                               std::to_string(most - length) + ", up to the " +
-                               std::to_string(most) + " of a block table");
+  return Status::invalid_input(message("context of ", length, " tokens and ", more,
+                                       " more; expected 0 to ", most - length, ", up to the ", most,
+                                       " of a block table"));
+}
+
+// For running sequences, each given once, and lengths of at most a table's. Changes the reference
+// counts in the pool temporarily, and restores them. O(blocks concerned).
+//
+// Blocks are given back first, so that a sequence that remains a block's only holder needs no copy,
+// and no source of a copy is allocated again within one result.
+GrowthPlan plan_growth(CacheCore& core, std::span<const GrowthRequest> requests) {
+  BlockPool& pool = core.device.pool();
+  GrowthPlan plan;
+  for (const GrowthRequest& request : requests) {
+    visit_unseen(core, request.sequence, [&](BlockId block) {
+      if (pool.is_exclusive(block)) ++plan.returned;
+      pool.pretend_release(block);
+    });
+  }
+  for (const GrowthRequest& request : requests) {
+    const TableRow& row = core.device.row(request.sequence);
+    const std::int64_t blocks = core.geometry.blocks_for(request.length);
+    plan.fresh += std::max<std::int64_t>(blocks - row.blocks, 0) * core.geometry.num_groups();
+    if (core.geometry.is_aligned(row.length)) continue;
+    const std::int64_t tail = core.geometry.full_blocks(row.length);
+    for (std::int32_t group = 0; group < core.geometry.num_groups(); ++group) {
+      const BlockId block = core.device.block({request.sequence, group, tail});
+      if (pool.is_exclusive(block)) continue;
+      pool.pretend_release(block);
+      core.copies[plan.copies++].source = block;
+    }
+  }
+  for (const BlockCopy& copy : core.copies.first(plan.copies)) pool.undo_release(copy.source);
+  for (const GrowthRequest& request : requests) {
+    visit_unseen(core, request.sequence, [&](BlockId block) { pool.undo_release(block); });
+  }
+  return plan;
+}
+
+// Plans, checks, and takes the blocks; context lengths do not change. O(blocks concerned).
+Result<std::span<const BlockCopy>> make_room(CacheCore& core,
+                                             std::span<const GrowthRequest> requests,
+                                             const char* operation) {
+  const GrowthPlan plan = plan_growth(core, requests);
+  const BlockPool& pool = core.device.pool();
+  if (!plan.fits(pool)) {
+    return Status::exhausted(message(operation, ": needs ", plan.fresh, " new blocks and ",
+                                     plan.copies, " for copies, and gives ", plan.returned,
+                                     " back; there are ", pool.free(), " free and ",
+                                     pool.evictable(), " evictable"));
+  }
+  for (const GrowthRequest& request : requests) drop_unseen(core, request.sequence);
+  std::int64_t num_copies = 0;
+  for (const GrowthRequest& request : requests) {
+    own_tail(core, request.sequence, num_copies);
+    const std::int64_t held = core.device.row(request.sequence).blocks;
+    const std::int64_t blocks = core.geometry.blocks_for(request.length);
+    core.prefix.take_until(request.sequence, blocks);
+    core.sequences.log().add(request.sequence, held, blocks);
+  }
+  return std::span<const BlockCopy>(core.copies.first(num_copies));
 }
 
 // Appends a token to each of many sequences. A sequence inside a run takes it at once, and gives it
@@ -101,9 +166,7 @@ class BatchAppend {
     return Status::ok();
   }
   // The sequences that need more than a raised length, with their lengths after the token.
-  std::span<const GrowthRequest> requests() const {
-    return core_->scratch.requests.first(num_requests_);
-  }
+  std::span<const GrowthRequest> requests() const { return core_->requests.first(num_requests_); }
 
   void undo() {
     std::int64_t request = 0;
@@ -119,7 +182,9 @@ class BatchAppend {
   // Call if there is room for the requests.
   void finish() {
     count_runs();
-    take_up(*core_, requests());
+    for (const GrowthRequest& request : requests()) {
+      core_->device.grow(request.sequence, request.length);
+    }
   }
 
  private:
@@ -134,34 +199,33 @@ class BatchAppend {
     for (const SequenceHandle& handle : handles_) {
       if (is_request(handle, request)) {
         ++request;
-      } else if (core_->sequences[handle.index].level == level) {
-        ++tokens;
-      } else {
-        core_->device.count_run(level, tokens);
-        level = core_->sequences[handle.index].level;
-        tokens = 1;
+        continue;
       }
+      const std::int32_t its_level = core_->sequences[handle.index].level;
+      if (its_level != level) {
+        core_->device.count_run(std::exchange(level, its_level), std::exchange(tokens, 0));
+      }
+      ++tokens;
     }
     core_->device.count_run(level, tokens);
   }
 
   // Requests are in the order of the handles.
   bool is_request(SequenceHandle handle, std::int64_t request) const {
-    return request < num_requests_ && core_->scratch.requests[request].sequence == handle.index;
+    return request < num_requests_ && core_->requests[request].sequence == handle.index;
   }
 
   Status add_request(SequenceHandle handle) {
     const Result<std::int32_t> index = core_->sequences.find_running(handle);
     if (!index.is_ok()) return index.status();
     Sequence& mine = core_->sequences[index.value()];
-    if (mine.mark == mark_) {
-      return Status::invalid_input("sequence " + internal::describe(handle) + " stands twice");
+    if (std::exchange(mine.mark, mark_) == mark_) {
+      return Status::invalid_input(message("sequence ", handle, " stands twice"));
     }
-    mine.mark = mark_;
     const Status length = check_length(*core_, mine.device.length, 1);
-    if (!length.is_ok()) return length.in("sequence " + internal::describe(handle));
-    core_->scratch.requests[num_requests_++] = {.sequence = index.value(),
-                                                .length = mine.device.length + 1};
+    if (!length.is_ok()) return length.in(message("sequence ", handle));
+    core_->requests[num_requests_++] = {.sequence = index.value(),
+                                        .length = mine.device.length + 1};
     return Status::ok();
   }
 
@@ -174,125 +238,61 @@ class BatchAppend {
 
 }  // namespace
 
-// Blocks are given back first, so that a sequence that remains a block's only holder needs no copy,
-// and no source of a copy is allocated again within one result.
-GrowthPlan plan_growth(CacheCore& core, std::span<const GrowthRequest> requests) {
-  BlockPool& pool = core.device.pool();
-  GrowthPlan plan;
-  for (const GrowthRequest& request : requests) {
-    visit_unseen(core, request.sequence, [&](BlockId block) {
-      if (pool.is_exclusive(block)) ++plan.returned;
-      pool.pretend_release(block);
-    });
-  }
-  for (const GrowthRequest& request : requests) {
-    const TableRow& row = core.sequences[request.sequence].device;
-    const std::int64_t blocks = core.geometry.blocks_for(request.length);
-    plan.fresh += std::max<std::int64_t>(blocks - row.blocks, 0) * core.geometry.num_groups();
-    if (core.geometry.is_aligned(row.length)) continue;
-    const std::int64_t tail = core.geometry.full_blocks(row.length);
-    for (std::int32_t group = 0; group < core.geometry.num_groups(); ++group) {
-      const BlockId block = core.device.block({request.sequence, group, tail});
-      if (pool.is_exclusive(block)) continue;
-      pool.pretend_release(block);
-      core.scratch.copies[plan.copies++].source = block;
-    }
-  }
-  for (const BlockCopy& copy : core.scratch.copies.first(plan.copies)) {
-    pool.undo_release(copy.source);
-  }
-  for (const GrowthRequest& request : requests) {
-    visit_unseen(core, request.sequence, [&](BlockId block) { pool.undo_release(block); });
-  }
-  return plan;
-}
-
-bool has_room(const CacheCore& core, const GrowthPlan& plan) {
-  return plan.fresh + plan.copies <= core.device.pool().available().value() + plan.returned;
-}
-
-Status check_room(const CacheCore& core, const GrowthPlan& plan) {
-  if (has_room(core, plan)) return Status::ok();
-  const BlockPool& pool = core.device.pool();
-  return Status::exhausted("needs " + std::to_string(plan.fresh) + " new blocks and " +
-                           std::to_string(plan.copies) + " for copies, and gives " +
-                           std::to_string(plan.returned) + " back; there are " +
-                           std::to_string(pool.free().value()) + " free and " +
-                           std::to_string(pool.evictable().value()) + " evictable");
-}
-
-Result<std::span<const BlockCopy>> make_room(CacheCore& core,
-                                             std::span<const GrowthRequest> requests) {
-  RECTO_RETURN_IF_ERROR(check_room(core, plan_growth(core, requests)));
-  for (const GrowthRequest& request : requests) drop_unseen(core, request.sequence);
-  std::int64_t num_copies = 0;
-  for (const GrowthRequest& request : requests) {
-    own_tail(core, request.sequence, num_copies);
-    const std::int64_t held = core.sequences[request.sequence].device.blocks;
-    const std::int64_t blocks = core.geometry.blocks_for(request.length);
-    core.take_until(request.sequence, blocks);
-    core.log.add(request.sequence, held, blocks);
-  }
-  return std::span<const BlockCopy>(core.scratch.copies.first(num_copies));
-}
-
-Result<std::span<const BlockCopy>> reserve(CacheCore& core, SequenceHandle sequence,
-                                           TokenCount length) {
-  const Result<std::int32_t> index = core.sequences.find_running(sequence);
-  if (!index.is_ok()) return index.status();
-  const std::int64_t most = core.geometry.max_tokens();
+Result<std::span<const BlockCopy>> BlockManager::reserve(SequenceHandle sequence,
+                                                         TokenCount length) {
+  const Result<std::int32_t> index = core_->sequences.find_running(sequence);
+  if (!index.is_ok()) return index.status().in("reserve");
+  const std::int64_t most = core_->geometry.max_tokens();
   if (length.value() < 0 || length.value() > most) {
-    return Status::invalid_input("length " + std::to_string(length.value()) +
-                                 "; expected 0 to the " + std::to_string(most) +
-                                 " of a block table");
+    return Status::invalid_input(
+        message("reserve: length ", length, "; expected 0 to the ", most, " of a block table"));
   }
-  const Sequence& mine = core.sequences[index.value()];
-  const bool is_there = length.value() <= std::max(mine.device.length, mine.run_end);
+  const bool is_there = length.value() <= core_->sequences[index.value()].run_end;
   if (is_there) return std::span<const BlockCopy>();
   const GrowthRequest request{.sequence = index.value(), .length = length.value()};
-  Result<std::span<const BlockCopy>> copies = make_room(core, {&request, 1});
-  if (copies.is_ok()) core.refresh_run(index.value());
+  Result<std::span<const BlockCopy>> copies = make_room(*core_, {&request, 1}, "reserve");
+  if (copies.is_ok()) core_->device.refresh_run(index.value());
   return copies;
 }
 
-Result<std::span<const BlockCopy>> append(CacheCore& core, SequenceHandle sequence,
-                                          TokenCount count) {
-  const Result<std::int32_t> index = core.sequences.find_running(sequence);
-  if (!index.is_ok()) return index.status();
-  Sequence& mine = core.sequences[index.value()];
-  RECTO_RETURN_IF_ERROR(check_length(core, mine.device.length, count.value()));
+Result<std::span<const BlockCopy>> BlockManager::append(SequenceHandle sequence, TokenCount count) {
+  const Result<std::int32_t> index = core_->sequences.find_running(sequence);
+  if (!index.is_ok()) return index.status().in("append");
+  Sequence& mine = core_->sequences[index.value()];
+  const Status is_possible = check_length(*core_, mine.device.length, count.value());
+  if (!is_possible.is_ok()) return is_possible.in("append");
   const GrowthRequest request{.sequence = index.value(),
                               .length = mine.device.length + count.value()};
-  if (request.length <= std::max(mine.device.length, mine.run_end)) {
-    core.device.count_run(mine.level, count.value());
+  if (request.length <= mine.run_end) {
+    core_->device.count_run(mine.level, count.value());
     mine.device.length = request.length;
     return std::span<const BlockCopy>();
   }
-  Result<std::span<const BlockCopy>> copies = make_room(core, {&request, 1});
-  if (copies.is_ok()) take_up(core, {&request, 1});
+  Result<std::span<const BlockCopy>> copies = make_room(*core_, {&request, 1}, "append");
+  if (copies.is_ok()) core_->device.grow(request.sequence, request.length);
   return copies;
 }
 
-Result<std::span<const BlockCopy>> append(CacheCore& core,
-                                          std::span<const SequenceHandle> sequences) {
-  BatchAppend batch(core, sequences);
+Result<std::span<const BlockCopy>> BlockManager::append(std::span<const SequenceHandle> sequences) {
+  BatchAppend batch(*core_, sequences);
   const Status begun = batch.begin();
   if (!begun.is_ok()) {
     batch.undo();
-    return begun;
+    return begun.in("append");
   }
   if (batch.requests().empty()) {
     batch.finish();
     return std::span<const BlockCopy>();
   }
-  Result<std::span<const BlockCopy>> copies = make_room(core, batch.requests());
+  Result<std::span<const BlockCopy>> copies = make_room(*core_, batch.requests(), "append");
   copies.is_ok() ? batch.finish() : batch.undo();
   return copies;
 }
 
-bool can_append(CacheCore& core, std::span<const SequenceHandle> sequences) {
-  BatchAppend batch(core, sequences);
-  const bool can = batch.begin().is_ok() && has_room(core, plan_growth(core, batch.requests()));
+bool BlockManager::can_append(std::span<const SequenceHandle> sequences) {
+  BatchAppend batch(*core_, sequences);
+  const bool can =
+      batch.begin().is_ok() && plan_growth(*core_, batch.requests()).fits(core_->device.pool());
   batch.undo();
   return can;
 }

@@ -1,8 +1,6 @@
 // Appends a token to each sequence of a batch. An operation: one sequence, one step. Floor: raising
 // the length in each sequence's record, in the order of the batch.
 
-#include "cuda/cache/growth.h"
-
 #include <benchmark/benchmark.h>
 
 #include <cstdint>

@@ -1,5 +1,3 @@
-#include "cuda/cache/growth.h"
-
 #include <limits>
 #include <vector>
 
@@ -115,7 +113,9 @@ TEST_CASE("lookahead is held and not used, and appends go into it") {
 TEST_CASE("the short way lasts to the end of a sequence's blocks, and a fork ends it") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(Ids{1});
-  const auto run_end = [&] { return cache.manager().core().sequences[sequence.index].run_end; };
+  const auto run_end = [&] {
+    return CacheCore::of(cache.manager()).sequences[sequence.index].run_end;
+  };
   cache.append(sequence, 1);
   CHECK(run_end() == 4);
   cache.append({sequence});

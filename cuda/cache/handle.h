@@ -10,6 +10,8 @@
 #include <cstdint>
 #include <ostream>
 
+#include "core/units.h"
+
 namespace recto::cache {
 
 // Equal handles of one manager name the same thing; a default one names nothing. A handle does not
@@ -30,5 +32,19 @@ struct Handle {
 using SequenceHandle = Handle<struct SequenceTag>;
 using TransferHandle = Handle<struct TransferTag>;
 using PinHandle = Handle<struct PinTag>;
+
+// A table entry without a block: no row will see its tokens.
+inline constexpr BlockId kNoBlock{-1};
+
+// Inside a manager: a block's worth of tokens after a parent, in the prefix index.
+using NodeId = Ordinal<struct NodeIdTag, Quantity<struct NodeCountTag>, std::int32_t>;
+
+// The parent of first blocks, which is not a node itself.
+inline constexpr NodeId kRoot{-1};
+
+// Inside a manager: the content of a block, which is that of a node, for one layer group.
+using ContentId = Ordinal<struct ContentIdTag, Quantity<struct ContentCountTag>, std::int32_t>;
+
+inline constexpr ContentId kNoContent{-1};
 
 }  // namespace recto::cache

@@ -12,10 +12,8 @@ Result<NodeTable> NodeTable::create(std::int32_t max_nodes) {
   NodeTable table;
   if (max_nodes == 0) return table;
   const std::int64_t capacity = max_nodes + std::int64_t{max_nodes} * 12 / 25 + 1;
-  auto entries = FixedArray<std::uint32_t>::create(
-      capacity, "entries of the prefix cache's hash table", kEmpty);
-  if (!entries.is_ok()) return entries.status();
-  table.entries_ = std::move(entries).value();
+  RECTO_RETURN_IF_ERROR(
+      table.entries_.allocate(capacity, "entries of the prefix cache's hash table", kEmpty));
   const auto low_bits = [](std::uint32_t bits) { return (1U << bits) - 1; };
   table.id_bits_ =
       static_cast<std::uint32_t>(std::bit_width(static_cast<std::uint32_t>(max_nodes)));

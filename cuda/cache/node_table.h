@@ -10,8 +10,8 @@
 
 #include "core/status.h"
 #include "cuda/cache/block_hash.h"
-#include "cuda/cache/cache_ids.h"
 #include "cuda/cache/fixed_array.h"
+#include "cuda/cache/handle.h"
 
 namespace recto::cache {
 

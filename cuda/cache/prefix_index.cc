@@ -3,26 +3,17 @@
 #include <algorithm>
 #include <cstring>
 #include <limits>
-#include <string>
-#include <utility>
 
 #include "core/contract.h"
+#include "cuda/cache/message.h"
 
 namespace recto::cache {
 namespace {
 
 Status check_size(const char* name, std::int64_t value, std::int64_t least, std::int64_t most) {
   if (value >= least && value <= most) return Status::ok();
-  return Status::invalid_input("prefix index: " + std::string(name) + " = " +
-                               std::to_string(value) + "; expected " + std::to_string(least) +
-                               " to " + std::to_string(most));
-}
-
-template <typename T>
-Status make(FixedArray<T>& array, std::int64_t size, const char* what) {
-  Result<FixedArray<T>> made = FixedArray<T>::create(size, what);
-  if (made.is_ok()) array = std::move(made).value();
-  return made.status();
+  return Status::invalid_input(
+      message("prefix index: ", name, " = ", value, "; expected ", least, " to ", most));
 }
 
 // The maximum number of sequences and pins at a time.
@@ -35,6 +26,83 @@ bool is_same(std::span<const TokenId> a, std::span<const TokenId> b) {
 
 }  // namespace
 
+std::int64_t CountList::find(NodeId node) const {
+  std::int64_t at = 0;
+  while (at < size_ && entries_[at].node != node) ++at;
+  RECTO_CHECK_LT(at, size_);
+  return at;
+}
+
+void CountList::add(NodeId node, std::int32_t count) {
+  RECTO_CHECK_LT(size_, entries_.ssize());
+  entries_[size_++] = {.node = node, .count = count};
+}
+
+Result<NodeUses> NodeUses::create(std::int32_t max_nodes, std::int64_t most_users,
+                                  std::int64_t most_pins) {
+  NodeUses uses;
+  RECTO_RETURN_IF_ERROR(uses.words_.allocate(max_nodes, "users of nodes", 0));
+  RECTO_RETURN_IF_ERROR(uses.users_.allocate(most_users / kMany));
+  RECTO_RETURN_IF_ERROR(uses.pins_.allocate(most_pins));
+  return uses;
+}
+
+void NodeUses::add_user(NodeId node) {
+  std::uint16_t& word = at(node);
+  if ((word & kCountMask) == kMany) {
+    ++users_.of(node);
+    return;
+  }
+  ++word;
+  if ((word & kCountMask) == kMany) users_.add(node, kMany);
+}
+
+std::int32_t NodeUses::remove_user(NodeId node) {
+  std::uint16_t& word = at(node);
+  RECTO_CHECK_GT(word & kCountMask, 0);
+  if ((word & kCountMask) == kMany) {
+    const std::int32_t left = --users_.of(node);
+    if (left >= kMany) return left;
+    users_.remove(node);
+  }
+  --word;
+  return word & kCountMask;
+}
+
+std::int32_t NodeUses::pins(NodeId node) const {
+  if ((at(node) & kPinnedAgain) != 0) return pins_.of(node);
+  return is_pinned(node) ? 1 : 0;
+}
+
+void NodeUses::add_pin(NodeId node) {
+  std::uint16_t& word = at(node);
+  if ((word & kPinnedAgain) != 0) {
+    ++pins_.of(node);
+  } else if ((word & kPinned) != 0) {
+    pins_.add(node, 2);
+    word |= kPinnedAgain;
+  } else {
+    word |= kPinned;
+  }
+}
+
+void NodeUses::remove_pin(NodeId node) {
+  std::uint16_t& word = at(node);
+  RECTO_CHECK((word & kPinned) != 0);
+  if ((word & kPinnedAgain) == 0) {
+    word &= static_cast<std::uint16_t>(~kPinned);
+  } else if (--pins_.of(node) == 1) {
+    pins_.remove(node);
+    word &= static_cast<std::uint16_t>(~kPinnedAgain);
+  }
+}
+
+void NodeUses::clear() {
+  words_.fill(0);
+  users_.clear();
+  pins_.clear();
+}
+
 Result<PrefixIndex> PrefixIndex::create(const PrefixIndexOptions& options) {
   constexpr std::int64_t kMost = std::numeric_limits<std::int32_t>::max();
   RECTO_RETURN_IF_ERROR(check_size("num_groups", options.num_groups, 1, kMost));
@@ -43,19 +111,16 @@ Result<PrefixIndex> PrefixIndex::create(const PrefixIndexOptions& options) {
   RECTO_RETURN_IF_ERROR(check_size("max_pins", options.max_pins, 0, kMost));
   PrefixIndex index;
   const std::int64_t nodes = options.max_nodes;
-  RECTO_RETURN_IF_ERROR(make(index.nodes_, nodes, "nodes of the prefix cache"));
-  RECTO_RETURN_IF_ERROR(make(index.tokens_, nodes * options.block_size, "tokens of nodes"));
+  RECTO_RETURN_IF_ERROR(index.nodes_.allocate(nodes, "nodes of the prefix cache"));
+  RECTO_RETURN_IF_ERROR(index.tokens_.allocate(nodes * options.block_size, "tokens of nodes"));
   if (options.hasher.width == HashWidth::k128) {
-    RECTO_RETURN_IF_ERROR(make(index.high_words_, nodes, "high words of nodes' hashes"));
+    RECTO_RETURN_IF_ERROR(index.high_words_.allocate(nodes, "high words of nodes' hashes"));
   }
   // Children, blocks, and the sequences and pins, of which nodes know nothing.
   const std::int64_t most_users = nodes + nodes * options.num_groups + kMostChains;
-  Result<NodeUses> uses = NodeUses::create(options.max_nodes, most_users, options.max_pins);
-  if (!uses.is_ok()) return uses.status();
-  Result<NodeTable> table = NodeTable::create(options.max_nodes);
-  if (!table.is_ok()) return table.status();
-  index.uses_ = std::move(uses).value();
-  index.table_ = std::move(table).value();
+  RECTO_RETURN_IF_ERROR(
+      keep(index.uses_, NodeUses::create(options.max_nodes, most_users, options.max_pins)));
+  RECTO_RETURN_IF_ERROR(keep(index.table_, NodeTable::create(options.max_nodes)));
   index.num_groups_ = options.num_groups;
   index.block_size_ = options.block_size;
   index.tokens_each_ = static_cast<std::size_t>(options.block_size);

@@ -1,22 +1,11 @@
 #include "cuda/cache/sequence_table.h"
 
 #include <algorithm>
-#include <sstream>
-#include <string>
-#include <utility>
 
 #include "core/contract.h"
+#include "cuda/cache/message.h"
 
 namespace recto::cache {
-namespace {
-
-std::string name(SequenceHandle handle) {
-  std::ostringstream out;
-  out << "sequence " << handle;
-  return out.str();
-}
-
-}  // namespace
 
 const char* sequence_state_name(SequenceState state) {
   constexpr const char* kNames[] = {"running", "preempted", "being swapped out", "swapped out",
@@ -26,21 +15,14 @@ const char* sequence_state_name(SequenceState state) {
 
 Result<SequenceTable> SequenceTable::create(std::int32_t max_sequences) {
   SequenceTable table;
-  auto sequences = FixedArray<Sequence>::create(max_sequences, "sequences");
-  if (!sequences.is_ok()) return sequences.status();
-  auto details = FixedArray<SequenceDetails>::create(max_sequences, "sequences' details");
-  if (!details.is_ok()) return details.status();
-  auto free = FixedArray<std::int32_t>::create(max_sequences, "free places of sequences");
-  if (!free.is_ok()) return free.status();
-  table.sequences_ = std::move(sequences).value();
-  table.details_ = std::move(details).value();
-  table.free_ = std::move(free).value();
   Sequence unused{};
-  unused.chain = kRoot;
   unused.generation = 1;
   unused.life = SequenceLife::kNone;
-  table.sequences_.fill(unused);
-  table.details_.fill({.keys = {}, .publishing = PrefixCaching::kOff, .next_in_transfer = -1});
+  const SequenceDetails none{.keys = {}, .publishing = PrefixCaching::kOff, .next_in_transfer = -1};
+  RECTO_RETURN_IF_ERROR(table.sequences_.allocate(max_sequences, "sequences", unused));
+  RECTO_RETURN_IF_ERROR(table.details_.allocate(max_sequences, "sequences' details", none));
+  RECTO_RETURN_IF_ERROR(table.free_.allocate(max_sequences, "free places of sequences"));
+  RECTO_RETURN_IF_ERROR(table.log_.allocate(max_sequences));
   // Low places are used first.
   for (std::int32_t i = 0; i < max_sequences; ++i) table.free_[i] = max_sequences - 1 - i;
   table.num_free_ = max_sequences;
@@ -56,13 +38,14 @@ bool SequenceTable::is_alive(SequenceHandle handle) const {
 Result<std::int32_t> SequenceTable::find(SequenceHandle handle) const {
   if (is_alive(handle)) return handle.index;
   if (handle.index < 0 || handle.index >= size()) {
-    return Status::invalid_input(name(handle) + " is unknown: places are 0 to " +
-                                 std::to_string(size() - 1));
+    return Status::invalid_input(
+        message("sequence ", handle, " is unknown: places are 0 to ", size() - 1));
   }
-  const std::uint32_t generation = sequences_[handle.index].generation;
   // A free place has the generation of its next handle, so smaller ones were released.
-  const bool was_given = handle.generation != 0 && handle.generation < generation;
-  return Status::invalid_input(name(handle) + (was_given ? " was released" : " was never given"));
+  const bool was_given =
+      handle.generation != 0 && handle.generation < sequences_[handle.index].generation;
+  return Status::invalid_input(
+      message("sequence ", handle, was_given ? " was released" : " was never given"));
 }
 
 Result<std::int32_t> SequenceTable::find_running(SequenceHandle handle) const {
@@ -70,7 +53,16 @@ Result<std::int32_t> SequenceTable::find_running(SequenceHandle handle) const {
   if (!index.is_ok()) return index;
   const SequenceState state = sequences_[index.value()].state;
   if (state == SequenceState::kRunning) return index;
-  return Status::invalid_input(name(handle) + " is " + sequence_state_name(state));
+  return Status::invalid_input(message("sequence ", handle, " is ", sequence_state_name(state)));
+}
+
+Result<std::int32_t> SequenceTable::find_in(SequenceHandle handle, SequenceState expected) const {
+  const Result<std::int32_t> index = find(handle);
+  if (!index.is_ok()) return index;
+  const SequenceState state = sequences_[index.value()].state;
+  if (state == expected) return index;
+  return Status::invalid_input(message("sequence ", handle, " is ", sequence_state_name(state),
+                                       "; expected ", sequence_state_name(expected)));
 }
 
 std::int32_t SequenceTable::open() {
@@ -78,7 +70,6 @@ std::int32_t SequenceTable::open() {
   const std::int32_t index = free_[--num_free_];
   used_end_ = std::max(used_end_, index + 1);
   Sequence opened{};
-  opened.chain = kRoot;
   opened.generation = sequences_[index].generation;
   opened.state = SequenceState::kRunning;
   opened.life = SequenceLife::kAlive;

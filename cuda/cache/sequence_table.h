@@ -1,16 +1,17 @@
 #pragma once
 
-// The sequences of a manager: which are alive, in which state, and how long. Holdings knows where
-// their blocks are.
+// The sequences of a manager: which are alive, in which state, and how long, and a log of how their
+// tables change. Holdings has their blocks.
 
+#include <bit>
 #include <cstdint>
 #include <span>
 
 #include "core/status.h"
 #include "core/units.h"
 #include "cuda/cache/block_manager.h"
-#include "cuda/cache/cache_ids.h"
 #include "cuda/cache/fixed_array.h"
+#include "cuda/cache/handle.h"
 
 namespace recto::cache {
 
@@ -26,6 +27,13 @@ enum class SequenceLife : std::uint8_t {
   kReleased,  // its handle is invalid, but its blocks are still being swapped
 };
 
+// How far a sequence's blocks are known to the prefix index.
+struct Chain {
+  std::int32_t published = 0;  // leading blocks whose nodes are known
+  NodeId end = kRoot;          // the node of the last of these; the sequence is its user
+  std::int32_t committed = 0;  // full blocks at the last commit
+};
+
 // One cache line: appending a token touches nothing else.
 struct Sequence {
   TableRow device;
@@ -33,9 +41,7 @@ struct Sequence {
   // Appends up to this context length change nothing but the length: the slots are there, nobody
   // else sees them, and tokens become visible, or fall out of a window, only one by one.
   std::int64_t run_end;
-  std::int32_t published;    // leading blocks whose chain in the prefix index is known
-  NodeId chain;              // the node of the last of these; the sequence is its user
-  std::int32_t committed;    // full blocks at the last commit
+  Chain chain;
   std::uint32_t generation;  // from 1 on
   std::uint32_t mark;        // of the last operation that met it, to find duplicates
   std::int16_t level;        // CacheGeometry::level of the length, while a run lasts
@@ -53,6 +59,47 @@ struct SequenceDetails {
   std::int32_t next_in_transfer;  // sequence index, or -1
 };
 
+// Entries [first, first + count) of a sequence's tables, in all groups. Those past the sequence's
+// blocks are no longer entries.
+struct TableChange {
+  std::int32_t sequence = 0;  // index
+  std::int32_t first = 0;
+  std::int32_t count = 0;
+};
+
+// A log of changes to entries of the device's block tables, in order, for the tables of batches
+// that follow them. Bounded: a reader that falls behind by more than the capacity has to read
+// everything.
+class ChangeLog {
+ public:
+  Status allocate(std::int32_t max_sequences) {
+    const auto capacity = std::bit_ceil(std::uint64_t{kChangesPerSequence} *
+                                        static_cast<std::uint64_t>(max_sequences));
+    return changes_.allocate(static_cast<std::int64_t>(capacity), "changes of block tables");
+  }
+
+  void add(std::int32_t sequence, std::int64_t first, std::int64_t end) {
+    if (end <= first) return;
+    changes_[place(total_++)] = {.sequence = sequence,
+                                 .first = static_cast<std::int32_t>(first),
+                                 .count = static_cast<std::int32_t>(end - first)};
+  }
+
+  // The number of changes so far; those numbered [total - capacity, total) can be read.
+  std::int64_t total() const { return total_; }
+  std::int64_t capacity() const { return changes_.ssize(); }
+  std::int64_t bytes() const { return changes_.bytes(); }
+  const TableChange& change(std::int64_t number) const { return changes_[place(number)]; }
+
+ private:
+  static constexpr std::uint64_t kChangesPerSequence = 4;
+
+  std::int64_t place(std::int64_t number) const { return number & (changes_.ssize() - 1); }
+
+  FixedArray<TableChange> changes_;
+  std::int64_t total_ = 0;
+};
+
 class SequenceTable {
  public:
   static Result<SequenceTable> create(std::int32_t max_sequences);
@@ -60,8 +107,9 @@ class SequenceTable {
 
   // The index of a live sequence; otherwise invalid input that says what is wrong with the handle.
   Result<std::int32_t> find(SequenceHandle handle) const;
-  // The same, for a running sequence.
+  // The same, for a running sequence, or for one in the expected state.
   Result<std::int32_t> find_running(SequenceHandle handle) const;
+  Result<std::int32_t> find_in(SequenceHandle handle, SequenceState expected) const;
   bool is_alive(SequenceHandle handle) const;
 
   // Opens a running sequence that holds nothing. There must be a free place.
@@ -84,11 +132,17 @@ class SequenceTable {
   }
 
   std::int32_t size() const { return static_cast<std::int32_t>(sequences_.ssize()); }
-  std::int64_t bytes() const { return sequences_.bytes() + details_.bytes() + free_.bytes(); }
+  std::int64_t bytes() const {
+    return sequences_.bytes() + details_.bytes() + free_.bytes() + log_.bytes();
+  }
   std::int32_t num_free() const { return num_free_; }
   // Places from this index on were never used.
   std::int32_t used_end() const { return used_end_; }
-  const std::int32_t* free_places() const { return &free_[0]; }  // [num_free]
+  std::span<const std::int32_t> free_places() const { return free_.first(num_free_); }
+
+  // The changes of the sequences' tables on the device.
+  ChangeLog& log() { return log_; }
+  const ChangeLog& log() const { return log_; }
 
  private:
   FixedArray<Sequence> sequences_;
@@ -97,6 +151,7 @@ class SequenceTable {
   std::int32_t num_free_ = 0;
   std::int32_t used_end_ = 0;
   std::uint32_t mark_ = 0;
+  ChangeLog log_;
 };
 
 static_assert(sizeof(Sequence) <= 64);

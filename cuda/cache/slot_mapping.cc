@@ -1,10 +1,9 @@
 #include "cuda/cache/slot_mapping.h"
 
 #include <algorithm>
-#include <string>
 
-#include "core/contract.h"
 #include "cuda/cache/cache_core.h"
+#include "cuda/cache/message.h"
 
 namespace recto::cache {
 namespace {
@@ -25,23 +24,21 @@ void visit_blocks(const CacheGeometry& geometry, const TokenRange& tokens, const
 Status check_range(const CacheCore& core, std::int32_t group, const TokenRange& tokens) {
   const Result<std::int32_t> index = core.sequences.find_running(tokens.sequence);
   if (!index.is_ok()) return index.status();
-  const std::int64_t capacity =
-      core.sequences[index.value()].device.blocks * core.geometry.block_size();
+  const std::int64_t capacity = core.device.row(index.value()).blocks * core.geometry.block_size();
   if (tokens.first < 0 || tokens.first > capacity || tokens.count < 0 ||
       tokens.count > capacity - tokens.first) {
-    return Status::invalid_input("sequence " + internal::describe(tokens.sequence) + ": " +
-                                 std::to_string(tokens.count) + " tokens from " +
-                                 std::to_string(tokens.first) + " on; expected some of its " +
-                                 std::to_string(capacity) + " slots");
+    return Status::invalid_input(message("sequence ", tokens.sequence, ": ", tokens.count,
+                                         " tokens from ", tokens.first,
+                                         " on; expected some of its ", capacity, " slots"));
   }
   Status status = Status::ok();
   visit_blocks(core.geometry, tokens, [&](std::int64_t block, std::int64_t token, std::int64_t) {
     const TablePlace place{index.value(), group, block};
-    const bool is_there = block >= core.device.tables().first(place.sequence, group);
+    const bool is_there = block >= core.device.first(place.sequence, group);
     if (is_there && core.device.is_writable(place)) return;
-    status = Status::invalid_input("sequence " + internal::describe(tokens.sequence) + ": token " +
-                                   std::to_string(token) + " is in a block " +
-                                   (is_there ? "that others see" : "that was given back"));
+    status = Status::invalid_input(message("sequence ", tokens.sequence, ": token ", token,
+                                           " is in a block that ",
+                                           is_there ? "others see" : "was given back"));
   });
   return status;
 }
@@ -50,19 +47,18 @@ Status check_range(const CacheCore& core, std::int32_t group, const TokenRange& 
 
 Status write_slot_mapping(const BlockManager& manager, std::int32_t group,
                           std::span<const TokenRange> tokens, std::span<std::int64_t> slots) {
-  const CacheCore& core = manager.core();
+  const CacheCore& core = CacheCore::of(manager);
   if (group < 0 || group >= core.geometry.num_groups()) {
-    return Status::invalid_input("slot mapping: group " + std::to_string(group) +
-                                 "; expected 0 to " +
-                                 std::to_string(core.geometry.num_groups() - 1));
+    return Status::invalid_input(
+        message("slot mapping: group ", group, "; expected 0 to ", core.geometry.num_groups() - 1));
   }
   std::int64_t room = std::ssize(slots);
   for (const TokenRange& range : tokens) {
     RECTO_RETURN_IF_ERROR(check_range(core, group, range).in("slot mapping"));
     room -= range.count;
     if (room >= 0) continue;
-    return Status::invalid_input("slot mapping: " + std::to_string(slots.size()) +
-                                 " slots; expected one for each token");
+    return Status::invalid_input(
+        message("slot mapping: ", slots.size(), " slots; expected one for each token"));
   }
   auto slot = slots.begin();
   for (const TokenRange& range : tokens) {

@@ -1,12 +1,11 @@
 #pragma once
 
 // A bounded set of records behind handles that carry a generation. O(1); no allocation after
-// `create`.
+// `allocate`.
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <utility>
 
 #include "core/contract.h"
 #include "core/status.h"
@@ -17,17 +16,14 @@ namespace recto::cache {
 template <typename Record, typename HandleType>
 class SlotTable {
  public:
-  static Result<SlotTable> create(std::int32_t size, const std::string& what) {
-    auto slots = FixedArray<Slot>::create(size, what);
-    if (!slots.is_ok()) return slots.status();
-    SlotTable table;
-    table.slots_ = std::move(slots).value();
+  // As FixedArray::allocate.
+  Status allocate(std::int32_t size, const std::string& what) {
+    RECTO_RETURN_IF_ERROR(slots_.allocate(size, what));
     for (std::int32_t index = size - 1; index >= 0; --index) {
-      table.slots_[index] = {
-          .record = {}, .generation = 1, .next_free = table.first_free_, .is_used = 0};
-      table.first_free_ = index;
+      slots_[index] = {.record = {}, .generation = 1, .next_free = first_free_, .is_used = 0};
+      first_free_ = index;
     }
-    return table;
+    return Status::ok();
   }
 
   bool is_full() const { return first_free_ == kNone; }

@@ -9,7 +9,7 @@
 
 #include "core/json.h"
 #include "experiments/support/manifest.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 #include "verify/generators/case_json.h"
 #include "verify/npz/npz_archive.h"
 

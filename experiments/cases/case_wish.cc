@@ -4,13 +4,12 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <map>
 #include <utility>
 
 #include "core/dense_kv_view.h"
 #include "experiments/cases/operation_cases.h"
-#include "experiments/support/text_values.h"
+#include "experiments/support/numbers.h"
 #include "verify/drawn_cases.h"
 #include "verify/generators/case_json.h"
 #include "verify/kernel_abi/kernel_library_report.h"
@@ -68,13 +67,11 @@ Status read_sizes(const char* flag, const std::string& list, std::vector<std::in
   RECTO_RETURN_IF_ERROR(items.status().in(flag));
   sizes.clear();
   for (const std::string& item : items.value()) {
-    std::int64_t size = 0;
-    const char* const end = item.data() + item.size();
-    const auto [stop, error] = std::from_chars(item.data(), end, size);
-    if (error != std::errc() || stop != end || size < 1 || size > kSizeMax) {
+    const std::optional<std::int64_t> size = number_in<std::int64_t>(item);
+    if (!size || *size < 1 || *size > kSizeMax) {
       return unknown(flag, item, fmt::format("integers from 1 to {}", kSizeMax));
     }
-    sizes.push_back(size);
+    sizes.push_back(*size);
   }
   return Status::ok();
 }

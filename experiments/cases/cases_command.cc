@@ -1,4 +1,4 @@
-#include "experiments/cases/cases_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -11,11 +11,10 @@
 #include "experiments/cases/case_folder.h"
 #include "experiments/cases/case_wish.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/progress.h"
-#include "experiments/support/shell_word.h"
+#include "experiments/support/parallel.h"
 #include "experiments/support/table.h"
-#include "experiments/support/version.h"
 
 namespace recto::experiments {
 namespace {

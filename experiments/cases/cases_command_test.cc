@@ -1,4 +1,4 @@
-#include "experiments/cases/cases_command.h"
+#include "experiments/support/command.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -10,7 +10,6 @@
 #include "bazel/testing/catch.h"
 #include "experiments/cases/case_folder.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "verify/npz/npz_archive.h"
 

@@ -10,10 +10,8 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/cases/case_folder.h"
-#include "experiments/cases/cases_command.h"
-#include "experiments/check/check_command.h"
+#include "experiments/support/command.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "verify/npz/npy_format.h"
 #include "verify/npz/npz_archive.h"

@@ -1,4 +1,4 @@
-#include "experiments/check/check_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 

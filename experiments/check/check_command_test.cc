@@ -1,4 +1,4 @@
-#include "experiments/check/check_command.h"
+#include "experiments/support/command.h"
 
 #include <cmath>
 #include <cstring>
@@ -10,9 +10,7 @@
 #include "core/json.h"
 #include "experiments/cases/case_folder.h"
 #include "experiments/check/answered_folder.h"
-#include "experiments/replay/replay_command.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "verify/npz/npy_format.h"
 #include "verify/npz/npz_archive.h"

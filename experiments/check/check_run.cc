@@ -7,8 +7,7 @@
 #include <utility>
 
 #include "experiments/support/output_file.h"
-#include "experiments/support/progress.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/parallel.h"
 #include "verify/case_files/answer.h"
 #include "verify/saved_case.h"
 
@@ -20,12 +19,12 @@ verify::LawVerdict judge(const CaseFile& file, const std::string& answer,
   verify::LawVerdict unread;
   const Result<std::string> bytes = read_text_file(answer);
   if (!bytes.is_ok()) {
-    unread.thrown = bytes.status().message();
+    unread.call_failure = {verify::kThrown, bytes.status().message()};
     return unread;
   }
   const auto arrays = verify::parse_answer(answer, bytes.value());
   if (!arrays.is_ok()) {
-    unread.thrown = arrays.status().message();
+    unread.call_failure = {verify::kThrown, arrays.status().message()};
     return unread;
   }
   return verify::judge_answer(file.operation, file.spec, arrays.value(), bound_kind);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/support/shell_word.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
 #include "verify/indented.h"
 #include "verify/saved_case.h"
@@ -59,7 +59,7 @@ std::string table_text(const std::vector<JudgedCase>& cases) {
 }
 
 std::string what_text(const JudgedCase& judged) {
-  if (judged.verdict.thrown) return *judged.verdict.thrown;
+  if (judged.verdict.call_failure) return judged.verdict.call_failure->message;
   return judged.verdict.what + "\n" + judged.verdict.details();
 }
 

@@ -1,4 +1,4 @@
-#include "experiments/fragmentation/fragmentation_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -11,20 +11,15 @@
 #include <utility>
 #include <vector>
 
-#include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/fragmentation/fragmentation_table.h"
-#include "experiments/report/folder_report.h"
+#include "experiments/report/report_command.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
-#include "experiments/support/progress.h"
 #include "experiments/support/remarks.h"
-#include "experiments/support/run_fields.h"
-#include "experiments/support/run_flags.h"
-#include "experiments/support/spec_help.h"
-#include "experiments/support/text_values.h"
-#include "experiments/support/unused_settings.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {
@@ -116,7 +111,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
   RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs.value(), flags.seeds));
   if (!flags.out.empty()) {
     for (const char* file :
-         {"/fragmentation.csv", "/series.csv", "/manifest.json", "/report.html"}) {
+         {"/fragmentation.csv", "/series.csv", "/manifest.json", "/report.html", "/report.json"}) {
       RECTO_RETURN_IF_ERROR(
           check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
     }

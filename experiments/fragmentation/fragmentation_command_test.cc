@@ -1,4 +1,4 @@
-#include "experiments/fragmentation/fragmentation_command.h"
+#include "experiments/support/command.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -8,15 +8,12 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/fragmentation/fragmentation_files.h"
 #include "experiments/fragmentation/fragmentation_study.h"
-#include "experiments/support/csv.h"
 #include "experiments/support/output_file.h"
+#include "experiments/support/report_json.h"
+#include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/seed_runs.h"
-#include "experiments/support/statistics.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "sim/metrics/gauges.h"
 
@@ -132,7 +129,7 @@ TEST_CASE("the paper's view leaves nothing out") {
   const auto rows = run_all(configs.value(), {.threads = 2});
   REQUIRE(rows.is_ok());
   for (const FragmentationRow& row : rows.value()) {
-    const PaperShares paper = row.mean_paper_shares();
+    const PaperShares paper = paper_shares(row.mean_shares());
     INFO(row.label());
     CHECK(paper.token_states + paper.reservation + paper.internal_fragmentation +
               paper.external_and_others ==
@@ -140,9 +137,9 @@ TEST_CASE("the paper's view leaves nothing out") {
     CHECK(paper.external_and_others >= row.mean_shares().rounding + row.mean_shares().free);
   }
   // 7 reservations of 2048 in 15,728 slots once all are taken; an oracle never over-reserves.
-  CHECK(rows.value()[0].mean_paper_shares().external_and_others ==
+  CHECK(paper_shares(rows.value()[0].mean_shares()).external_and_others ==
         Catch::Approx(0.0885).margin(0.005));
-  CHECK(rows.value()[1].mean_paper_shares().internal_fragmentation == 0);
+  CHECK(paper_shares(rows.value()[1].mean_shares()).internal_fragmentation == 0);
 }
 
 TEST_CASE("the pool is the paper's unless something decides it") {
@@ -210,7 +207,7 @@ TEST_CASE("several seeds give means with intervals, in tables and in the file") 
   base.pool_gib = 12;
   std::vector<double> used;
   for (base.seed = 1; base.seed <= 3; ++base.seed)
-    used.push_back(run_seed(base).value().figures.shares.used);
+    used.push_back(run(base).value().figures.shares.used);
   base.seed = 1;
   const auto rows = run_all({base}, {.seeds = 3, .threads = 2});
   REQUIRE(rows.is_ok());

@@ -2,38 +2,51 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 
+#include "core/json.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
+#include "experiments/support/remarks.h"
+#include "experiments/support/report_json.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/run_fields.h"
-#include "experiments/support/unused_settings.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
-PoolShares FragmentationRow::mean_shares() const {
-  const auto of = [this](std::string_view state) {
-    return mean("figures.mean_shares." + std::string(state));
-  };
-  return {.used = of("used"),
-          .reserved = of("reserved"),
-          .over_reservation = of("over_reservation"),
-          .rounding = of("rounding"),
-          .tail = of("tail"),
-          .out_of_window = of("out_of_window"),
-          .cached = of("cached"),
-          .free = of("free"),
-          .overhead = of("overhead")};
+namespace {
+
+// What the step times of all rows are based on, each once.
+Json time_models(const std::vector<FragmentationRow>& rows) {
+  Json models = Json::array();
+  for (const FragmentationRow& row : rows) {
+    const TimeModelFacts& facts = row.runs.front().time_model;
+    const Json model = {{"name", facts.name}, {"provenance", facts.provenance}};
+    if (std::ranges::find(models, model) == models.end()) models.push_back(model);
+  }
+  return models;
 }
 
-PaperShares FragmentationRow::mean_paper_shares() const {
-  const auto of = [this](std::string_view state) {
-    return mean("figures.paper_shares." + std::string(state));
-  };
-  return {.token_states = of("token_states"),
-          .reservation = of("reservation"),
-          .internal_fragmentation = of("internal_fragmentation"),
-          .external_and_others = of("external_and_others")};
+// For rows that rejected any request under the first seed.
+Json rejected(const std::vector<FragmentationRow>& rows) {
+  Json json = Json::object();
+  for (const FragmentationRow& row : rows) {
+    const sim::Report& report = row.first_report();
+    if (report.counters.requests_rejected > 0) json[row.label()] = rejected_json(report);
+  }
+  return json;
+}
+
+}  // namespace
+
+PoolShares FragmentationRow::mean_shares() const {
+  PoolShares shares;
+  for (const PoolState& state : kPoolStates) {
+    shares.*state.share = mean("figures.mean_shares." + std::string(state.name));
+  }
+  return shares;
 }
 
 std::string FragmentationRow::block_text() const {
@@ -81,18 +94,18 @@ Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& conf
     RECTO_RETURN_IF_ERROR(check_seed_room(config, options.seeds));
   }
   const auto seeds = static_cast<std::size_t>(options.seeds);
-  std::vector<std::optional<Result<SeedRun>>> results(configs.size() * seeds);
+  std::vector<std::optional<Result<RunOutcome>>> results(configs.size() * seeds);
   for_each_index(results.size(), options.threads, [&](std::size_t index) {
     RunConfig config = configs[index / seeds];
     config.seed += static_cast<std::int64_t>(index % seeds);
-    results[index] = run_seed(config);
+    results[index] = run(config);
     if (options.done) options.done(config);
   });
   std::vector<FragmentationRow> rows;
   for (std::size_t i = 0; i < configs.size(); ++i) {
     FragmentationRow row{.config = configs[i], .runs = {}, .intervals = {}};
     for (std::size_t seed = 0; seed < seeds; ++seed) {
-      Result<SeedRun>& result = *results[i * seeds + seed];
+      Result<RunOutcome>& result = *results[i * seeds + seed];
       RECTO_RETURN_IF_ERROR(result.status().in(label_of(configs[i])));
       row.runs.push_back(std::move(result).value());
     }
@@ -100,6 +113,62 @@ Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& conf
     rows.push_back(std::move(row));
   }
   return rows;
+}
+
+std::string fragmentation_csv(const std::vector<FragmentationRow>& rows) {
+  std::string text;
+  for (const FragmentationRow& row : rows) {
+    const RunOutcome& first = row.runs.front();
+    const auto columns = flatten(to_json(first));
+    std::vector<std::string> titles{"allocator", "block_size"};
+    std::vector<std::string> values{row.config.allocator,
+                                    std::to_string(row.first_report().block_size.value())};
+    for (const auto& [title, value] : columns) {
+      const auto mean = std::ranges::find(row.intervals, title, &NamedInterval::name);
+      const bool is_mean = row.runs.size() > 1 && mean != row.intervals.end();
+      titles.push_back(title);
+      values.push_back(is_mean ? csv_number_or_nothing(mean->interval.mean) : value);
+      if (!is_mean) continue;
+      titles.push_back(title + "_ci95");
+      values.push_back(csv_number_or_nothing(mean->interval.half_width));
+      titles.push_back(title + "_by_seed");
+      values.push_back(csv_numbers(mean->by_seed));
+    }
+    if (text.empty()) text = csv_row(titles);
+    text += csv_row(values);
+  }
+  return text;
+}
+
+std::string series_csv(const std::vector<FragmentationRow>& rows) {
+  std::string text = series_csv_header();
+  for (const FragmentationRow& row : rows) {
+    text += series_csv_rows(row.config.allocator, row.first_report());
+  }
+  return text;
+}
+
+Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
+                                 const std::string& folder, const Json& extra) {
+  const std::vector<RunConfig> configs = configs_of(rows);
+  Json settings = Json::array();
+  for (const RunConfig& config : configs) settings.push_back(to_json(config));
+  Result<Json> begun = begin_manifest("fragmentation", configs);
+  RECTO_RETURN_IF_ERROR(begun.status());
+  Json& manifest = begun.value();
+  RECTO_RETURN_IF_ERROR(make_folder(folder));
+  Json files = Json::object();
+  RECTO_RETURN_IF_ERROR(
+      write_noted_file(folder, "fragmentation.csv", fragmentation_csv(rows), files));
+  RECTO_RETURN_IF_ERROR(write_noted_file(folder, "series.csv", series_csv(rows), files));
+  for (const auto& [key, value] : extra.items()) manifest[key] = value;
+  manifest["time_models"] = time_models(rows);
+  manifest["rejected"] = rejected(rows);
+  manifest["remarks"] = grid_remarks(configs);
+  manifest["files"] = files;
+  manifest["configurations"] = settings;
+  if (rows.front().runs.size() > 1) manifest["seeds"] = rows.front().runs.size();
+  return write_file(folder + "/manifest.json", json_text(manifest, 2) + '\n');
 }
 
 }  // namespace recto::experiments

@@ -1,6 +1,7 @@
 #pragma once
 
-// One workload, several allocators and block sizes, under one seed or several.
+// One workload, several allocators and block sizes, under one seed or several; and the files that
+// keep the results: fragmentation.csv, series.csv, manifest.json.
 
 #include <cstdint>
 #include <functional>
@@ -9,23 +10,20 @@
 #include <vector>
 
 #include "core/status.h"
-#include "experiments/support/figures.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/seed_runs.h"
 
 namespace recto::experiments {
 
 struct FragmentationRow {
   RunConfig config;                      // under the first seed
-  std::vector<SeedRun> runs;             // in order of the seeds
+  std::vector<RunOutcome> runs;          // in order of the seeds
   std::vector<NamedInterval> intervals;  // of all numbers of the runs
 
-  const sim::Report& first_report() const { return runs.front().outcome.report; }
+  const sim::Report& first_report() const { return runs.front().report; }
   // Over the seeds; `name` as in fragmentation.csv.
   double mean(std::string_view name) const { return find_interval(intervals, name).mean; }
   PoolShares mean_shares() const;
-  PaperShares mean_paper_shares() const;
 
   std::string block_text() const;  // "16"; "-" for contiguous allocators
   std::string label() const;       // "paged 16"
@@ -56,5 +54,17 @@ std::vector<RunConfig> configs_of(const std::vector<FragmentationRow>& rows);
 
 // "paged 16"
 std::string label_of(const RunConfig& config);
+
+// One row per configuration: every figure, and every field of its report except series and ids.
+// With several seeds each number is a mean, with the half-width of its 95 % confidence interval and
+// the value under each seed beside it.
+std::string fragmentation_csv(const std::vector<FragmentationRow>& rows);
+
+// One row per configuration and window of time: the mean of each gauge, under the first seed.
+std::string series_csv(const std::vector<FragmentationRow>& rows);
+
+// Writes all three into `folder`, the manifest last and extended by the entries of `extra`.
+Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
+                                 const std::string& folder, const Json& extra);
 
 }  // namespace recto::experiments

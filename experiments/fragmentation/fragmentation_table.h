@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "experiments/fragmentation/fragmentation_study.h"
-#include "experiments/support/terminal.h"
+#include "experiments/support/command.h"
 
 namespace recto::experiments {
 

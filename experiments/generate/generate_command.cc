@@ -1,17 +1,142 @@
-#include "experiments/generate/generate_command.h"
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 
+#include <algorithm>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
+#include "core/element_type.h"
 #include "experiments/generate/generate_config.h"
-#include "experiments/generate/generate_text.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/command.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/table.h"
+#include "verify/engine/padded_gather.h"
 #include "verify/engine/weights_file.h"
 #include "verify/kernels/kernel_heap.h"
 
 namespace recto::experiments {
 namespace {
+
+using verify::EngineRun;
+using verify::EngineStep;
+using verify::SequenceStep;
+
+std::string sequence_name(const GenerateConfig& config, std::int64_t request, std::int64_t member) {
+  const auto place = static_cast<std::size_t>(request);
+  if (config.requests[place].width == 1) return fmt::format("{}", request);
+  return fmt::format("{}.{}", request, member);
+}
+
+verify::WorkShape work_shape(const GenerateConfig& config) {
+  return {.num_q_heads = config.model.num_q_heads,
+          .num_kv_heads = config.model.num_kv_heads,
+          .head_dim = config.model.head_dim,
+          .element_bytes = element_bytes(config.engine.rounding.cache),
+          .block_size = config.engine.block_size};
+}
+
+struct Held {
+  std::int64_t blocks = 0;    // each once
+  std::int64_t entries = 0;   // of all tables
+  std::int64_t reserved = 0;  // slots, if each sequence had a region for its longest context
+};
+
+Held held_in(const GenerateConfig& config, const EngineStep& step) {
+  std::set<std::int32_t> blocks;
+  Held held;
+  for (const SequenceStep& sequence : step.sequences) {
+    blocks.insert(sequence.blocks.begin(), sequence.blocks.end());
+    held.entries += std::ssize(sequence.blocks);
+    held.reserved += config.engine.max_length;
+  }
+  held.blocks = std::ssize(blocks);
+  return held;
+}
+
+std::string percent_less(std::int64_t less, std::int64_t than) {
+  if (than == 0) return "0.0 %";
+  return fmt::format("{:.1f} %", 100 * (1 - static_cast<double>(less) / static_cast<double>(than)));
+}
+
+std::string steps_text(const GenerateConfig& config, const EngineRun& run) {
+  std::string text;
+  auto event = run.events.begin();
+  const auto tell_until = [&](std::int64_t step) {
+    for (; event != run.events.end() && event->step < step; ++event) {
+      const std::string who = event->request < 0 ? "" : fmt::format("request {} ", event->request);
+      text += fmt::format("  {}{}\n", who, event->text);
+    }
+  };
+  for (const EngineStep& step : run.steps) {
+    tell_until(step.step);
+    text += fmt::format("step {}\n", step.step);
+    for (const SequenceStep& sequence : step.sequences) {
+      text += fmt::format("  {:<4} cached {:>3}, computed {:>2}{}  blocks {}\n",
+                          sequence_name(config, sequence.request, sequence.member),
+                          sequence.context, sequence.rows,
+                          sequence.drafts == 0 ? "" : fmt::format(" ({} drafts)", sequence.drafts),
+                          fmt::join(sequence.blocks, " "));
+    }
+  }
+  tell_until(run.steps.empty() ? 1 : run.steps.back().step + 1);
+  return text;
+}
+
+std::string outputs_text(const GenerateConfig& config, const EngineRun& run) {
+  Table table({{"sequence", Align::kLeft}, {"prompt"}, {"output", Align::kLeft}});
+  for (const auto& [request, text] : run.texts) {
+    const auto place = static_cast<std::size_t>(request);
+    for (std::size_t member = 0; member < text.outputs.size(); ++member) {
+      table.add_row({sequence_name(config, request, static_cast<std::int64_t>(member)),
+                     fmt::format("{}", config.requests[place].prompt.size()),
+                     fmt::format("{}", fmt::join(text.outputs[member], " "))});
+    }
+  }
+  return table.text();
+}
+
+std::string savings_text(const GenerateConfig& config, const EngineRun& run) {
+  Held most;
+  verify::AttentionWork paged;
+  verify::AttentionWork padded;
+  for (const EngineStep& step : run.steps) {
+    const Held held = held_in(config, step);
+    most.blocks = std::max(most.blocks, held.blocks);
+    most.entries = std::max(most.entries, held.entries);
+    most.reserved = std::max(most.reserved, held.reserved);
+    std::vector<verify::SequenceWork> work;
+    for (const SequenceStep& sequence : step.sequences) {
+      work.push_back({.rows = sequence.rows, .context = sequence.context + sequence.rows});
+    }
+    for (std::int64_t layer = 0; layer < config.model.layers; ++layer) {
+      paged += verify::paged_work(work_shape(config), work);
+      padded += verify::padded_gather_work(work_shape(config), work);
+    }
+  }
+  Table table({{"what paging saved", Align::kLeft}, {"without"}, {"paged"}, {"saved"}});
+  const auto add = [&table](const char* what, std::int64_t without, std::int64_t with) {
+    table.add_row(
+        {what, fmt::format("{}", without), fmt::format("{}", with), percent_less(with, without)});
+  };
+  const std::int64_t slots = most.blocks * config.engine.block_size;
+  add("slots at most: regions for the longest", most.reserved, slots);
+  add("slots at most: blocks that are not shared", most.entries * config.engine.block_size, slots);
+  add("bytes moved: padded gather", padded.bytes(), paged.bytes());
+  add("operations: padded gather", padded.operations, paged.operations);
+  const verify::EngineCounts& counts = run.counts;
+  return table.text() +
+         fmt::format(
+             "\n{} steps computed {} tokens; {} were found cached. Blocks copied on write: {}, "
+             "moved "
+             "to the host\nor back: {}. Preempted: {} computed again, {} swapped. Beams that "
+             "switched: {}. Drafts: {} of {}\nwere kept.\n",
+             counts.steps, counts.rows, counts.hit_tokens, counts.copied_blocks,
+             counts.swapped_blocks, counts.recomputes, counts.swaps, counts.beam_switches,
+             counts.accepted, counts.drafted);
+}
 
 constexpr const char* kFooter = R"(
 The model computes by the kernels of cuda/, in recto on the CPU executor: small models, short texts.

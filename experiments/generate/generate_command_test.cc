@@ -1,4 +1,4 @@
-#include "experiments/generate/generate_command.h"
+#include "experiments/support/command.h"
 
 #include "bazel/testing/catch.h"
 #include "experiments/generate/generate_config.h"

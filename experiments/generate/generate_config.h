@@ -5,7 +5,7 @@
 #include <string>
 
 #include "core/status.h"
-#include "verify/engine/engine_run.h"
+#include "verify/engine/engine.h"
 
 namespace recto::experiments {
 

@@ -1,4 +1,4 @@
-#include "experiments/numerics/numerics_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -11,14 +11,12 @@
 #include <vector>
 
 #include "core/json.h"
-#include "experiments/numerics/numerics_files.h"
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"
 #include "experiments/support/manifest.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
-#include "experiments/support/progress.h"
-#include "experiments/support/text_values.h"
 
 namespace recto::experiments {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/numerics/numerics_command.h"
+#include "experiments/support/command.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -10,8 +10,8 @@
 #include "bazel/testing/catch.h"
 #include "core/json.h"
 #include "experiments/numerics/numerics_study.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 
 namespace recto::experiments {

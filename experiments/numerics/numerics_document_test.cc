@@ -9,10 +9,10 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/numerics/numerics_command.h"
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/numerics/numerics_text.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/command.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/tried_command.h"
 
 namespace recto::experiments {

@@ -1,11 +1,13 @@
 #pragma once
 
-// The study as people read it: tables, each with its method and units.
+// The study as people read it: tables, each with its method and units. And for machines.
 
 #include <string>
 #include <vector>
 
+#include "core/status.h"
 #include "experiments/numerics/numerics_study.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 
@@ -14,5 +16,15 @@ std::string thresholds_text(const std::vector<CellResult>& results);
 std::string others_text(const std::vector<CellResult>& results);  // by the profile of others
 
 const char* sight_name(Sight sight);
+
+// One object per cell.
+Json numerics_json(const std::vector<CellResult>& results);
+
+std::string sharpness_csv(const std::vector<CellResult>& results);   // a row per cell
+std::string thresholds_csv(const std::vector<CellResult>& results);  // per cell, fault and judge
+
+// Both, and manifest.json, which repeats the command.
+Status write_numerics_files(const std::vector<CellResult>& results, const std::string& folder,
+                            const std::string& command);
 
 }  // namespace recto::experiments

@@ -1,4 +1,4 @@
-#include "experiments/plan/plan_command.h"
+#include "experiments/support/command.h"
 
 #include <sstream>
 #include <string>

@@ -58,11 +58,11 @@ class BlockSizes(unittest.TestCase):
               "mixture:0.7xconstant:50+0.3xconstant:1930", "--outputs", "constant:5",
               "--allocators", "paged", "--block-sizes", "200", "--report", "--out",
               self.results)
-        runs = plot.read_fragmentation(self.results)[1]
-        page, _ = plot.page_of(self.results, runs, None)
-        label, packed = list(page.maps.items())[-1]
-        self.assertEqual((label, packed["blocks"]), ("paged 200", 9))
-        figure = plot.map_figures.memory_map(page, runs)
+        data = plot.read_json(self.results / "report.json")["data"]
+        runs = plot.read_fragmentation(self.results, data)[1]
+        packed = data["maps"][-1]["map"]
+        self.assertEqual((runs[-1].label, packed["blocks"]), ("paged 200", 9))
+        figure = plot.map_figures.memory_map(data, runs)
         self.assertIn(runs[-1].title, [axis.get_title() for axis in figure.axes])
         self.assertRegex(runs[-1].title, "rejects")
         states = numpy.zeros((39, 2))  # of 50 slots

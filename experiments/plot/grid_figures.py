@@ -1,8 +1,5 @@
 """Pictures of tables whose rows are points of a grid: sweeps, and the sharpness of error bounds."""
 
-import json
-from dataclasses import replace
-from itertools import zip_longest
 from pathlib import Path
 
 import pandas
@@ -10,17 +7,14 @@ from matplotlib.figure import SubFigure
 
 import style
 from legend import Legend, ShortNames, fitted_legend, label_ticks
-from report_fields import OBJECT, TEXT, BadInput, checked, checked_list
+from report_fields import BadInput
 from result_files import (
     LIMITS,
     Source,
-    check_seeds,
     has_limits,
     read_json,
     read_source,
-    read_table,
     rejections_told,
-    seeds_of,
     without_goodput,
 )
 
@@ -40,16 +34,10 @@ _LINES_MAX = 24
 
 def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     """The points that succeeded, and the names of the axes."""
-    path = folder / "manifest.json"
-    manifest = read_json(path)
-    base = checked(path, manifest, "grid.base", OBJECT)
-    axes = list(checked(path, manifest, "grid.axes", OBJECT))
+    manifest = read_json(folder / "manifest.json")
+    base, axes = manifest["grid"].get("base", {}), list(manifest["grid"]["axes"])
     settings = {name: value for name, value in base.items() if name not in axes}
-    read = [figure for figure in _SWEEP_FIGURES if figure != "rejected_share"]
-    columns = ("point", "outcome", "time_model", "time_model_provenance", *axes, *read,
-               "requests_rejected", "requests_finished")
-    table = read_table(folder / "sweep.csv", columns)
-    _check_axes(path, manifest, axes)
+    table = pandas.read_csv(folder / "sweep.csv")
     well = _with_rejected_shares(table[table["outcome"] == "ok"])
     if well.empty:
         raise BadInput(f"{folder / 'sweep.csv'}: no point went well; there is nothing to draw")
@@ -61,27 +49,8 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     remarks += tuple(f"Step times: {model}" for model in models.unique())
     if not has_limits([base]) and not set(LIMITS) & set(axes):
         well = without_goodput(well)
-    source = read_source(path, manifest, settings, remarks)
-    seeds = seeds_of(path, manifest, "grid.seeds")
-    check_seeds(path, "grid.seeds", seeds, table, "sweep.csv")
-    return replace(source, seeds=seeds), well, axes
-
-
-def _check_axes(path: Path, manifest: dict, axes: list[str]) -> None:
-    """The manifest's values of each axis must be those of the rows, in their order."""
-    rows = pandas.read_csv(path.parent / "sweep.csv", dtype=str, keep_default_na=False)
-    points = 1
-    for axis in axes:
-        found = checked_list(path, manifest, f"grid.axes.{axis}", TEXT)
-        for index, pair in enumerate(zip_longest(found, rows[axis].unique())):
-            here, there = ("none" if one is None else json.dumps(one) for one in pair)
-            if here != there:
-                raise BadInput(f"{path}, grid.axes.{axis}[{index}]: found {here}; expected "
-                               f"{there}, as sweep.csv has")
-        points *= len(found)
-    if points != len(rows):
-        raise BadInput(f"{path}, grid.axes: found axes of {points} points; expected {len(rows)}, "
-                       "as many as sweep.csv has rows")
+    seeds = manifest["grid"].get("seeds", 1)
+    return read_source(manifest, settings, remarks, seeds), well, axes
 
 
 def _with_rejected_shares(table: pandas.DataFrame) -> pandas.DataFrame:
@@ -162,16 +131,12 @@ def _mark_values(panel, values: pandas.Series, names: ShortNames) -> None:
 
 
 def read_numerics(folder: Path) -> tuple[Source, pandas.DataFrame, pandas.DataFrame]:
-    path = folder / "manifest.json"
-    manifest = read_json(path)
-    source = read_source(path, manifest, {"as in": manifest.get("repeat")}, ())
-    sharpness = read_table(folder / "sharpness.csv",
-                           ("type", "num_keys", "seed", "out_sharp.worst", "out_hard.worst"))
-    thresholds = read_table(folder / "thresholds.csv",
-                            ("type", "num_keys", "fault", "judge", "sight", "size"))
+    manifest = read_json(folder / "manifest.json")
+    sharpness, thresholds = (pandas.read_csv(folder / f"{name}.csv")
+                             for name in ("sharpness", "thresholds"))
     seeds = ", ".join(str(seed) for seed in sharpness["seed"].unique())
-    return (Source(source.version, source.commit, source.command,
-                   {"seed": seeds} | source.settings), sharpness, thresholds)
+    settings = {"seed": seeds, "as in": manifest.get("repeat")}
+    return read_source(manifest, settings, ()), sharpness, thresholds
 
 
 def sharpness(table: pandas.DataFrame) -> SubFigure:

@@ -13,15 +13,20 @@ import grid_figures  # noqa: E402
 import map_figures  # noqa: E402
 import style  # noqa: E402
 from legend import ShortNames, fitted_legend  # noqa: E402
-from page_fields import KINDS  # noqa: E402
 from result_files import Run  # noqa: E402
-from study_page import StudyPage  # noqa: E402
 
 LONG = ["lognormal:mean=161,cv=1.2", "mixture:max=1000,0.5xconstant:100+0.5xuniform:10,200"]
 
 
 def run(allocator):
-    return Run(allocator, 8, 1500, {}, {}, {}, pandas.DataFrame(), rejected=800, requests=800)
+    counts = {"report.counters.requests_rejected": 800, "report.counters.requests_finished": 0}
+    return Run(allocator, 8, counts, pandas.DataFrame())
+
+
+def distributions(runs, seconds):
+    """Data of a page that has these at the median and the maximum, in every row and kind."""
+    kinds = dict.fromkeys(("queueing", "ttft", "tpot", "end_to_end"), seconds)
+    return {"quantiles_per_mille": [500, 1000], "latency": [kinds] * len(runs)}
 
 
 def points(**axes):
@@ -56,17 +61,15 @@ class Names(unittest.TestCase):
         style.set_up()
         runs = [run(name) for name in ("contiguous-max", "contiguous-pow2", "contiguous-oracle",
                                        *(f"contiguous-{part}" for part in range(8)))]
-        page = StudyPage({}, [500, 1000], {one.label: dict.fromkeys(KINDS, [1, 2]) for one in runs},
-                         0, {})
-        told = self.assert_readable(map_figures.latency_distributions(page, runs))
+        figure = map_figures.latency_distributions(distributions(runs, [1, 2]), runs)
+        told = self.assert_readable(figure)
         self.assertIn("contiguous-max, rejects 800 of 800", told)
         self.assertEqual(len(told), 12)
 
     def test_ticks_around_a_single_latency_are_round(self):
         style.set_up()
-        one = run("paged")
-        page = StudyPage({}, [500, 1000], {one.label: dict.fromkeys(KINDS, [0.0123457] * 2)}, 0, {})
-        figure = map_figures.latency_distributions(page, [one])
+        runs = [run("paged")]
+        figure = map_figures.latency_distributions(distributions(runs, [0.0123457] * 2), runs)
         self.assert_readable(figure)
         for axis in figure.axes:
             self.assertEqual((axis.get_xlim()[0], axis.xaxis.get_offset_text().get_text()), (0, ""))

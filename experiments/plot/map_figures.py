@@ -1,4 +1,5 @@
-"""Pictures of what a study's page holds: memory maps, and whole distributions of latencies."""
+"""Pictures of what report.json holds of a study: memory maps, and whole distributions of
+latencies."""
 
 import base64
 
@@ -9,41 +10,39 @@ from matplotlib.lines import Line2D
 
 import style
 from legend import fitted_legend
-from page_fields import KINDS, MARKS
 from page_map import STATES, BlockMap, states_over, unpacked
 from result_files import Run
-from study_page import StudyPage
 
 _COLUMNS, _LINES = 360, 160  # pixels of a map
 _DETAIL_S = 60.0
 _PAINTED = (*STATES, "free", "overhead")
-_MARKS = dict(zip(MARKS, "xD^"))
+_MARKS = {"preempted": "x", "copied": "D", "evicted": "^"}
+_KINDS = {"queueing": "queueing, s", "ttft": "time to first token, s",
+          "tpot": "time per output token, s", "end_to_end": "end to end, s"}
 _TITLE_PAD = 16  # points, for the marks above a map
 _MARK_BINS = 60  # marks in one of them are drawn as one
 
 
-def memory_map(page: StudyPage, runs: list[Run]) -> SubFigure | None:
+def memory_map(data: dict, runs: list[Run]) -> SubFigure:
     """For each map the whole run, and a minute of it block by block; each pixel in the state of
     most of its slots."""
-    if not page.maps:
-        return None
     figure, axes = style.new_figure("The pool, slot by slot: the whole run, and a minute by blocks",
-                                    len(page.maps), 2, height=2.0)
-    titles = {run.label: run.title for run in runs}
-    for (whole, close), (label, packed) in zip(axes, page.maps.items()):
+                                    len(data["maps"]), 2, height=2.0)
+    for (whole, close), one in zip(axes, data["maps"]):
+        run, packed = runs[one["row"]], one["map"]
         end_s = packed["end_us"] / 1e6
         _show(whole, overview_states(packed), packed, (0, end_s))
         _mark(whole, packed)
         blocks = BlockMap(packed)
         # A run may be over by then.
-        begin_s = max(blocks.begin_us, min(page.close_look_us, blocks.end_us)) / 1e6
+        begin_s = max(blocks.begin_us, min(data["close_look_us"], blocks.end_us)) / 1e6
         length_s = min(_DETAIL_S, blocks.end_us / 1e6 - begin_s)
         range_s = (begin_s, begin_s + length_s)
         _show(close, detail_states(blocks, range_s), packed, range_s)
         whole.axvspan(begin_s, begin_s + length_s, color=style.BLACK, lw=0.8, fill=False)
         whole.set_ylabel("slot")
-        whole.set_title(titles[label], pad=_TITLE_PAD)
-        close.set_title(f"{label}, from {begin_s:,.0f} s", pad=_TITLE_PAD)
+        whole.set_title(run.title, pad=_TITLE_PAD)
+        close.set_title(f"{run.label}, from {begin_s:,.0f} s", pad=_TITLE_PAD)
     for axis in axes[-1]:
         axis.set_xlabel("simulated time, s")
     signs = [Line2D([], [], linestyle="", marker=sign, markersize=4, color=style.BLACK, label=name)
@@ -123,18 +122,18 @@ def _mark(axis, packed: dict) -> None:
                   transform=axis.transAxes, in_layout=False)
 
 
-def latency_distributions(page: StudyPage, runs: list[Run]) -> SubFigure:
+def latency_distributions(data: dict, runs: list[Run]) -> SubFigure:
     """For each kind the share of requests that took at most so long, a line for each run."""
     legend = fitted_legend([run.title for run in runs])
     figure, axes = style.new_figure("Latencies: share of requests that took at most so long", 2, 2,
                                     height=2.6, legend=legend)
-    shares = [per_mille / 10 for per_mille in page.per_mille]
-    for axis, (kind, title) in zip(axes.flat, KINDS.items()):
-        drawn = {run.title: page.latencies.get(run.label, {}).get(kind) or [] for run in runs}
-        for index, (label, seconds) in enumerate(drawn.items()):
+    shares = [per_mille / 10 for per_mille in data["quantiles_per_mille"]]
+    for axis, (kind, title) in zip(axes.flat, _KINDS.items()):
+        drawn = [latency[kind] for latency in data["latency"]]
+        for index, (run, seconds) in enumerate(zip(runs, drawn)):
             look = style.line(index) | {"markevery": (2 * index % 10, 10), "markersize": 3}
-            axis.plot(seconds, shares[:len(seconds)], label=label, **look)
-        positive = [value for seconds in drawn.values() for value in seconds if value > 0]
+            axis.plot(seconds, shares[:len(seconds)], label=run.title, **look)
+        positive = [value for seconds in drawn for value in seconds if value > 0]
         if positive and max(positive) >= 10 * min(positive):
             axis.set_xscale("symlog", linthresh=max(min(positive), max(positive) / 1e5))
             style.label_log_axis(axis)

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""The README's picture: two memory maps of a page of `recto report`, on one clock.
+"""The README's picture: two memory maps of `recto report`, on one clock.
 
-    map_picture.py REPORT_HTML SVG
+    map_picture.py REPORT_JSON SVG
 
 Shows of each map the first minute that both have block by block, each pixel in the state of most of
 its slots. States differ by pattern and lightness as well as by colour; the picture follows the
@@ -9,14 +9,14 @@ reader's light or dark scheme. `recto plot` draws all maps, with the commit at t
 would be another in each version of this picture.
 """
 
+import json
 import sys
 from itertools import groupby
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from page_fields import read_page_of_study
 from page_map import BlockMap, states_over
-from report_fields import TEXT, BadInput, checked
+from report_fields import BadInput
 
 ROWS = {
     "contiguous-max": "contiguous: room for the longest context each",
@@ -139,7 +139,7 @@ def panel(x: float, name: str, metrics: dict, paths: str, begin_s: float) -> str
 
 
 def picture(data: dict) -> str:
-    found = {data["rows"][one["row"]]["label"]: one for one in data["maps"]}
+    found = {data["rows"][one["row"]]["label"]: one for one in data.get("maps", [])}
     missing = [label for label in ROWS if label not in found]
     if missing:
         raise BadInput(f"maps: found none of {missing[0]}; expected {' and '.join(ROWS)}")
@@ -162,14 +162,15 @@ def picture(data: dict) -> str:
     return f"{head}{style()}{made}</svg>\n"
 
 
-def main(page: str, target: str) -> int:
+def main(data_file: str, target: str) -> int:
     try:
-        data, _ = read_page_of_study(Path(page))
-        checked(page, data, "setting", TEXT)
-        drawn = picture(data)
+        drawn = picture(json.loads(Path(data_file).read_text("utf-8"))["data"])
     except BadInput as error:
-        said = str(error) if str(error).startswith(page) else f"{page}, {error}"
-        print(f"map_picture.py: {said}", file=sys.stderr)
+        print(f"map_picture.py: {data_file}, {error}", file=sys.stderr)
+        return 2
+    except (OSError, ValueError, KeyError) as error:
+        print(f"map_picture.py: {data_file}: expected the data of a study, as recto report writes "
+              f"them ({error!r})", file=sys.stderr)
         return 2
     # One line per element, so that a diff of the picture is readable.
     Path(target).write_text(drawn.replace("><", ">\n<"))

@@ -1,6 +1,5 @@
 """Pictures of simulated runs: where slots go, over time and on average, and what follows."""
 
-from dataclasses import dataclass
 from typing import Callable
 
 import pandas
@@ -21,7 +20,7 @@ def pool_states(runs: list[Run]) -> SubFigure:
     axis = axes[0, 0]
     begin = [0.0] * len(runs)
     for state, area in style.STATES.items():
-        shares = [100 * run.shares[state] for run in runs]
+        shares = [100 * run.share(state) for run in runs]
         axis.barh(range(len(runs)), shares, left=begin, height=0.72, label=state,
                   color=area.colour, hatch=area.hatch, edgecolor="#333333", linewidth=0.5)
         for row, (left, share) in enumerate(zip(begin, shares)):
@@ -41,7 +40,7 @@ def pool_states(runs: list[Run]) -> SubFigure:
 
 def _share_told(run: Run, state: str) -> str:
     """With its interval over several seeds where there is room."""
-    share, half_width = run.shares[state], run.half_width(f"figures.mean_shares.{state}")
+    share, half_width = run.share(state), run.half_width(f"figures.mean_shares.{state}")
     is_alone = half_width is None or share < 0.12
     return f"{100 * share:.1f}" + ("" if is_alone else f" ± {100 * half_width:.1f}")
 
@@ -131,23 +130,15 @@ def blocked_slots(runs: list[Run]) -> SubFigure:
 def latencies(runs: list[Run]) -> SubFigure:
     kinds = {"queueing": "queueing, s", "ttft": "time to first token, s",
              "tpot": "time per output token, s", "normalized": "end to end / output token, s"}
-    are_means = any(run.half_widths for run in runs)
     figure, axes = style.new_figure("Latencies: median, 90th and 99th percentile", 2, 2,
                                     height=1.0 + 0.2 * len(runs))
     for axis, (kind, title) in zip(axes.flat, kinds.items()):
-        known = [(row, run.latencies[kind]) for row, run in enumerate(runs) if run.latencies[kind]]
-        for index, (point, marker) in enumerate({"p50": "o", "p90": "s", "p99": "^"}.items()):
-            places = [row + _PERCENTILE_STEP * (index - 1) * are_means for row, _ in known]
-            widths = [runs[row].half_width(f"report.{kind}.{point}_ns") for row, _ in known]
-            axis.errorbar([latency[point] for _, latency in known], places, fmt=marker,
-                          xerr=[width / NS_PER_S for width in widths] if are_means else None,
-                          label=point, color=style.line(index)["color"], markersize=5, capsize=2)
-        for row in set(range(len(runs))) - {row for row, _ in known}:
-            axis.text(0.02, row, "no request", va="center", fontsize=7,
-                      transform=axis.get_yaxis_transform())
+        _draw_percentiles(axis, runs, f"report.{kind}")
         axis.set(yticks=range(len(runs)), yticklabels=[run.title for run in runs], title=title,
                  ylim=(-0.5, len(runs) - 0.5))
-        if _spans_a_decade(runs, kind):
+        values = [value for run in runs for point in ("mean", "p50", "p90", "p99")
+                  if (value := run.value(f"report.{kind}.{point}_ns")) is not None]
+        if values and 0 < 10 * min(values) <= max(values):
             axis.set_xscale("log")
             style.label_log_axis(axis)
         axis.invert_yaxis()
@@ -157,78 +148,57 @@ def latencies(runs: list[Run]) -> SubFigure:
     return figure
 
 
-def _spans_a_decade(runs: list[Run], kind: str) -> bool:
-    values = [value for run in runs for value in run.latencies[kind].values()]
-    return bool(values) and 0 < 10 * min(values) <= max(values)
+def _draw_percentiles(axis, runs: list[Run], latency: str) -> None:
+    for index, (point, marker) in enumerate({"p50": "o", "p90": "s", "p99": "^"}.items()):
+        column = f"{latency}.{point}_ns"
+        known = {row: run for row, run in enumerate(runs) if run.value(column) is not None}
+        are_means = any(run.is_mean for run in runs)
+        places = [row + _PERCENTILE_STEP * (index - 1) * are_means for row in known]
+        widths = [run.half_width(column) / NS_PER_S for run in known.values() if are_means]
+        axis.errorbar([run.value(column) / NS_PER_S for run in known.values()], places, fmt=marker,
+                      xerr=widths if are_means else None, label=point,
+                      color=style.line(index)["color"], markersize=5, capsize=2)
+    for row, run in enumerate(runs):
+        if run.value(f"{latency}.p50_ns") is None:
+            axis.text(0.02, row, "no request", va="center", fontsize=7,
+                      transform=axis.get_yaxis_transform())
 
 
-@dataclass(frozen=True)
-class _BlockSizePanel:
-    title: str
-    value: Callable[[Run], float | None]
-    columns: tuple[str, ...] = ()  # of which the value is the sum, for its interval
-    scale: float = 1
-    if_none: str = "no request has it"  # what a panel without values says
-
-    def shown(self, run: Run) -> float | None:
-        value = self.value(run)
-        return None if value is None else self.scale * value
-
-    def half_width(self, run: Run) -> float:
-        """0 where there is no interval."""
-        width = run.half_width(*self.columns) if self.columns else None
-        return self.scale * (width or 0)
-
-
-def _figure(title: str, name: str, scale: float = 1) -> _BlockSizePanel:
-    return _BlockSizePanel(title, lambda run: run.figures.get(name), (f"figures.{name}",), scale,
-                           if_none="not in these results")
+# Columns, whose sum is shown, what their unit is times, and what a panel without values says.
+_NONE_HAS_IT, _NOT_HERE = "no request has it", "not in these results"
+_BLOCK_SIZE_PANELS = {
+    "rejected, % of requests": (("rejected_share",), 100, _NONE_HAS_IT),
+    "reserved and internal, % of the pool":
+        (("figures.mean_shares.reserved", "figures.mean_shares.internal"), 100, _NONE_HAS_IT),
+    "overhead, % of the pool": (("figures.mean_shares.overhead",), 100, _NONE_HAS_IT),
+    "prefix hits, % of prompt tokens": (("figures.first_hit_share",), 100, _NOT_HERE),
+    "block table, kB (mean)": (("figures.table_bytes_mean",), 1e-3, _NOT_HERE),
+    "copied on write, MB": (("figures.copied_bytes",), 1e-6, _NOT_HERE),
+    "output tokens/s": (("figures.output_tokens_per_s",), 1, _NOT_HERE),
+    "requests/s within latency limits": (("figures.goodput_per_s",), 1, _NOT_HERE),
+    "time to first token, median, s": (("report.ttft.p50_ns",), 1 / NS_PER_S, _NONE_HAS_IT),
+    "time to first token, p99, s": (("report.ttft.p99_ns",), 1 / NS_PER_S, _NONE_HAS_IT),
+    "time per output token, mean, ms": (("report.tpot.mean_ns",), 1e3 / NS_PER_S, _NONE_HAS_IT),
+    "attention of a full pool, measured, ms":
+        (("figures.kernel_s",), 1e3, "not measured on this card"),
+}
 
 
-def _latency(title: str, kind: str, point: str, unit_s: float = 1) -> _BlockSizePanel:
-    column = f"report.{kind}.{point}_ns"
-    return _BlockSizePanel(title, lambda run: NS_PER_S * run.latencies[kind][point]
-                           if run.latencies[kind] else None, (column,), 1 / NS_PER_S / unit_s)
-
-
-_GOODPUT = "goodput_per_s"
-_BLOCK_SIZE_PANELS = (
-    _BlockSizePanel("rejected, % of requests",
-                    lambda run: run.rejected / run.requests if run.requests else None, scale=100),
-    _BlockSizePanel("reserved and internal, % of the pool",
-                    lambda run: run.shares["reserved"] + run.shares["internal"],
-                    ("figures.mean_shares.reserved", "figures.mean_shares.internal"), 100),
-    _BlockSizePanel("overhead, % of the pool", lambda run: run.shares["overhead"],
-                    ("figures.mean_shares.overhead",), 100),
-    _figure("prefix hits, % of prompt tokens", "first_hit_share", 100),
-    _figure("block table, kB (mean)", "table_bytes_mean", 1e-3),
-    _figure("copied on write, MB", "copied_bytes", 1e-6),
-    _figure("output tokens/s", "output_tokens_per_s"),
-    _figure("requests/s within latency limits", _GOODPUT),
-    _latency("time to first token, median, s", "ttft", "p50"),
-    _latency("time to first token, p99, s", "ttft", "p99"),
-    _latency("time per output token, mean, ms", "tpot", "mean", 1e-3),
-    _BlockSizePanel("attention of a full pool, measured, ms",
-                    lambda run: run.figures.get("kernel_s"), scale=1e3,
-                    if_none="not measured on this card"),
-)
-
-
-def _shown_panels(runs: list[Run]) -> list[_BlockSizePanel]:
-    """Without goodput where no run has latency limits."""
-    has_goodput = any(_GOODPUT in run.figures for run in runs)
-    return [panel for panel in _BLOCK_SIZE_PANELS
-            if has_goodput or panel.columns != (f"figures.{_GOODPUT}",)]
-
-
-def _draw_sizes(axis, panel: _BlockSizePanel, runs: list[Run], label: str, index: int) -> None:
-    widths = [panel.half_width(run) for run in runs]
-    axis.errorbar([run.block_size for run in runs], [panel.shown(run) for run in runs],
-                  yerr=widths if any(widths) else None, capsize=2, label=label,
-                  **style.line(index))
-    rejecting = [run for run in runs if run.rejected]
-    style.mark_hollow(axis, [run.block_size for run in rejecting],
-                      [panel.shown(run) for run in rejecting], index)
+def _draw_sizes(axis, runs: list[Run], columns: tuple[str, ...], scale: float) -> list[float]:
+    """A line for each allocator. The tops of the lines and intervals."""
+    tops = []
+    for index, allocator in enumerate(dict.fromkeys(run.allocator for run in runs)):
+        own = sorted((run for run in runs if run.allocator == allocator and
+                      run.value(*columns) is not None), key=lambda run: run.block_size)
+        sizes = [run.block_size for run in own]
+        values = [scale * run.value(*columns) for run in own]
+        widths = [scale * (run.half_width(*columns) or 0) for run in own]
+        axis.errorbar(sizes, values, yerr=widths if any(widths) else None, capsize=2,
+                      label=allocator, **style.line(index))
+        hollow = [(size, value) for run, size, value in zip(own, sizes, values) if run.rejected]
+        style.mark_hollow(axis, [size for size, _ in hollow], [value for _, value in hollow], index)
+        tops += map(sum, zip(values, widths))
+    return tops
 
 
 def block_sizes(runs: list[Run]) -> SubFigure | None:
@@ -239,38 +209,30 @@ def block_sizes(runs: list[Run]) -> SubFigure | None:
         return None
     hollow = style.hollow_told(any(run.rejected for run in paged))
     figure, axes = style.new_figure("What a block size costs and gives" + hollow, 4, 3, height=1.9)
-    panels = _shown_panels(paged)
+    # Without goodput where no run has latency limits.
+    panels = {title: panel for title, panel in _BLOCK_SIZE_PANELS.items()
+              if panel[0] != ("figures.goodput_per_s",) or panel[0][0] in paged[0].row}
     for axis in axes.flat[len(panels):]:
         axis.set_axis_off()
-    for axis, panel in zip(axes.flat, panels):
-        known = [run for run in paged if panel.shown(run) is not None]
-        for index, allocator in enumerate(dict.fromkeys(run.allocator for run in paged)):
-            own = sorted((run for run in known if run.allocator == allocator),
-                         key=lambda run: run.block_size)
-            _draw_sizes(axis, panel, own, allocator, index)
+    for axis, (title, (columns, scale, if_none)) in zip(axes.flat, panels.items()):
+        tops = _draw_sizes(axis, paged, columns, scale)
         axis.set_xscale("log", base=2)
         axis.set_xticks(sizes, [str(size) for size in sizes])
         axis.minorticks_off()
         axis.set_xlim(sizes[0] / 1.2, 1.2 * sizes[-1])
-        style.set_heights(axis, [panel.shown(run) + panel.half_width(run) for run in known])
-        if not known:
-            axis.text(0.5, 0.5, panel.if_none, ha="center", va="center",
-                      transform=axis.transAxes, fontsize=8)
-        axis.set_title(panel.title)
+        style.set_heights(axis, tops)
+        if not tops:
+            axis.text(0.5, 0.5, if_none, ha="center", va="center", transform=axis.transAxes,
+                      fontsize=8)
+        axis.set_title(title)
     for axis in axes.flat[len(panels) - 3:len(panels)]:
         axis.set_xlabel("block size, tokens")
     figure.legend(*axes[0, 0].get_legend_handles_labels(), loc="outside lower center", ncols=4)
     return figure
 
 
-FIGURES = {
-    "pool_states": pool_states,
-    "pool_over_time": pool_over_time,
-    "batch_and_queue": batch_and_queue,
-    "blocked_slots": blocked_slots,
-    "latencies": latencies,
-    "block_sizes": block_sizes,
-}
+FIGURES = {draw.__name__: draw for draw in (pool_states, pool_over_time, batch_and_queue,
+                                            blocked_slots, latencies, block_sizes)}
 
 # Those that show one run, not means.
 OVER_TIME = ("pool_over_time", "batch_and_queue", "blocked_slots")

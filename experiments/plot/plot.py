@@ -1,18 +1,18 @@
 #!/usr/bin/env python3
 """Draws what recto's commands wrote, as PNG and SVG. `recto plot` runs it.
 
-    plot.py DIR --out DIR [--recto FILE]
+    plot.py DIR --out DIR [--data FILE]
 
---recto makes the page of a study whose folder has none, for memory maps and distributions.
+FILE has what a page shows of a study (report.json), for memory maps and distributions.
 """
 
 import argparse
 import os
 import sys
 import warnings
-from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Callable, Iterator
+from typing import Callable, Iterator, NamedTuple
 
 sys.dont_write_bytecode = True
 # The path as typed, not resolved: these files may be links.
@@ -25,39 +25,29 @@ import style  # noqa: E402
 from result_files import (  # noqa: E402
     BadInput,
     NoReport,
-    Source,
     read_fragmentation,
     read_json,
     read_simulation,
 )
-from study_page import page_of, with_kernel_times  # noqa: E402
 
 EXPECTED = ("what recto fragmentation, sweep or numerics wrote with --out, or reports of "
             "recto simulate --json")
 
 
-@dataclass(frozen=True)
-class Picture:
-    name: str  # the name of its files, without suffix
+class Picture(NamedTuple):
+    name: str  # of its files, without suffix
     draw: Callable  # returns the figure, or None if there is nothing to draw
-    source: Source
-    is_of_first_seed: bool = False
+    foot: str
 
 
-def fragmentation_pictures(folder: Path, recto: str | None) -> Iterator[Picture]:
-    source, runs = read_fragmentation(folder)
-    page, reason = page_of(folder, runs, recto)
-    if page is None:
-        print(f"recto: no memory_map and no latency_distributions: {reason}", file=sys.stderr)
-    else:
-        runs = with_kernel_times(runs, page)
-        yield Picture("memory_map", lambda: map_figures.memory_map(page, runs), source, True)
-        yield Picture("latency_distributions",
-                      lambda: map_figures.latency_distributions(page, runs), source,
-                      True)
+def fragmentation_pictures(folder: Path, data_file: Path | None) -> Iterator[Picture]:
+    data = read_json(data_file)["data"] if data_file else None
+    source, runs = read_fragmentation(folder, data)
+    for draw in (map_figures.memory_map, map_figures.latency_distributions):
+        if data:
+            yield Picture(draw.__name__, partial(draw, data, runs), source.foot(True))
     for name, draw in memory_figures.FIGURES.items():
-        yield Picture(name, lambda draw=draw: draw(runs), source,
-                      name in memory_figures.OVER_TIME)
+        yield Picture(name, partial(draw, runs), source.foot(name in memory_figures.OVER_TIME))
 
 
 def sweep_pictures(folder: Path, _) -> Iterator[Picture]:
@@ -67,36 +57,34 @@ def sweep_pictures(folder: Path, _) -> Iterator[Picture]:
         raise BadInput(f"{folder}: found no axis with two values that went well; there is nothing "
                        "to draw over")
     for axis in drawn:
-        yield Picture(f"over_{axis}", lambda axis=axis: grid_figures.sweep(table, axes, axis),
-                      source)
+        yield Picture(f"over_{axis}", partial(grid_figures.sweep, table, axes, axis), source.foot())
 
 
 def numerics_pictures(folder: Path, _) -> Iterator[Picture]:
     source, sharpness, thresholds = grid_figures.read_numerics(folder)
-    yield Picture("sharpness", lambda: grid_figures.sharpness(sharpness), source)
-    yield Picture("thresholds", lambda: grid_figures.thresholds(thresholds), source)
+    yield Picture("sharpness", partial(grid_figures.sharpness, sharpness), source.foot())
+    yield Picture("thresholds", partial(grid_figures.thresholds, thresholds), source.foot())
 
 
 def simulation_pictures(path: Path) -> Iterator[Picture]:
     source, run = read_simulation(path)
-    for name in ("pool_states", "pool_over_time", "batch_and_queue", "blocked_slots", "latencies"):
-        draw = memory_figures.FIGURES[name]
-        yield Picture(f"{path.stem}_{name}", lambda draw=draw: draw([run]), source)
+    for name, draw in memory_figures.FIGURES.items():
+        yield Picture(f"{path.stem}_{name}", partial(draw, [run]), source.foot())
 
 
 BY_COMMAND = {"fragmentation": fragmentation_pictures, "sweep": sweep_pictures,
               "numerics": numerics_pictures}
 
 
-def pictures_of(folder: Path, recto: str | None) -> Iterator[Picture]:
+def pictures_of(folder: Path, data_file: Path | None) -> Iterator[Picture]:
     if not folder.is_dir():
         raise BadInput(f"{folder}: is no folder; expected one with {EXPECTED}")
     manifest = folder / "manifest.json"
     command = read_json(manifest).get("command") if manifest.exists() else None
     if isinstance(command, str) and command in BY_COMMAND:
-        yield from BY_COMMAND[command](folder, recto)
+        yield from BY_COMMAND[command](folder, data_file)
     for path in sorted(folder.glob("*.json")):
-        if path == manifest:
+        if path == manifest or read_json(path).get("written_by") == "recto report":
             continue
         try:
             yield from simulation_pictures(path)
@@ -104,35 +92,29 @@ def pictures_of(folder: Path, recto: str | None) -> Iterator[Picture]:
             print(f"recto: {path} is left out: {reason}", file=sys.stderr)
 
 
-def draw_all(pictures: list[Picture], out: Path) -> int:
-    """The number of figures."""
+def draw_all(pictures: list[Picture], out: Path) -> None:
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise BadInput(f"--out: {out}: cannot make this folder: {error.strerror}; expected a "
                        "folder, or a path where one can be made") from error
-    drawn = 0
     for picture in pictures:
         style.set_up()
         figure = picture.draw()
         if figure is not None:
-            drawn += 1
-            foot = picture.source.foot(picture.is_of_first_seed)
-            for path in style.save(figure, out / picture.name, foot):
-                print(path)
-    return drawn
+            print(*style.save(figure, out / picture.name, picture.foot), sep="\n")
 
 
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--recto")
+    parser.add_argument("--data", type=Path)
     options = parser.parse_args(arguments)
     # They are about the picture's looks, and would appear between the names of files.
     warnings.simplefilter("ignore")
     try:
-        pictures = list(pictures_of(options.folder, options.recto))
+        pictures = list(pictures_of(options.folder, options.data))
         if not pictures:
             raise BadInput(f"{options.folder}: nothing to draw; expected {EXPECTED}")
         draw_all(pictures, options.out)

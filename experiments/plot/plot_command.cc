@@ -1,4 +1,4 @@
-#include "experiments/plot/plot_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 #include <unistd.h>
@@ -9,12 +9,14 @@
 #include <memory>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "core/status.h"
+#include "experiments/report/data_file.h"
+#include "experiments/report/results_folder.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/manifest_fields.h"
-#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {
@@ -53,25 +55,48 @@ Result<fs::path> find_scripts() {
                   kScript, program.string()));
 }
 
-// Returns only on failure: the script replaces this process, and its exit code becomes ours.
-Status run_plot(const PlotFlags& flags, CommandContext& context) {
+// Checks what the script draws, which relies on it. Returns the file with the data of maps and
+// distributions; empty for anything but a study, and, with a remark, for a study that cannot be run
+// again.
+Result<std::string> check_results(const PlotFlags& flags, CommandContext& context) {
   // The script says what is wrong with a manifest that is none.
-  if (const Result<Json> manifest = read_manifest(flags.folder); manifest.is_ok()) {
+  const Result<Json> manifest = read_manifest(flags.folder);
+  if (!manifest.is_ok()) return std::string();
+  const Json& command = manifest.value()["command"];
+  if (command != "fragmentation" && command != "sweep") {
     RECTO_RETURN_IF_ERROR(check_written_files(flags.folder, manifest.value()));
     RECTO_RETURN_IF_ERROR(check_manifest_fields(manifest.value(), flags.folder + "/manifest.json"));
+    return std::string();
   }
+  const Result<ResultsFolder> folder = read_results_folder(flags.folder);
+  RECTO_RETURN_IF_ERROR(folder.status());
+  if (folder.value().is_sweep) return std::string();
+  const std::string kept = data_file_in(flags.folder);
+  if (is_file_of(kDataFile, kept)) {
+    RECTO_RETURN_IF_ERROR(check_data_file(flags.folder));
+    return kept;
+  }
+  const Result<std::string> made = unnamed_data_file(folder.value());
+  if (made.is_ok()) return made;
+  context.err << fmt::format(
+      "recto: no memory_map and no latency_distributions: recto report {}: {}\n", flags.folder,
+      made.status().message());
+  return std::string();
+}
+
+// Returns only on failure: the script replaces this process, and its exit code becomes ours.
+Status run_plot(const PlotFlags& flags, CommandContext& context) {
   const Result<fs::path> scripts = find_scripts();
   RECTO_RETURN_IF_ERROR(scripts.status());
-  std::error_code error;
-  const fs::path program = fs::read_symlink("/proc/self/exe", error);
-  if (error) return Status::failed("/proc/self/exe: " + error.message());
+  const Result<std::string> data = check_results(flags, context);
+  RECTO_RETURN_IF_ERROR(data.status());
   std::vector<std::string> command = {(scripts.value() / "bazel/python/with_packages.sh").string(),
                                       (scripts.value() / "experiments/plot/plot.py").string(),
-                                      flags.folder,
-                                      "--out",
-                                      flags.out,
-                                      "--recto",
-                                      program.string()};
+                                      flags.folder, "--out", flags.out};
+  if (!data.value().empty()) {
+    command.push_back("--data");
+    command.push_back(data.value());
+  }
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -4,8 +4,6 @@
     plot_test.py RECTO
 """
 
-import contextlib
-import io
 import json
 import os
 import struct
@@ -35,10 +33,8 @@ def recto(*arguments):
 
 def draw(folder, out):
     """Exit code, the paths that were printed, and the errors."""
-    printed, complaint = io.StringIO(), io.StringIO()
-    with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(complaint):
-        code = plot.main([str(folder), "--out", str(out), "--recto", RECTO])
-    return code, printed.getvalue().splitlines(), complaint.getvalue()
+    done = recto("plot", folder, "--out", out)
+    return done.returncode, done.stdout.splitlines(), done.stderr
 
 
 def texts(path):
@@ -93,21 +89,23 @@ class Plot(unittest.TestCase):
                 self.assertIn(word, lines)
         self.assertIn("running", found["batch_and_queue"])
         self.assertIn("copied on write, MB", found["block_sizes"])
-        # The same again, by the command this time, byte for byte.
+        # The same again, from the data of a page this time, byte for byte.
         again = self.folder / "again"
-        done = recto("plot", self.results, "--out", again)
-        self.assertEqual((done.returncode, done.stderr), (0, ""))
-        self.assertEqual(len(done.stdout.splitlines()), 2 * len(FRAGMENTATION))
+        self.assertEqual(recto("report", self.results).returncode, 0)
+        code, printed, complaint = draw(self.results, again)
+        self.assertEqual((code, complaint), (0, ""))
+        self.assertEqual(len(printed), 2 * len(FRAGMENTATION))
         for path in self.out.iterdir():
             self.assertEqual(path.read_bytes(), (again / path.name).read_bytes(), path.name)
 
     def test_bars_are_as_long_as_the_shares_say(self):
         recto("fragmentation", *SMALL, "--allocators", "contiguous-max", "--out", self.results)
-        shares = plot.read_fragmentation(self.results)[1][0].shares
-        figure = plot.memory_figures.pool_states(plot.read_fragmentation(self.results)[1])
+        runs = plot.read_fragmentation(self.results)[1]
+        shares = [runs[0].share(state) for state in plot.style.STATES]
+        figure = plot.memory_figures.pool_states(runs)
         bars = [bar for bars in figure.axes[0].containers for bar in bars]
         self.assertEqual([round(bar.get_width(), 9) for bar in bars],
-                         [round(100 * share, 9) for share in shares.values()])
+                         [round(100 * share, 9) for share in shares])
         self.assertAlmostEqual(sum(bar.get_width() for bar in bars), 100)
 
     def test_an_allocator_that_served_nobody_has_no_latency(self):
@@ -116,8 +114,10 @@ class Plot(unittest.TestCase):
                   "contiguous-max,paged", "--block-sizes", "16", "--seeds", seeds, "--out",
                   self.results)
             idle, busy = plot.read_fragmentation(self.results)[1]
-            self.assertEqual(set(map(len, idle.latencies.values())), {0})
-            self.assertGreater(busy.latencies["ttft"]["p50"], 0)
+            for kind in ("queueing", "ttft", "tpot", "normalized"):
+                for point in ("mean", "p50", "p90", "p99"):
+                    self.assertIsNone(idle.value(f"report.{kind}.{point}_ns"))
+            self.assertGreater(busy.value("report.ttft.p50_ns"), 0)
             figure = plot.memory_figures.latencies([idle, busy])
             for axis in figure.axes:
                 self.assertEqual([text.get_text() for text in axis.texts], ["no request"])
@@ -138,29 +138,31 @@ class Plot(unittest.TestCase):
         self.assertEqual([Path(path).stem for path in printed[::2]],
                          ["pool_states", "pool_over_time", "batch_and_queue", "blocked_slots",
                           "latencies"])
-        (self.results / "report.html").write_text("<html>")
+        (self.results / "report.json").write_text('{"written_by":"recto report",<html>')
         code, printed, complaint = draw(self.results, self.out)
         self.assertEqual((code, printed), (2, []))
-        self.assertIn("report.html: expected the page of a study", complaint)
+        self.assertIn("report.json: is not what recto report wrote of ", complaint)
 
     def test_maps_and_distributions_show_what_the_page_has(self):
         done = recto("fragmentation", *SMALL, "--allocators", "contiguous-max,paged",
                      "--block-sizes", "16", "--report", "--out", self.results)
         self.assertEqual(done.returncode, 0, done.stderr)
-        runs = plot.read_fragmentation(self.results)[1]
-        page, reason = plot.page_of(self.results, runs, None)
-        self.assertEqual((list(page.maps), reason), (["contiguous-max", "paged 16"], ""))
-        for run in runs:
-            states = map_figures.overview_states(page.maps[run.label])
+        data = plot.read_json(self.results / "report.json")["data"]
+        runs = plot.read_fragmentation(self.results, data)[1]
+        self.assertEqual([runs[one["row"]].label for one in data["maps"]],
+                         ["contiguous-max", "paged 16"])
+        for one in data["maps"]:
+            states = map_figures.overview_states(one["map"])
             # States of most of the slots around a place are about as frequent as those of slots.
-            self.assertAlmostEqual((states == 0).mean(), run.shares["used"], delta=0.15)
-        figure = map_figures.latency_distributions(page, runs)
+            self.assertAlmostEqual((states == 0).mean(), runs[one["row"]].share("used"),
+                                   delta=0.15)
+        figure = map_figures.latency_distributions(data, runs)
         line = figure.axes[1].get_lines()[1]
         self.assertEqual(line.get_label(), "paged 16")
-        self.assertEqual(list(line.get_xdata()), page.latencies["paged 16"]["ttft"])
+        self.assertEqual(list(line.get_xdata()), data["latency"][1]["ttft"])
         middle = list(line.get_ydata()).index(50.0)
-        self.assertAlmostEqual(line.get_xdata()[middle], runs[1].latencies["ttft"]["p50"],
-                               delta=0.01 * runs[1].latencies["ttft"]["p50"])
+        median_s = runs[1].value("report.ttft.p50_ns") / 1e9
+        self.assertAlmostEqual(line.get_xdata()[middle], median_s, delta=0.01 * median_s)
 
     def test_states_differ_in_pattern_and_not_in_colour_alone(self):
         for number, state in enumerate(map_figures._PAINTED):
@@ -213,20 +215,17 @@ class Plot(unittest.TestCase):
         self.assertIn("bf16: swapped V", found["thresholds"])
 
     def test_bad_input_is_named(self):
-        manifest = {"recto": {"version": "1", "commit": "c"}, "command": "fragmentation",
-                    "time_models": [], "configurations": []}
-        header = "allocator,block_size\n"
+        unknown = {"fragmentation.csv": {"xxh3_128": "0"}, "series.csv": {"xxh3_128": "0"}}
+        manifest = json.dumps({"command": "fragmentation", "files": unknown})
         for files, expected in (
             ({}, "results: nothing to draw; expected what recto fragmentation"),
             ({"manifest.json": "{"}, "manifest.json:1: Expecting property name"),
             ({"manifest.json": "[]"}, "manifest.json: found list; expected an object"),
-            ({"manifest.json": json.dumps({"command": "sweep"})}, "grid: found none; expected an"),
-            ({"manifest.json": json.dumps({"command": "numerics"})}, "recto: found none; expected"),
-            ({"manifest.json": json.dumps(manifest)}, "fragmentation.csv: cannot be read: No such"),
-            ({"manifest.json": json.dumps(manifest), "fragmentation.csv": ""},
-             "fragmentation.csv: No columns to parse"),
-            ({"manifest.json": json.dumps(manifest), "fragmentation.csv": header},
-             "fragmentation.csv: has no column report.pool_slots"),
+            ({"manifest.json": json.dumps({"command": "sweep"})}, "files: found no sweep.csv;"),
+            ({"manifest.json": json.dumps({"command": "numerics"})}, "found no sharpness.csv;"),
+            ({"manifest.json": manifest}, "fragmentation.csv: No such file"),
+            ({"manifest.json": manifest, "fragmentation.csv": ""},
+             "fragmentation.csv: is not the file that manifest.json tells of"),
         ):
             with self.subTest(expected), tempfile.TemporaryDirectory() as folder:
                 results = Path(folder) / "results"

@@ -1,25 +1,18 @@
-"""Reads what commands wrote, in the form in which it is drawn."""
+"""Reads what commands wrote, in the form in which it is drawn. `recto plot` has checked folders of
+results before: their tables are those that their manifests name. Reports are checked here."""
 
 import json
 import math
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import pandas
 
-from report_fields import (
-    OBJECT,
-    POSITIVE,
-    TEXT,
-    BadInput,
-    checked,
-    checked_fields,
-    checked_list,
-    checked_series,
-)
+from report_fields import BadInput, checked_fields, checked_series
 
 INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
 LIMITS = ("ttft_limit_ms", "tpot_limit_ms")
+REJECTED = "report.counters.requests_rejected"
 NS_PER_S = 1e9
 
 
@@ -59,20 +52,14 @@ class Source:
 
 @dataclass(frozen=True)
 class Run:
-    """One simulated configuration. Shares are of the pool; `series` has a row per window of time:
-    begin_s, length_s and the mean of each gauge. `half_widths`, of 95 % intervals, are by the paths
-    of columns; those of one seed have none."""
+    """One simulated configuration. `row` has its figures by the columns of fragmentation.csv, and
+    those of each mean's 95 % interval; `series` a row per window of time: begin_s, length_s and the
+    mean of each gauge."""
 
     allocator: str
     block_size: int
-    pool_slots: int
-    shares: dict[str, float]
-    figures: dict[str, float]
-    latencies: dict[str, dict[str, float]]  # seconds, by kind; empty where no request has it
+    row: dict[str, float]
     series: pandas.DataFrame
-    rejected: float = 0  # requests that can never fit; of this many in all
-    requests: float = 0
-    half_widths: dict[str, float] = field(default_factory=dict)
 
     @property
     def is_paged(self) -> bool:
@@ -87,13 +74,42 @@ class Run:
         """The label, and how many requests are in no figure."""
         if not self.rejected:
             return self.label
-        mean = " (mean)" if self.half_widths else ""
+        mean = " (mean)" if self.is_mean else ""
         return f"{self.label}, rejects {count(self.rejected)} of {count(self.requests)}{mean}"
+
+    @property
+    def pool_slots(self) -> float:
+        return self.row["report.pool_slots"]
+
+    @property
+    def is_mean(self) -> bool:
+        """Over several seeds."""
+        return f"{REJECTED}_ci95" in self.row
+
+    @property
+    def rejected(self) -> float:
+        """Requests that can never fit."""
+        return self.row[REJECTED]
+
+    @property
+    def requests(self) -> float:
+        return self.rejected + self.row["report.counters.requests_finished"]
+
+    def value(self, *columns: str) -> float | None:
+        """The sum of these columns; None where one has no number. No request has a latency where
+        none is counted."""
+        counts = {f"{column.rsplit('.', 1)[0]}.count" for column in columns if "_ns" in column}
+        if any(self.row[column] == 0 for column in counts):
+            return None
+        values = [self.row.get(column, math.nan) for column in columns]
+        return None if any(map(math.isnan, values)) else sum(values)
 
     def half_width(self, *columns: str) -> float | None:
         """Of the sum of these columns: at most as wide as theirs together."""
-        widths = [self.half_widths.get(column) for column in columns]
-        return None if None in widths else sum(widths)
+        return self.value(*(f"{column}_ci95" for column in columns))
+
+    def share(self, state: str) -> float:
+        return self.row[f"figures.mean_shares.{state}"]
 
 
 def count(value: float) -> str:
@@ -123,44 +139,9 @@ def read_json(path: Path) -> dict:
     return found
 
 
-def read_table(path: Path, columns: tuple[str, ...]) -> pandas.DataFrame:
-    """Reads a table that has at least these columns and one row."""
-    try:
-        table = pandas.read_csv(path)
-    except OSError as error:
-        raise BadInput(f"{path}: cannot be read: {error.strerror}") from error
-    except (ValueError, pandas.errors.ParserError) as error:
-        reason = str(error).strip().splitlines()[-1]
-        raise BadInput(f"{path}: {reason}; expected CSV") from error
-    missing = [column for column in columns if column not in table]
-    if missing:
-        raise BadInput(f"{path}: has no column {missing[0]}; expected a file of recto's")
-    if table.empty:
-        raise BadInput(f"{path}: has no rows")
-    return table
-
-
-def read_source(path: Path, document: dict, settings: dict, remarks: tuple[str, ...]) -> Source:
-    return Source(checked(path, document, "recto.version", TEXT),
-                  checked(path, document, "recto.commit", TEXT),
-                  f"recto {document.get('command', 'simulate')}", settings, remarks)
-
-
-def seeds_of(path: Path, document: dict, field: str) -> int:
-    """At the end of this path of names; 1 where nothing is said."""
-    *parents, name = field.split(".")
-    parent = checked(path, document, ".".join(parents), OBJECT) if parents else document
-    return checked(path, document, field, POSITIVE) if name in parent else 1
-
-
-def check_seeds(path: Path, field: str, seeds: int, table: pandas.DataFrame, name: str) -> None:
-    """Columns X_by_seed have a value for each; without such columns there is one."""
-    by_seed = table[[column for column in table if column.endswith("_by_seed")]]
-    counts = {str(cell).count(";") + 1 for cell in by_seed.stack().dropna()}
-    told = counts or ({seeds} if len(by_seed.columns) else {1})
-    if told != {seeds}:
-        raise BadInput(f"{path}, {field}: found {seeds}; expected {min(told - {seeds})}, as {name} "
-                       "has")
+def read_source(document: dict, settings: dict, remarks: tuple[str, ...], seeds: int = 1) -> Source:
+    return Source(document["recto"]["version"], document["recto"]["commit"],
+                  f"recto {document.get('command', 'simulate')}", settings, remarks, seeds)
 
 
 def common_settings(configurations: list[dict]) -> dict:
@@ -179,33 +160,35 @@ def without_goodput(table: pandas.DataFrame) -> pandas.DataFrame:
     return table.drop(columns=[name for name in table if "goodput_per_s" in name])
 
 
-def read_fragmentation(folder: Path) -> tuple[Source, list[Run]]:
-    path = folder / "manifest.json"
-    manifest = read_json(path)
-    models = tuple(f"Step times: {model.get('name')}, {model.get('provenance')}"
-                   for model in checked_list(path, manifest, "time_models", OBJECT))
-    configurations = checked_list(path, manifest, "configurations", OBJECT)
-    table = read_table(folder / "fragmentation.csv",
-                       ("allocator", "block_size", "report.pool_slots", "report.ttft.p50_ns",
-                        "figures.mean_shares.used", "report.gauges.running_requests.mean",
-                        "report.counters.requests_rejected"))
-    series = read_table(folder / "series.csv", ("allocator", "block_size", "begin_s", "length_s",
-                                                "used_slots", "free_slots"))
-    if not has_limits(configurations):
+def with_internal(series: pandas.DataFrame) -> pandas.DataFrame:
+    return series.assign(internal_slots=sum(series[f"{part}_slots"] for part in INTERNAL))
+
+
+def read_fragmentation(folder: Path, data: dict | None = None) -> tuple[Source, list[Run]]:
+    """`data` are those of the study's page, which alone have measured times of kernels."""
+    manifest = read_json(folder / "manifest.json")
+    models = tuple(f"Step times: {model['name']}, {model['provenance']}"
+                   for model in manifest.get("time_models", []))
+    table = pandas.read_csv(folder / "fragmentation.csv")
+    if not has_limits(manifest["configurations"]):
         table = without_goodput(table)
+    series = pandas.read_csv(folder / "series.csv")
     by_run = dict(list(series.groupby(["allocator", "block_size"], sort=False)))
     runs = []
-    for row in table.to_dict("records"):
+    for index, row in enumerate(table.to_dict("records")):
         key = (row["allocator"], row["block_size"])
         if key not in by_run:
             raise BadInput(f"{folder / 'series.csv'}: has no rows of {key[0]} {key[1]}")
-        runs.append(run_of(key, row, by_run[key].reset_index(drop=True)))
+        requests = row[REJECTED] + row["report.counters.requests_finished"]
+        row["rejected_share"] = row[REJECTED] / requests if requests else math.nan
+        kernel_s = data and data["rows"][index]["metrics"]["kernel_s"]
+        if kernel_s is not None:
+            row["figures.kernel_s"] = kernel_s
+        runs.append(Run(*key, row, with_internal(by_run[key].reset_index(drop=True))))
     rejecting = sum(run.rejected > 0 for run in runs)
-    source = read_source(path, manifest, common_settings(configurations or [{}]),
-                         rejections_told(rejecting, len(runs), "rows") + models)
-    seeds = seeds_of(path, manifest, "seeds")
-    check_seeds(path, "seeds", seeds, table, "fragmentation.csv")
-    return replace(source, seeds=seeds), runs
+    return (read_source(manifest, common_settings(manifest["configurations"]),
+                        rejections_told(rejecting, len(runs), "rows") + models,
+                        manifest.get("seeds", 1)), runs)
 
 
 def read_simulation(path: Path) -> tuple[Source, Run]:
@@ -223,30 +206,5 @@ def read_simulation(path: Path) -> tuple[Source, Run]:
     series["length_s"] = series.pop("length_ns") / NS_PER_S
     model = f"Step times: {fields['time_model']}, {fields['time_model_provenance']}"
     key = (fields["settings.allocator"], fields["report.block_size"])
-    return (read_source(path, document, document["settings"], (model,)),
-            run_of(key, fields, series))
-
-
-def latency_of(row: dict, kind: str) -> dict[str, float]:
-    """Seconds: the mean and percentiles. Empty where no request of some seed has it."""
-    seconds = {point: row[f"report.{kind}.{point}_ns"] / NS_PER_S
-               for point in ("mean", "p50", "p90", "p99")}
-    is_there = row[f"report.{kind}.count"] > 0 and not any(map(math.isnan, seconds.values()))
-    return seconds if is_there else {}
-
-
-def run_of(key: tuple[str, int], row: dict, series: pandas.DataFrame) -> Run:
-    """`row` has the fields of figures and report, by their paths."""
-    shares = {name: row[f"figures.mean_shares.{name}"]
-              for name in ("used", "reserved", "internal", "cached", "free", "overhead")}
-    latencies = {kind: latency_of(row, kind)
-                 for kind in ("queueing", "ttft", "tpot", "normalized")}
-    figures = {name.split(".", 1)[1]: value for name, value in row.items()
-               if name.startswith("figures.")}
-    series = series.assign(internal_slots=sum(series[f"{part}_slots"] for part in INTERNAL))
-    half_widths = {name.removesuffix("_ci95"): value for name, value in row.items()
-                   if name.endswith("_ci95") and not math.isnan(value)}
-    rejected = row["report.counters.requests_rejected"]
-    requests = rejected + row["report.counters.requests_finished"]
-    return Run(*key, int(row["report.pool_slots"]), shares, figures, latencies, series, rejected,
-               requests, half_widths)
+    run = Run(*key, fields, with_internal(series))
+    return read_source(document, document["settings"], (model,)), run

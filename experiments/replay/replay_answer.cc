@@ -4,9 +4,9 @@
 
 #include <filesystem>
 
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 #include "verify/case_files/answer.h"
-#include "verify/explanation/explanation.h"
+#include "verify/explain/explanation.h"
 
 namespace recto::experiments {
 namespace {

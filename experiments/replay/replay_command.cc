@@ -1,4 +1,4 @@
-#include "experiments/replay/replay_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -10,13 +10,12 @@
 #include <string>
 #include <utility>
 
-#include "experiments/replay/earlier_checks.h"
 #include "experiments/replay/replay_answer.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 #include "experiments/verify/trial.h"
 #include "verify/drawn_cases.h"
-#include "verify/explanation/explanation.h"
-#include "verify/explanation/judged_runs.h"
+#include "verify/explain/explanation.h"
+#include "verify/explain/judged_runs.h"
 #include "verify/law_runner.h"
 #include "verify/saved_case.h"
 
@@ -36,6 +35,12 @@ give just that.
 Examples:
   recto replay failing-cases/mine-decode-oracle-1.json --kernel libmine.so
   recto replay case.json --backend paged-decode,host-api)";
+
+// "decode" of "NAME decode"; of another name, that name. Another library has the same function as a
+// library's "NAME decode", but under its own name.
+std::string function_of(const std::string& backend) {
+  return backend.substr(backend.rfind(' ') + 1);
+}
 
 struct ReplayFlags {
   std::string file;
@@ -65,14 +70,7 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
   return function_of(saved.backend);
 }
 
-// A list, as flags take it, in which the name stands.
-std::string with_name(const std::string& list, const std::string& name) {
-  const bool has_name = ("," + list + ",").find("," + name + ",") != std::string::npos;
-  return has_name ? list : list + "," + name;
-}
-
-// The backends that were asked for, or else that of the file, and the law that the file names. Of a
-// library, those of the checks before the case, too.
+// The backends that were asked for, or else that of the file, and the law that the file names.
 Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
   TrialFlags wanted = flags.trial;
   wanted.laws = saved.law.empty() ? "oracle" : saved.law;
@@ -83,12 +81,27 @@ Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
     wanted.backends = std::move(backend).value();
     wanted.backends_named_by = flags.file + ": backend";
   }
-  if (!wanted.has_library()) return choose_trial(wanted);
-  for (const verify::EarlierCheck& check : saved.after) {
-    wanted.laws = with_name(wanted.laws, check.law);
-    wanted.backends = with_name(wanted.backends, function_of(check.backend));
-  }
   return choose_trial(wanted);
+}
+
+// Lets the backend forget what it was called for, and puts the law to the cases that precede the
+// saved one: it fails in this state.
+void begin_again(const Backend& backend, const Law& law, const SavedCase& saved) {
+  if (!backend.restart) return;
+  backend.restart(verify::CallsAre::kTrials);
+  for (const verify::CaseSpec& spec : saved.after)
+    verify::verdict_of(law, backend, verify::drawn_case(spec, "").law_case, saved.bound_kind);
+}
+
+// The backend, begun again before each call. Arguments must outlive it.
+Backend begun_again(const Backend& backend, const Law& law, const SavedCase& saved) {
+  if (!backend.restart || !backend.attend) return backend;
+  Backend begun = backend;
+  begun.attend = [&](const PagedAttentionInputs& inputs, const verify::CallOptions& options) {
+    begin_again(backend, law, saved);
+    return backend.attend(inputs, options);
+  };
+  return begun;
 }
 
 enum class Replayed : std::uint8_t { kSkipped, kHeld, kFailed };
@@ -99,8 +112,11 @@ bool is_oracle(const Law& law) { return law.name == "oracle"; }
 std::string verdict_text(const Law& law, const verify::LawVerdict& verdict,
                          const verify::Explanation& explanation) {
   if (verdict.skipped) return fmt::format("skipped    law {}: {}\n", law.name, *verdict.skipped);
-  const bool is_explained = !verdict.failed() || (!verdict.thrown && explanation.is_wrong());
-  if (is_oracle(law) && is_explained) return verdict.printed.empty() ? "" : verdict.printed + "\n";
+  const bool is_explained = !verdict.failed() || (!verdict.call_failure && explanation.is_wrong());
+  if (is_oracle(law) && is_explained) {
+    const std::string printed = verify::printed_text(verdict.printed);
+    return printed.empty() ? "" : printed + "\n";
+  }
   if (!verdict.failed()) {
     return fmt::format("law        {} holds, {}\n", law.name, verdict.comparison.text());
   }
@@ -124,43 +140,33 @@ std::string remark_on(const Law& law, const verify::LawVerdict& verdict,
   return "";
 }
 
-Replayed replay_on(const Backend& backend, const Trial& trial, const SavedCase& saved,
+Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& saved,
                    const verify::LawCase& law_case, std::ostream& out) {
-  const Law& law = trial.laws.front();
   const verify::TriedLaw tried{law, backend, law_case, saved.bound_kind};
   verify::JudgedRuns runs;
   verify::LawVerdict verdict;
   for (int time = 0; time < 2; ++time) {
-    begin_again(backend, trial, saved);
+    begin_again(backend, law, saved);
     verdict = is_oracle(law) ? verify::verdict_of(law, backend, law_case, saved.bound_kind)
                              : verify::judged_verdict(tried, runs);
-    if (verdict.thrown_cause != verify::FailureCause::kPerhapsMachine) break;
+    if (!verdict.call_failure || !verdict.call_failure->may_be_machine) break;
   }
   // What the law's calls have left behind is none of the case's.
   const verify::Explanation explanation =
-      verify::explain(begun_again(backend, trial, saved), law_case, saved.bound_kind);
+      verify::explain(begun_again(backend, law, saved), law_case, saved.bound_kind);
   out << fmt::format("\n{}, {} bounds\n", backend.name, bound_kind_name(saved.bound_kind))
       << verdict_text(law, verdict, explanation);
   // Of the oracle's verdict it has been said already why nothing was run; other laws may change the
   // case to one that is supported.
-  const bool is_new = is_oracle(law) && !verdict.skipped && !verdict.thrown;
+  const bool is_new = is_oracle(law) && !verdict.skipped && !verdict.call_failure;
   if (!explanation.not_run || is_new) out << explanation_text(explanation, law_case);
   const bool is_of_runs = verdict.failed() && !explanation.is_wrong() && runs.made > 0;
-  if (is_of_runs) out << explained_runs(tried, runs, [&] { begin_again(backend, trial, saved); });
+  if (is_of_runs) out << explained_runs(tried, runs, [&] { begin_again(backend, law, saved); });
   out << remark_on(law, verdict, explanation, saved.backend == backend.name);
   if (explanation.is_wrong() || verdict.failed()) return Replayed::kFailed;
   if (!explanation.not_run) return Replayed::kHeld;
   if (verdict.skipped) return Replayed::kSkipped;
   return is_oracle(law) ? Replayed::kFailed : Replayed::kHeld;
-}
-
-// False for a function of a library that only checks before the case call.
-bool is_replayed(const ReplayFlags& flags, const SavedCase& saved, const Backend& backend) {
-  if (saved.after.empty() || !flags.trial.has_library()) return true;
-  std::istringstream asked(flags.trial.backends.empty() ? saved.backend : flags.trial.backends);
-  for (std::string name; std::getline(asked, name, ',');)
-    if (function_of(name) == function_of(backend.name)) return true;
-  return false;
 }
 
 // False if another backend is asked for.
@@ -181,16 +187,15 @@ Status run_replay(const ReplayFlags& flags, CommandContext& context) {
   context.out << described.description << '\n';
   if (const std::size_t after = saved.value().after.size(); after > 0)
     context.out << fmt::format("after      {} other {}, each time\n", after,
-                               after == 1 ? "check" : "checks");
+                               after == 1 ? "case" : "cases");
   std::int64_t counts[3] = {};
   for (const verify::ListedBackend& listed : trial.value().backends) {
-    if (!is_replayed(flags, saved.value(), listed.backend)) continue;
     if (listed.why_not_here) {
       context.out << fmt::format("\nSKIPPED: {}: {}\n", listed.backend.name, *listed.why_not_here);
       continue;
     }
-    const Replayed replayed =
-        replay_on(listed.backend, trial.value(), saved.value(), described.law_case, context.out);
+    const Replayed replayed = replay_on(listed.backend, trial.value().laws.front(), saved.value(),
+                                        described.law_case, context.out);
     ++counts[static_cast<int>(replayed)];
   }
   const std::int64_t failed = counts[static_cast<int>(Replayed::kFailed)];

@@ -1,4 +1,4 @@
-#include "experiments/replay/replay_command.h"
+#include "experiments/support/command.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -99,11 +99,11 @@ verify::SavedCase whole() {
 TEST_CASE("a fault that shows only after other calls is explained after these") {
   verify::SavedCase saved = whole();
   CHECK(replay_with("after window", saved).exit_code == 0);
-  saved.after = {{.law = "oracle", .backend = saved.backend, .spec = windowed().spec}};
+  saved.after = {windowed().spec};
   const auto tried = replay_with("after window", saved);
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 1);
-  CHECK_THAT(tried.out, ContainsSubstring("\nafter      1 other check, each time\n"));
+  CHECK_THAT(tried.out, ContainsSubstring("\nafter      1 other case, each time\n"));
   CHECK_THAT(tried.out, ContainsSubstring("departs    scores: key 5 should be seen and get no "));
   CHECK_THAT(tried.out, ContainsSubstring("\n  context lengths without the newest token\n"));
   CHECK(replay_with("none", saved).exit_code == 0);

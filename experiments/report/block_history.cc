@@ -7,50 +7,50 @@
 
 namespace recto::experiments {
 
-BlockHistory::BlockHistory(const WatchedAllocator& allocator, const BlockHistoryOptions& options)
-    : allocator_(allocator), is_paged_(allocator.is_paged()), options_(options) {
-  detail_.begin = options.begin;
-  if (!is_paged_) return;
-  const std::int64_t blocks = allocator.counts().pool.value() / allocator.block_size().value();
-  places_.resize(static_cast<std::size_t>(blocks));
+namespace {
+
+constexpr std::size_t kSegmentsMax = 40'000;
+
+template <typename Item>
+Item& grown_to(std::vector<Item>& items, std::int64_t index) {
+  const auto position = static_cast<std::size_t>(index);
+  if (position >= items.size()) items.resize(position + 1);
+  return items[position];
+}
+
+}  // namespace
+
+BlockHistory::BlockHistory(const WatchedAllocator& allocator, SimTime begin, SimDuration tick)
+    : allocator_(allocator), begin_(begin), tick_(tick) {
+  detail_.begin = begin;
 }
 
 BlockHistory::Open& BlockHistory::open(sim::SequenceId sequence) {
-  const auto position = static_cast<std::size_t>(sequence.value());
-  if (position >= open_.size()) open_.resize(position + 1);
-  return open_[position];
+  return grown_to(open_, sequence.value());
 }
 
-void BlockHistory::expect(sim::SequenceId sequence, MapStay::End how) { open(sequence).how = how; }
-
-void BlockHistory::store(MapSegment segment, Open* holder, SimTime now) {
-  segment.end = now;
-  if (is_closed_ || segment.end <= options_.begin || segment.begin == segment.end) return;
-  if (holder != nullptr && holder->stored < 0) {
-    holder->stored = static_cast<std::int32_t>(detail_.stays.size());
-    detail_.stays.push_back(holder->stay);
-  }
-  segment.stay = holder == nullptr ? -1 : holder->stored;
-  detail_.segments.push_back(segment);
+BlockHistory::Place& BlockHistory::place(const PlaceChange& change) {
+  return grown_to(places_, allocator_.is_paged() ? change.begin : change.sequence.value());
 }
 
-void BlockHistory::store_region(Open& holder, SimTime now) {
-  MapSegment region;
-  region.place = holder.region_begin;
-  region.size = holder.region_size;
-  region.begin = holder.stay.begin;
-  store(region, &holder, now);
-}
-
-void BlockHistory::cut(std::int64_t block, SimTime now) {
-  Place& place = places_[static_cast<std::size_t>(block)];
-  if (!place.holders.empty() || place.is_cached) {
-    MapSegment segment;
-    segment.place = block;
-    segment.begin = place.since;
-    segment.index = place.index;
-    segment.references = place.references;
-    store(segment, place.holders.empty() ? nullptr : &open(place.holders.front()), now);
+void BlockHistory::cut(Place& place, SimTime now) {
+  const bool is_seen = !is_closed_ && now > begin_ && now > place.since;
+  if (is_seen && (!place.holders.empty() || place.is_cached)) {
+    MapSegment segment{.place = place.begin,
+                       .size = place.size,
+                       .begin = place.since,
+                       .end = now,
+                       .index = place.index,
+                       .references = place.references};
+    if (!place.holders.empty()) {
+      Open& holder = open(place.holders.front());
+      if (holder.stored < 0) {
+        holder.stored = static_cast<std::int32_t>(detail_.stays.size());
+        detail_.stays.push_back(holder.stay);
+      }
+      segment.stay = holder.stored;
+    }
+    detail_.segments.push_back(segment);
   }
   place.since = now;
   place.references = static_cast<std::int32_t>(place.holders.size());
@@ -66,36 +66,33 @@ void BlockHistory::take(const PlaceChange& change, SimTime now) {
     mine.stay.member = change.member;
     mine.stay.final_context = change.final_context;
     mine.stay.begin = now;
-    mine.region_begin = change.begin;
-    mine.region_size = change.size;
     ++not_decoding_;
   }
-  if (!is_paged_) return;
-  Place& place = places_[static_cast<std::size_t>(change.begin)];
-  const bool is_first = place.holders.empty();
-  if (is_first || now - place.since >= options_.tick) cut(change.begin, now);
-  if (is_first) place.index = change.index;
-  place.holders.push_back(change.sequence);
-  place.references = std::max(place.references, static_cast<std::int32_t>(place.holders.size()));
+  Place& taken = place(change);
+  const bool is_first = taken.holders.empty();
+  if (is_first || now - taken.since >= tick_) cut(taken, now);
+  if (is_first) {
+    taken.begin = change.begin;
+    taken.size = change.size;
+    taken.index = change.index;
+  }
+  taken.holders.push_back(change.sequence);
+  taken.references = std::max(taken.references, static_cast<std::int32_t>(taken.holders.size()));
 }
 
 void BlockHistory::leave(const PlaceChange& change, SimTime now) {
   Open& mine = open(change.sequence);
   RECTO_CHECK_GT(mine.places, 0);
-  if (!is_paged_) {
-    store_region(mine, now);
-  } else {
-    Place& place = places_[static_cast<std::size_t>(change.begin)];
-    const auto found = std::ranges::find(place.holders, change.sequence);
-    RECTO_CHECK(found != place.holders.end());
-    const bool was_shown = found == place.holders.begin();
-    if (was_shown || now - place.since >= options_.tick) cut(change.begin, now);
-    place.holders.erase(std::ranges::find(place.holders, change.sequence));
-    place.references = std::max(static_cast<std::int32_t>(place.holders.size()),
-                                place.since == now ? 0 : place.references);
-    if (place.holders.empty()) {
-      place.is_cached = allocator_.is_cached(BlockId(static_cast<std::int32_t>(change.begin)));
-    }
+  Place& left = place(change);
+  const auto found = std::ranges::find(left.holders, change.sequence);
+  RECTO_CHECK(found != left.holders.end());
+  const bool was_shown = found == left.holders.begin();
+  if (was_shown || now - left.since >= tick_) cut(left, now);
+  left.holders.erase(found);
+  left.references = std::max(static_cast<std::int32_t>(left.holders.size()),
+                             left.since == now ? 0 : left.references);
+  if (left.holders.empty()) {
+    left.is_cached = allocator_.is_evictable(BlockId(static_cast<std::int32_t>(change.begin)));
   }
   if (--mine.places == 0) end_stay(mine, change.context, now);
 }
@@ -137,12 +134,12 @@ void BlockHistory::apply(const std::vector<PlaceChange>& changes, const sim::Sch
   for (const PlaceChange& change : changes) {
     if (change.kind == PlaceChange::Kind::kTaken) take(change, now);
     if (change.kind == PlaceChange::Kind::kLeft) leave(change, now);
-    if (now < options_.begin) continue;
+    if (now < begin_) continue;
     if (change.was_copied) detail_.events.push_back({now, change.begin, MapMark::kCopied});
     if (change.was_evicted) detail_.events.push_back({now, change.begin, MapMark::kEvicted});
   }
   if (not_decoding_ > 0) note_decoding(scheduler, now);
-  if (detail_.segments.size() < options_.segments_max) return;
+  if (detail_.segments.size() < kSegmentsMax) return;
   note_unfinished(scheduler, now);
   close(now);
 }
@@ -163,12 +160,9 @@ void BlockHistory::note_unfinished(const sim::Scheduler& scheduler, SimTime now)
 }
 
 void BlockHistory::close(SimTime now) {
-  for (std::size_t block = 0; block < places_.size(); ++block) {
-    cut(static_cast<std::int64_t>(block), now);
-  }
+  for (Place& one : places_) cut(one, now);
   for (Open& mine : open_) {
     if (mine.places == 0) continue;
-    if (!is_paged_) store_region(mine, now);
     if (mine.stored >= 0) detail_.stays[static_cast<std::size_t>(mine.stored)] = mine.stay;
   }
   is_closed_ = true;

@@ -1,9 +1,8 @@
 #pragma once
 
 // Stretches of time in which blocks had one holder, for a part of a run: from a given time on until
-// `segments_max` have been seen, so that a run of any length takes bounded memory.
+// 40,000 have been seen, so that a run of any length takes bounded memory.
 
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 
@@ -14,18 +13,13 @@
 
 namespace recto::experiments {
 
-struct BlockHistoryOptions {
-  SimTime begin;
-  std::size_t segments_max = 40'000;
-  SimDuration tick{1};  // references that change within it are one stretch
-};
-
 class BlockHistory {
  public:
-  BlockHistory(const WatchedAllocator& allocator, const BlockHistoryOptions& options);
+  // References that change within a `tick` are one stretch.
+  BlockHistory(const WatchedAllocator& allocator, SimTime begin, SimDuration tick);
 
   // Announces that the sequence will give its slots back because it was preempted.
-  void expect(sim::SequenceId sequence, MapStay::End how);
+  void expect(sim::SequenceId sequence, MapStay::End how) { open(sequence).how = how; }
   // Takes what changed at `now`, in order. O(changes + running sequences).
   void apply(const std::vector<PlaceChange>& changes, const sim::Scheduler& scheduler, SimTime now);
   // To be called when the run is over.
@@ -38,34 +32,34 @@ class BlockHistory {
     bool decodes = false;
     std::int32_t stored = -1;  // in detail_.stays
     MapStay::End how = MapStay::End::kFinished;
-    std::int64_t region_begin = 0;  // of contiguous allocators
-    std::int64_t region_size = 0;
   };
   struct Place {
     SimTime since;
     std::vector<sim::SequenceId> holders;  // the first is shown
+    std::int64_t begin = 0;                // block number, or first slot of a region
+    std::int64_t size = 1;
     std::int64_t index = 0;
     std::int32_t references = 0;  // the most since then
     bool is_cached = false;
   };
 
   Open& open(sim::SequenceId sequence);
+  // The block, or the sequence's region.
+  Place& place(const PlaceChange& change);
   void take(const PlaceChange& change, SimTime now);
   void leave(const PlaceChange& change, SimTime now);
   void end_stay(Open& stay, std::int64_t context, SimTime now);
   void note_decoding(const sim::Scheduler& scheduler, SimTime now);
-  // Stores the stretch of a block that ends now, if it is to be seen.
-  void cut(std::int64_t block, SimTime now);
-  void store_region(Open& holder, SimTime now);
-  void store(MapSegment segment, Open* holder, SimTime now);
+  // Stores the stretch of a place that ends now, if it is to be seen.
+  void cut(Place& place, SimTime now);
   void note_unfinished(const sim::Scheduler& scheduler, SimTime now);
   void close(SimTime now);
 
-  const WatchedAllocator& allocator_;  // not looked at in `finish`: it may be gone
-  bool is_paged_;
-  BlockHistoryOptions options_;
+  const WatchedAllocator& allocator_;
+  SimTime begin_;
+  SimDuration tick_;
   std::vector<Open> open_;     // by SequenceId
-  std::vector<Place> places_;  // [block]
+  std::vector<Place> places_;  // by block number; of regions by SequenceId
   std::int64_t not_decoding_ = 0;
   bool is_closed_ = false;
   MapDetail detail_;

@@ -8,27 +8,25 @@
 #include <limits>
 
 #include "core/contract.h"
-#include "experiments/report/block_size_trade_off.h"
 #include "experiments/support/numbers.h"
 
 namespace recto::experiments {
 namespace {
 
 using Sizes = std::vector<BlockSizeFigures>;
+using Verdicts = std::vector<BlockSizeVerdict>;
 
 constexpr const char* kAreGood =
     " are equally good. None is recommended; more load, or a smaller pool, may tell.";
 
-// Those that reject the fewest requests.
-Sizes serving_most(const Sizes& sizes) {
-  double fewest = sizes.front().requests_rejected.mean;
-  for (const BlockSizeFigures& size : sizes) fewest = std::min(fewest, size.requests_rejected.mean);
-  Sizes most;
-  std::ranges::copy_if(sizes, std::back_inserter(most), [&](const BlockSizeFigures& size) {
-    return size.requests_rejected.mean == fewest;
-  });
-  return most;
+template <typename Items, typename Holds>
+Items those(const Items& items, Holds holds) {
+  Items kept;
+  std::ranges::copy_if(items, std::back_inserter(kept), holds);
+  return kept;
 }
+
+double rejected(const BlockSizeFigures& size) { return size.requests_rejected.mean; }
 
 // nullopt if some size does not have this figure.
 std::optional<SeedMean> best_of(const BlockSizeCriterion& criterion, const Sizes& sizes) {
@@ -117,85 +115,64 @@ std::string price_of(const BlockSizeVerdict& chosen, std::int64_t seeds) {
 std::string rejections_of(const BlockSizeFigures& chosen, const Sizes& sizes) {
   std::vector<std::string> left_out;
   for (const BlockSizeFigures& size : sizes) {
-    const double rejected = size.requests_rejected.mean;
-    if (rejected == chosen.requests_rejected.mean) continue;
-    left_out.push_back(fmt::format("block {} ({})", size.block_size, count_text(rejected)));
+    if (rejected(size) == rejected(chosen)) continue;
+    left_out.push_back(fmt::format("block {} ({})", size.block_size, count_text(rejected(size))));
   }
   const std::string here =
-      fmt::format("rejects {} of {} requests", count_text(chosen.requests_rejected.mean),
-                  count_text(chosen.requests_rejected.mean + chosen.requests_finished.mean));
+      fmt::format("rejects {} of {} requests", count_text(rejected(chosen)),
+                  count_text(rejected(chosen) + chosen.requests_finished.mean));
   if (!left_out.empty()) {
     return fmt::format(" It {}; left out, as they reject more: {}.", here,
                        fmt::join(left_out, ", "));
   }
-  if (chosen.requests_rejected.mean == 0) return "";
-  return fmt::format(" Every size {}, which can never fit.", here);
+  return rejected(chosen) == 0 ? "" : " Every size " + here + ", which can never fit.";
 }
 
-// Of verdicts on sizes.
-std::string blocks_text(const std::vector<BlockSizeVerdict>& verdicts) {
+std::string blocks_text(const Verdicts& verdicts) {
   std::vector<std::int64_t> blocks;
   for (const BlockSizeVerdict& verdict : verdicts) blocks.push_back(verdict.block_size);
   return fmt::format("block{} {}", blocks.size() > 1 ? "s" : "", fmt::join(blocks, ", "));
 }
 
-// Those on sizes that reject the fewest requests, and for which `holds`.
-template <typename Holds>
-std::vector<BlockSizeVerdict> those_of(const std::vector<BlockSizeVerdict>& verdicts,
-                                       const Sizes& most, Holds holds) {
-  std::vector<BlockSizeVerdict> those;
-  std::ranges::copy_if(verdicts, std::back_inserter(those), [&](const BlockSizeVerdict& verdict) {
-    return std::ranges::find(most, verdict.block_size, &BlockSizeFigures::block_size) !=
-               most.end() &&
-           holds(verdict);
-  });
-  return those;
-}
-
-double s_per_token(const BlockSizeFigures& size) {
-  return size.s_per_token ? size.s_per_token->mean : std::numeric_limits<double>::infinity();
-}
-
 // Why none of `most`, the sizes that reject the fewest requests, can be recommended; empty if one
-// can be.
-std::string why_none(const std::vector<BlockSizeVerdict>& verdicts, const Sizes& most,
-                     std::int64_t seeds) {
+// can be. `verdicts` are those on them.
+std::string why_none(const Verdicts& verdicts, const Sizes& most, std::int64_t seeds) {
   const auto is_all = [&](auto holds) { return std::ranges::all_of(most, holds); };
-  const std::string blocks =
-      blocks_text(those_of(verdicts, most, [](const BlockSizeVerdict&) { return true; }));
+  const std::string blocks = blocks_text(verdicts);
+  const std::string none = " with " + blocks + ": none is recommended.";
   if (is_all([](const BlockSizeFigures& size) { return size.requests_finished.mean == 0; })) {
-    return fmt::format("No request is served with {}: none is recommended.", blocks);
+    return "No request is served" + none;
   }
   if (is_all([](const BlockSizeFigures& size) { return !size.s_per_token; })) {
-    return fmt::format("No request is served under some seed with {}: none is recommended.",
-                       blocks);
+    return "No request is served under some seed" + none;
   }
   if (is_all([](const BlockSizeFigures& size) { return size.output_per_s.mean == 0; })) {
-    return fmt::format("No request meets the latency limits with {}: none is recommended.", blocks);
+    return "No request meets the latency limits" + none;
   }
-  const auto open =
-      those_of(verdicts, most, [](const BlockSizeVerdict& verdict) { return !verdict.is_worse; });
-  const bool are_good = std::ranges::all_of(open, &BlockSizeVerdict::is_good);
-  if (most.size() == 1 || open.size() < most.size()) return "";
+  if (most.size() == 1 || std::ranges::any_of(verdicts, &BlockSizeVerdict::is_worse)) return "";
+  if (!std::ranges::all_of(verdicts, &BlockSizeVerdict::is_good)) {
+    return fmt::format(
+        "{} seeds do not tell {} apart: which is better differs from seed to seed. None is "
+        "recommended; more seeds may tell.",
+        seeds, blocks);
+  }
   const std::string idle = idle_remark(most);
-  if (are_good && !idle.empty()) return idle + " By all else " + blocks + kAreGood;
-  if (are_good) return "";
-  return fmt::format(
-      "{} seeds do not tell {} apart: which is better differs from seed to seed. None is "
-      "recommended; more seeds may tell.",
-      seeds, blocks);
+  return idle.empty() ? "" : idle + " By all else " + blocks + kAreGood;
 }
 
 // The one to recommend: of the good ones the largest that no other good one beats; if none is good,
-// the one with the least s_per_token of `most`.
-std::int64_t chosen_of(const std::vector<BlockSizeVerdict>& good, const Sizes& most) {
+// the one with the least time per token of `most`.
+std::int64_t chosen_of(const Verdicts& good, const Sizes& most) {
   for (auto verdict = good.rbegin(); verdict != good.rend(); ++verdict) {
     const bool is_beaten =
         verdict->beaten_by &&
         std::ranges::find(good, *verdict->beaten_by, &BlockSizeVerdict::block_size) != good.end();
     if (!is_beaten) return verdict->block_size;
   }
-  return std::ranges::min_element(most, {}, s_per_token)->block_size;
+  const auto time = [](const BlockSizeFigures& size) {
+    return size.s_per_token ? size.s_per_token->mean : std::numeric_limits<double>::infinity();
+  };
+  return std::ranges::min_element(most, {}, time)->block_size;
 }
 
 // What makes a size good: block_size_criteria.h.
@@ -212,8 +189,7 @@ std::string near_best(std::int64_t seeds) {
 }
 
 // `chosen` is the recommended one of `good` sizes.
-std::string among_good(const BlockSizeVerdict& chosen, const std::vector<BlockSizeVerdict>& good,
-                       std::int64_t seeds) {
+std::string among_good(const BlockSizeVerdict& chosen, const Verdicts& good, std::int64_t seeds) {
   const bool is_largest = chosen.block_size == good.back().block_size;
   const std::string among = good.size() == 1 ? "is the only size"
                             : is_largest ? fmt::format("is the largest of {} sizes", good.size())
@@ -230,26 +206,25 @@ std::string among_good(const BlockSizeVerdict& chosen, const std::vector<BlockSi
   return fmt::format("{}; {}.", text, fmt::join(passed, ", "));
 }
 
-// `most` are the sizes that reject the fewest requests; `verdicts` are on all.
-std::string reason_of(const BlockSizeVerdict& chosen, const std::vector<BlockSizeVerdict>& verdicts,
-                      const Sizes& most, std::int64_t seeds) {
-  const auto good =
-      those_of(verdicts, most, [](const BlockSizeVerdict& verdict) { return verdict.is_good; });
-  if (most.size() == 1) {
+// `verdicts` are on the sizes that reject the fewest requests, of which `good` are good.
+std::string reason_of(const BlockSizeVerdict& chosen, const Verdicts& verdicts,
+                      const Verdicts& good, std::int64_t seeds) {
+  if (verdicts.size() == 1) {
     return fmt::format("Block {} is the size that rejects the fewest requests.", chosen.block_size);
   }
-  const std::string text =
+  std::string text =
       good.empty() ? fmt::format("No size is {}; block {} takes the least time per output token{}.",
                                  near_best(seeds), chosen.block_size,
                                  seeds > 1 ? ", on average over the seeds" : "")
                    : among_good(chosen, good, seeds);
-  const auto open = those_of(verdicts, most, [&](const BlockSizeVerdict& verdict) {
+  const Verdicts open = those(verdicts, [&](const BlockSizeVerdict& verdict) {
     return !verdict.is_good && !verdict.is_worse && verdict.block_size != chosen.block_size;
   });
-  if (open.empty()) return text + price_of(chosen, seeds);
-  return fmt::format("{} {} seeds do not tell whether {} may be as good.", text, seeds,
-                     blocks_text(open)) +
-         price_of(chosen, seeds);
+  if (!open.empty()) {
+    text +=
+        fmt::format(" {} seeds do not tell whether {} may be as good.", seeds, blocks_text(open));
+  }
+  return text + price_of(chosen, seeds);
 }
 
 }  // namespace
@@ -257,22 +232,24 @@ std::string reason_of(const BlockSizeVerdict& chosen, const std::vector<BlockSiz
 std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes,
                                       std::int64_t seeds) {
   if (sizes.size() < 2) return std::nullopt;
-  const Sizes most = serving_most(sizes);
+  const double fewest = rejected(*std::ranges::min_element(sizes, {}, rejected));
+  const Sizes most =
+      those(sizes, [&](const BlockSizeFigures& size) { return rejected(size) == fewest; });
   BlockSizeAdvice advice;
+  Verdicts serving;  // on `most`
   for (std::size_t i = 0; i < sizes.size(); ++i) {
     if (i > 0) RECTO_CHECK_LT(sizes[i - 1].block_size, sizes[i].block_size);
     advice.verdicts.push_back(verdict_on(sizes[i], most, seeds));
     advice.verdicts.back().beaten_by = beaten_by(sizes[i], sizes);
+    if (rejected(sizes[i]) == fewest) serving.push_back(advice.verdicts.back());
   }
-  advice.reason = why_none(advice.verdicts, most, seeds);
+  advice.reason = why_none(serving, most, seeds);
   if (!advice.reason.empty()) return advice;
-  advice.recommended =
-      chosen_of(those_of(advice.verdicts, most,
-                         [](const BlockSizeVerdict& verdict) { return verdict.is_good; }),
-                most);
+  const Verdicts good = those(serving, [](const BlockSizeVerdict& one) { return one.is_good; });
+  advice.recommended = chosen_of(good, most);
   const auto found = std::ranges::find(sizes, advice.recommended, &BlockSizeFigures::block_size);
   const auto chosen = static_cast<std::size_t>(found - sizes.begin());
-  advice.reason = reason_of(advice.verdicts[chosen], advice.verdicts, most, seeds) +
+  advice.reason = reason_of(advice.verdicts[chosen], serving, good, seeds) +
                   rejections_of(sizes[chosen], sizes);
   if (most.size() > 1 && !idle_remark(most).empty()) advice.reason += ' ' + idle_remark(most);
   if (chosen > 0) advice.trade_offs.push_back(trade_off(sizes[chosen], sizes[chosen - 1]));

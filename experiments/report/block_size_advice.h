@@ -41,6 +41,11 @@ struct BlockSizeAdvice {
 std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes,
                                       std::int64_t seeds = 1);
 
+// What block size `to` would give and take instead of `from`, which serves requests: "Block 32
+// instead: held empty 1.6 points up, block tables x 0.5, ...". What seeds do not tell apart is
+// called so.
+std::string trade_off(const BlockSizeFigures& from, const BlockSizeFigures& to);
+
 Json to_json(const BlockSizeAdvice& advice);
 
 }  // namespace recto::experiments

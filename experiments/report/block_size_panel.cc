@@ -3,44 +3,52 @@
 #include <algorithm>
 #include <initializer_list>
 #include <optional>
+#include <utility>
 
 #include "experiments/report/block_size_advice.h"
+#include "experiments/report/report_metrics.h"
 
 namespace recto::experiments {
 namespace {
 
-double number(const Json& metrics, const std::string& name) {
-  return metrics.contains(name) && metrics[name].is_number() ? metrics[name].get<double>() : 0;
+bool has(const Json& metrics, const std::string& name) {
+  return metrics.contains(name) && metrics[name].is_number();
 }
 
-double sum_of(const Json& metrics, std::initializer_list<const char*> names) {
-  double sum = 0;
-  for (const char* name : names) sum += number(metrics, name);
-  return sum;
-}
-
-// The sum of these figures.
+// The sum of these figures; one that is missing counts as 0.
 SeedMean sum(const Json& metrics, std::initializer_list<const char*> names) {
-  SeedMean all{.mean = sum_of(metrics, names)};
-  if (!metrics.contains(kBySeed)) return all;
-  for (const Json& seed : metrics[kBySeed]) all.by_seed.push_back(sum_of(seed, names));
-  return all;
+  const auto of = [&](const Json& run) {
+    double all = 0;
+    for (const char* name : names) all += has(run, name) ? run[name].get<double>() : 0;
+    return all;
+  };
+  SeedMean mean{.mean = of(metrics)};
+  for (const Json& seed : metrics.value(kBySeed, Json::array())) {
+    mean.by_seed.push_back(of(seed));
+  }
+  return mean;
 }
 
 SeedMean figure(const Json& metrics, const char* name) { return sum(metrics, {name}); }
 
 std::optional<SeedMean> known_figure(const Json& metrics, const char* name) {
-  if (!metrics.contains(name) || !metrics[name].is_number()) return std::nullopt;
-  return figure(metrics, name);
+  return has(metrics, name) ? std::optional(figure(metrics, name)) : std::nullopt;
 }
 
 // The same under every seed.
 std::optional<SeedMean> known_kernel_time(const Json& metrics) {
-  if (!metrics.contains("kernel_s") || !metrics["kernel_s"].is_number()) return std::nullopt;
+  if (!has(metrics, "kernel_s")) return std::nullopt;
   return SeedMean{.mean = metrics["kernel_s"].get<double>()};
 }
 
 }  // namespace
+
+Throughput throughput_of(const std::vector<RunConfig>& configs) {
+  const bool has_limits = std::ranges::any_of(configs, [](const RunConfig& config) {
+    return config.ttft_limit_ms || config.tpot_limit_ms;
+  });
+  return has_limits ? Throughput::kGoodput : Throughput::kTokens;
+}
 
 BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throughput throughput) {
   const bool is_goodput = throughput == Throughput::kGoodput;
@@ -61,29 +69,28 @@ BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throug
           .kernel_s = known_kernel_time(metrics)};
 }
 
-void BlockSizePanels::add(const std::string& family, std::int64_t block_size, std::size_t row,
-                          const Json& metrics) {
-  if (!metrics["requests_finished"].is_number()) return;
-  auto found =
-      std::ranges::find(families_, family, &std::pair<std::string, std::vector<Entry>>::first);
-  if (found == families_.end()) found = families_.insert(families_.end(), {family, {}});
-  found->second.push_back({block_size, row, metrics});
-}
-
-Json BlockSizePanels::json(Throughput throughput, std::int64_t seeds) const {
+Json block_size_panels(const Json& rows, const std::vector<std::string>& families,
+                       Throughput throughput, std::int64_t seeds) {
+  using Family = std::pair<std::string, std::vector<std::size_t>>;
+  std::vector<Family> found;  // in order of appearance
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const bool has_figures = rows[row]["metrics"]["requests_finished"].is_number();
+    if (rows[row]["block_size"].is_null() || !has_figures) continue;
+    auto family = std::ranges::find(found, families[row], &Family::first);
+    if (family == found.end()) family = found.insert(found.end(), {families[row], {}});
+    family->second.push_back(row);
+  }
+  const auto size_of = [&](std::size_t row) { return rows[row]["block_size"].get<std::int64_t>(); };
   Json panels = Json::array();
-  for (const auto& [family, unsorted] : families_) {
-    std::vector<Entry> entries = unsorted;
-    std::ranges::sort(entries, {}, &Entry::block_size);
+  for (auto& [family, members] : found) {
+    std::ranges::sort(members, {}, size_of);
     std::vector<BlockSizeFigures> figures;
-    Json rows = Json::array();
-    for (const Entry& entry : entries) {
-      figures.push_back(figures_of(entry.block_size, entry.metrics, throughput));
-      rows.push_back(entry.row);
+    for (const std::size_t row : members) {
+      figures.push_back(figures_of(size_of(row), rows[row]["metrics"], throughput));
     }
     const std::optional<BlockSizeAdvice> advice = advise(figures, seeds);
     if (!advice) continue;
-    panels.push_back({{"family", family}, {"rows", rows}, {"advice", to_json(*advice)}});
+    panels.push_back({{"family", family}, {"rows", members}, {"advice", to_json(*advice)}});
   }
   return panels;
 }

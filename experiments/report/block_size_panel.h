@@ -4,7 +4,6 @@
 
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "experiments/report/block_size_criteria.h"
@@ -15,31 +14,16 @@ namespace recto::experiments {
 // What throughput means: tokens, or requests that met their latency limits.
 enum class Throughput : std::uint8_t { kTokens, kGoodput };
 
-// Of metrics that are means over seeds: an array of the metrics under each.
-inline constexpr const char* kBySeed = "by_seed";
+// kGoodput where latencies have limits.
+Throughput throughput_of(const std::vector<RunConfig>& configs);
 
 // `metrics` are those of report_metrics.h, with kBySeed where they are means over seeds.
 BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throughput throughput);
 
-class BlockSizePanels {
- public:
-  // Adds row number `row` of the page, which has this block size; `family` says everything else
-  // that is set. Rows without figures are left out, of failed runs.
-  void add(const std::string& family, std::int64_t block_size, std::size_t row,
-           const Json& metrics);
-
-  // For every family with two sizes or more: {"family", "rows": by ascending size, "advice"}.
-  // Metrics are means over `seeds` seeds.
-  Json json(Throughput throughput, std::int64_t seeds) const;
-
- private:
-  struct Entry {
-    std::int64_t block_size = 0;
-    std::size_t row = 0;
-    Json metrics;
-  };
-
-  std::vector<std::pair<std::string, std::vector<Entry>>> families_;  // in order of appearance
-};
+// Of the page's rows, of each of which `families` says everything else that is set: for every
+// family with two sizes or more {"family", "rows": by ascending size, "advice"}. Rows without
+// blocks, or without figures, of failed runs, are left out. Metrics are means over `seeds` seeds.
+Json block_size_panels(const Json& rows, const std::vector<std::string>& families,
+                       Throughput throughput, std::int64_t seeds);
 
 }  // namespace recto::experiments

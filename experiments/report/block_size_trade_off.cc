@@ -1,4 +1,4 @@
-#include "experiments/report/block_size_trade_off.h"
+#include "experiments/report/block_size_advice.h"
 
 #include <fmt/format.h>
 
@@ -12,29 +12,18 @@
 namespace recto::experiments {
 namespace {
 
-bool is_unclear(const SeedMean& from, const SeedMean& to) {
-  return from.mean != to.mean && !is_told_apart(from, to);
+std::string changed_points(double from, double to) {
+  const double change = (to - from) * 100;
+  if (std::abs(change) < 0.05) return "the same";
+  return fmt::format("{:.1f} points {}", std::abs(change), change > 0 ? "up" : "down");
 }
 
-std::string changed_points(const char* what, const SeedMean& from, const SeedMean& to) {
-  if (is_unclear(from, to)) return fmt::format("{} not told apart", what);
-  const double change = (to.mean - from.mean) * 100;
-  if (std::abs(change) < 0.05) return fmt::format("{} the same", what);
-  return fmt::format("{} {:.1f} points {}", what, std::abs(change), change > 0 ? "up" : "down");
-}
-
-std::string changed_ratio(const char* what, const SeedMean& before, const SeedMean& after) {
-  if (is_unclear(before, after)) return fmt::format("{} not told apart", what);
-  const double from = before.mean;
-  const double to = after.mean;
-  if (from == to) return fmt::format("{} the same", what);
-  if (from <= 0) return fmt::format("{} {}", what, to > 0 ? "up from nothing" : "the same");
+std::string changed_ratio(double from, double to) {
+  if (from <= 0) return to > 0 ? "up from nothing" : "the same";
   const double ratio = to / from;
-  if (ratio >= 1.5 || ratio <= 1 / 1.5) {
-    return fmt::format("{} x {}", what, short_number(std::rint(ratio * 100) / 100));
-  }
-  if (std::abs(ratio - 1) < 0.0005) return fmt::format("{} the same", what);
-  return fmt::format("{} {} % {}", what, percent(std::abs(ratio - 1)), ratio > 1 ? "up" : "down");
+  if (ratio >= 1.5 || ratio <= 1 / 1.5) return "x " + short_number(std::rint(ratio * 100) / 100);
+  if (std::abs(ratio - 1) < 0.0005) return "the same";
+  return fmt::format("{} % {}", percent(std::abs(ratio - 1)), ratio > 1 ? "up" : "down");
 }
 
 // Empty where nothing is rejected.
@@ -53,9 +42,12 @@ std::string changed(const BlockSizeCriterion& criterion, const BlockSizeFigures&
   const std::optional<SeedMean> before = criterion.figure(from);
   const std::optional<SeedMean> after = criterion.figure(to);
   if (!before || !after || (before->mean == 0 && after->mean == 0)) return "";
-  return criterion.difference == Difference::kPoints
-             ? changed_points(criterion.name, *before, *after)
-             : changed_ratio(criterion.name, *before, *after);
+  const std::string what = criterion.name + std::string(" ");
+  if (before->mean == after->mean) return what + "the same";
+  if (!is_told_apart(*before, *after)) return what + "not told apart";
+  return what + (criterion.difference == Difference::kPoints
+                     ? changed_points(before->mean, after->mean)
+                     : changed_ratio(before->mean, after->mean));
 }
 
 }  // namespace

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-from browser_session import BrowserSession, run_tests
+from page_testing import BrowserSession, run_tests
 
 PROGRAM = Path(sys.argv[1]).resolve()
 SEEDS = (

@@ -8,37 +8,22 @@
 
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/headline.h"
-#include "experiments/report/kernel_time.h"
-#include "experiments/report/latency_quantiles.h"
 #include "experiments/report/map_json.h"
+#include "experiments/report/map_recorder.h"
 #include "experiments/report/recorded_run.h"
 #include "experiments/report/repeated_runs.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/series_data.h"
 #include "experiments/report/study_data.h"
-#include "experiments/report/text_field.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/unused_settings.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {
-
-Json seconds_json(const std::vector<double>& values) {
-  Json json = Json::array();
-  for (const double value : values) json.push_back(rounded(value));
-  return json;
-}
-
-Json latency_json(const LatencyQuantiles& latency) {
-  return {{"queueing", seconds_json(latency.queueing_s)},
-          {"ttft", seconds_json(latency.ttft_s)},
-          {"tpot", seconds_json(latency.tpot_s)},
-          {"end_to_end", seconds_json(latency.end_to_end_s)}};
-}
 
 std::string setting_line(const RunConfig& config, const sim::Report& report) {
   const std::string file = config.model_file.substr(config.model_file.find_last_of('/') + 1);
@@ -49,64 +34,60 @@ std::string setting_line(const RunConfig& config, const sim::Report& report) {
                      config.tp, config.gpu, pool_text(config, report));
 }
 
-Result<std::vector<RecordedRun>> record_all(const std::vector<RunConfig>& configs,
-                                            const ReportOptions& options) {
-  std::vector<std::optional<Result<RecordedRun>>> results(configs.size());
-  for_each_index(configs.size(), options.threads, [&](std::size_t index) {
-    results[index] = run_and_record(configs[index]);
-    if (options.done) options.done(study_label(configs[index]));
-  });
-  std::vector<RecordedRun> runs;
-  for (std::size_t i = 0; i < configs.size(); ++i) {
-    RECTO_RETURN_IF_ERROR(results[i]->status().in(study_label(configs[i])));
-    runs.push_back(std::move(*results[i]).value());
-  }
-  return runs;
+// "paged 16"; contiguous allocators have no blocks.
+std::string label_of(const RunConfig& config) {
+  if (is_contiguous(config)) return config.allocator;
+  return fmt::format("{} {}", config.allocator, config.block_size);
 }
 
-std::size_t row_of(const std::vector<RunConfig>& configs, const std::string& label) {
-  const auto found = std::ranges::find(configs, label, study_label);
-  return static_cast<std::size_t>(found - configs.begin());
+// What `make` gives for each label's index, or the first failure with its label.
+template <typename Value, typename Make>
+Result<std::vector<Value>> made_of(const std::vector<std::string>& labels, int threads, Make make) {
+  std::vector<std::optional<Result<Value>>> made(labels.size());
+  for_each_index(labels.size(), threads, [&](std::size_t i) { made[i] = make(i); });
+  std::vector<Value> values;
+  for (std::size_t i = 0; i < labels.size(); ++i) {
+    RECTO_RETURN_IF_ERROR(made[i]->status().in(labels[i]));
+    values.push_back(std::move(*made[i]).value());
+  }
+  return values;
 }
 
 // For each allocator the first row, or the one that its panel recommends.
-std::vector<std::size_t> telling_rows(const std::vector<RunConfig>& configs, const Json& panels) {
-  std::vector<std::size_t> rows;
-  for (std::size_t i = 0; i < configs.size(); ++i) {
-    const std::string& allocator = configs[i].allocator;
-    const auto first = std::ranges::find(configs, allocator, &RunConfig::allocator);
-    if (first != configs.begin() + static_cast<std::ptrdiff_t>(i)) continue;
-    rows.push_back(i);
+Result<std::vector<std::size_t>> telling_rows(const Json& rows, const Json& panels) {
+  std::vector<Json> allocators;
+  std::vector<std::size_t> telling;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Json& allocator = rows[i]["allocator"];
+    if (std::ranges::find(allocators, allocator) != allocators.end()) continue;
+    allocators.push_back(allocator);
+    telling.push_back(i);
     for (const Json& panel : panels) {
-      if (panel["family"] != allocator || panel["advice"]["recommended"].is_null()) continue;
-      RunConfig best = configs[i];
-      best.block_size = panel["advice"]["recommended"].get<std::int64_t>();
-      rows.back() = row_of(configs, study_label(best));
+      if (panel["family"] != allocator) continue;
+      for (const std::size_t row : panel["rows"].get<std::vector<std::size_t>>()) {
+        if (rows[row]["block_size"] == panel["advice"]["recommended"]) telling.back() = row;
+      }
     }
   }
-  return rows;
+  return telling;
 }
 
-Result<std::vector<std::size_t>> mapped_rows(const std::vector<RunConfig>& configs,
-                                             const Json& panels, const ReportOptions& options) {
-  if (options.maps.empty()) return telling_rows(configs, panels);
+Result<std::vector<std::size_t>> rows_labelled(const std::vector<std::string>& wanted,
+                                               const std::vector<std::string>& labels) {
   std::vector<std::size_t> rows;
-  for (const std::string& label : options.maps) {
-    const std::size_t row = row_of(configs, label);
-    if (row == configs.size()) {
-      std::vector<std::string> labels;
-      for (const RunConfig& config : configs) labels.push_back(study_label(config));
+  for (const std::string& label : wanted) {
+    const auto row = std::ranges::find(labels, label);
+    if (row == labels.end()) {
       return Status::invalid_input(
           fmt::format("--maps: found '{}'; expected some of {}", label, fmt::join(labels, ", ")));
     }
-    rows.push_back(row);
+    rows.push_back(static_cast<std::size_t>(row - labels.begin()));
   }
   return rows;
 }
 
 // What all maps show block by block, if not more: from where a paged run is busiest.
-Result<SimTime> detail_begin(const std::vector<RunConfig>& configs,
-                             const std::vector<RecordedRun>& runs,
+Result<SimTime> detail_begin(const ResultsFolder& folder, const std::vector<RecordedRun>& runs,
                              const std::vector<std::size_t>& rows, const ReportOptions& options) {
   if (options.map_from_s) {
     SimTime end;
@@ -120,27 +101,9 @@ Result<SimTime> detail_begin(const std::vector<RunConfig>& configs,
                     "run with a map takes",
                     *options.map_from_s, end_s));
   }
-  const auto paged =
-      std::ranges::find_if(rows, [&](std::size_t row) { return !is_contiguous(configs[row]); });
+  const auto paged = std::ranges::find_if(
+      rows, [&](std::size_t row) { return !is_contiguous(folder.configs[row]); });
   return busiest_moment(runs[paged == rows.end() ? rows.front() : *paged].outcome.report);
-}
-
-Result<Json> maps_json(const std::vector<RunConfig>& configs, const std::vector<RecordedRun>& runs,
-                       const std::vector<std::size_t>& rows, SimTime begin,
-                       const ReportOptions& options) {
-  std::vector<std::optional<Result<MemoryMap>>> maps(rows.size());
-  for_each_index(rows.size(), options.threads, [&](std::size_t i) {
-    const auto record = options.map_from_s ? record_map : record_map_whole_or_from;
-    maps[i] = record(configs[rows[i]], runs[rows[i]].outcome.report, begin);
-  });
-  Json json = Json::array();
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    RECTO_RETURN_IF_ERROR(maps[i]->status().in(study_label(configs[rows[i]])));
-    Json map = to_json(maps[i]->value());
-    map["begin_is_chosen"] = options.map_from_s.has_value();
-    json.push_back({{"row", rows[i]}, {"map", std::move(map)}});
-  }
-  return json;
 }
 
 // 1 where the means of a run go on to its last answer, 0 where they end with the last arrival.
@@ -162,71 +125,92 @@ std::string timeline_command(const ResultsFolder& folder, std::size_t row) {
   return "recto simulate" + used_flags(config.value()) + " --timeline run.json";
 }
 
-bool has_limits(const RunConfig& config) { return config.ttft_limit_ms || config.tpot_limit_ms; }
+Result<Json> row_json(const ResultsFolder& folder, std::size_t row, const sim::Report& report) {
+  const RunConfig& config = folder.configs[row];
+  Json metrics = metrics_by_seed_json(folder, row);
+  RECTO_RETURN_IF_ERROR(add_kernel_time(config, metrics).in(label_of(config)));
+  return Json{{"label", label_of(config)},
+              {"allocator", config.allocator},
+              {"timeline", timeline_command(folder, row)},
+              {"block_size", is_contiguous(config) ? Json() : Json(config.block_size)},
+              {"covers_drain", covers_drain_json(report)},
+              {"covered_share", covered_share_json(report)},
+              {"metrics", std::move(metrics)}};
+}
+
+Result<Json> maps_json(const ResultsFolder& folder, const std::vector<RecordedRun>& runs,
+                       const std::vector<std::size_t>& rows, SimTime begin,
+                       const ReportOptions& options) {
+  const auto record = options.map_from_s ? record_map : record_map_whole_or_from;
+  std::vector<std::string> labels;
+  for (const std::size_t row : rows) labels.push_back(label_of(folder.configs[row]));
+  Result<std::vector<MemoryMap>> maps =
+      made_of<MemoryMap>(labels, options.threads, [&](std::size_t i) {
+        return record(folder.configs[rows[i]], runs[rows[i]].outcome.report, begin);
+      });
+  RECTO_RETURN_IF_ERROR(maps.status());
+  Json json = Json::array();
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    Json map = to_json(maps.value()[i]);
+    map["begin_is_chosen"] = options.map_from_s.has_value();
+    json.push_back({{"row", rows[i]}, {"map", std::move(map)}});
+  }
+  return json;
+}
 
 }  // namespace
 
-std::string study_label(const RunConfig& config) {
-  if (is_contiguous(config)) return config.allocator;
-  return fmt::format("{} {}", config.allocator, config.block_size);
-}
-
 Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions& options) {
-  const Result<std::vector<RecordedRun>> runs = record_all(folder.configs, options);
+  std::vector<std::string> labels;
+  for (const RunConfig& config : folder.configs) labels.push_back(label_of(config));
+  const auto runs = made_of<RecordedRun>(labels, options.threads, [&](std::size_t i) {
+    Result<RecordedRun> run = run_and_record(folder.configs[i]);
+    if (options.done) options.done(labels[i]);
+    return run;
+  });
   RECTO_RETURN_IF_ERROR(runs.status());
   RECTO_RETURN_IF_ERROR(check_repeated(folder, runs.value()));
   Json rows = Json::array();
   Json series = Json::array();
   Json latency = Json::array();
-  BlockSizePanels panels;
+  std::vector<std::string> allocators;
   for (std::size_t i = 0; i < folder.configs.size(); ++i) {
-    const RunConfig& config = folder.configs[i];
     const RecordedRun& run = runs.value()[i];
-    const bool has_blocks = !is_contiguous(config);
-    auto metrics =
-        metrics_by_seed_json(folder.table, folder.seed_tables, i, fragmentation_metrics());
-    RECTO_RETURN_IF_ERROR(metrics.status());
-    RECTO_RETURN_IF_ERROR(add_kernel_time(config, metrics.value()).in(study_label(config)));
-    rows.push_back({{"label", study_label(config)},
-                    {"allocator", config.allocator},
-                    {"timeline", timeline_command(folder, i)},
-                    {"block_size", has_blocks ? Json(config.block_size) : Json()},
-                    {"covers_drain", covers_drain_json(run.outcome.report)},
-                    {"covered_share", covered_share_json(run.outcome.report)},
-                    {"metrics", metrics.value()}});
-    if (has_blocks) panels.add(config.allocator, config.block_size, i, metrics.value());
+    Result<Json> row = row_json(folder, i, run.outcome.report);
+    RECTO_RETURN_IF_ERROR(row.status());
+    rows.push_back(std::move(row).value());
     series.push_back(series_json(run.outcome.report));
-    latency.push_back(latency_json(run.latency));
+    latency.push_back(run.latency);
+    allocators.push_back(folder.configs[i].allocator);
   }
-  const RunConfig& first = folder.configs.front();
-  const bool limits = has_limits(first);
-  const Throughput throughput = limits ? Throughput::kGoodput : Throughput::kTokens;
-  const Json panels_json = panels.json(throughput, folder.seeds);
-  const auto mapped = mapped_rows(folder.configs, panels_json, options);
+  const Throughput throughput = throughput_of(folder.configs);
+  const Json panels = block_size_panels(rows, allocators, throughput, folder.seeds);
+  const auto mapped =
+      options.maps.empty() ? telling_rows(rows, panels) : rows_labelled(options.maps, labels);
   RECTO_RETURN_IF_ERROR(mapped.status());
-  const auto begin = detail_begin(folder.configs, runs.value(), mapped.value(), options);
+  const auto begin = detail_begin(folder, runs.value(), mapped.value(), options);
   RECTO_RETURN_IF_ERROR(begin.status());
-  const auto maps = maps_json(folder.configs, runs.value(), mapped.value(), begin.value(), options);
+  const auto maps = maps_json(folder, runs.value(), mapped.value(), begin.value(), options);
   RECTO_RETURN_IF_ERROR(maps.status());
-  const sim::Report& report = runs.value().front().outcome.report;
-  const Json headline = headline_json(rows, mapped.value(), panels_json, throughput);
+  const sim::Report& first = runs.value().front().outcome.report;
+  const Json headline = headline_json(rows, mapped.value(), panels, throughput);
   for (Json& row : rows) row["metrics"].erase(kBySeed);
   return Json{{"kind", "fragmentation"},
               {"notes", notes_on(folder, rows)},
               {"seeds", folder.seeds},
-              {"setting", setting_line(first, report)},
-              {"pool_slots", report.pool_slots.value()},
-              {"has_limits", limits},
+              {"setting", setting_line(folder.configs.front(), first)},
+              {"pool_slots", first.pool_slots.value()},
+              {"has_limits", throughput == Throughput::kGoodput},
               {"time_models", folder.manifest["time_models"]},  // those of the runs: check_repeated
               {"rows", rows},
               {"series", series},
               {"quantiles_per_mille", quantile_per_mille()},
               {"latency", latency},
-              {"manager", first.manager},
+              {"manager", folder.configs.front().manager},
               {"maps", maps.value()},
               {"close_look_us", (begin.value() - SimTime()).value() / 1000},
               {"headline", headline},
-              {"panels", panels_json}};
+              {"panels", panels}};
 }
 
 }  // namespace recto::experiments

@@ -10,6 +10,7 @@
 #include <optional>
 
 #include "experiments/report/block_size_criteria.h"
+#include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 
 namespace recto::experiments {
@@ -17,74 +18,38 @@ namespace {
 
 constexpr std::size_t kRowsNamed = 8;
 
-struct RankedRow {
-  std::size_t row = 0;
-  BlockSizeFigures figures;
-};
+using Rows = std::vector<std::size_t>;
+using Figures = std::vector<BlockSizeFigures>;  // of every row of the page
 
-using RankedRows = std::vector<RankedRow>;
-
-RankedRows rows_of(const Json& rows, const std::vector<std::size_t>& which, Throughput throughput) {
-  RankedRows made;
-  for (const std::size_t row : which) {
-    made.push_back({row, figures_of(0, rows[row]["metrics"], throughput)});
-  }
-  return made;
+template <typename Holds>
+Rows those(const Rows& rows, Holds holds) {
+  Rows kept;
+  std::ranges::copy_if(rows, std::back_inserter(kept), holds);
+  return kept;
 }
 
-RankedRows served_of(const RankedRows& rows) {
-  RankedRows served;
-  std::ranges::copy_if(rows, std::back_inserter(served),
-                       [](const RankedRow& one) { return one.figures.requests_finished.mean > 0; });
-  return served;
+bool contains(const Rows& rows, std::size_t row) {
+  return std::ranges::find(rows, row) != rows.end();
 }
 
 // Of `rows`, which are not empty, those whose figure is within `tolerance` of the least one.
 template <typename Figure>
-RankedRows within(const RankedRows& rows, double tolerance, Figure figure) {
-  const auto least = std::ranges::min_element(rows, {}, figure);
-  const double limit = figure(*least) + tolerance * std::abs(figure(*least));
-  RankedRows kept;
-  std::ranges::copy_if(rows, std::back_inserter(kept),
-                       [&](const RankedRow& one) { return figure(one) <= limit; });
-  return kept;
+Rows within(const Rows& rows, double tolerance, Figure figure) {
+  const double least = figure(*std::ranges::min_element(rows, {}, figure));
+  return those(rows,
+               [&](std::size_t row) { return figure(row) <= least + tolerance * std::abs(least); });
 }
 
-// Of some seed without answers there is none.
-double s_per_token(const BlockSizeFigures& figures) {
-  return figures.s_per_token ? figures.s_per_token->mean : std::numeric_limits<double>::infinity();
-}
-
-// The best for `sign` 1, the worst for -1; the first of equals.
-RankedRow extreme(const RankedRows& rows, double sign) {
-  const RankedRows fewest = within(
-      rows, 0, [&](const RankedRow& one) { return sign * one.figures.requests_rejected.mean; });
-  const RankedRows quickest = within(fewest, kGoodRatio, [&](const RankedRow& one) {
-    return -sign * one.figures.output_per_s.mean;
-  });
-  return *std::ranges::min_element(
-      quickest, {}, [&](const RankedRow& one) { return sign * s_per_token(one.figures); });
-}
-
-// The row of each panel that it recommends; all rows of a panel that recommends none.
-std::vector<std::size_t> competing_rows(const Json& rows, const Json& panels) {
-  std::vector<std::size_t> competing;
-  for (const Json& panel : panels) {
-    const Json& recommended = panel["advice"]["recommended"];
-    for (const Json& row : panel["rows"]) {
-      const auto index = row.get<std::size_t>();
-      if (recommended.is_null() || rows[index]["block_size"] == recommended) {
-        competing.push_back(index);
-      }
-    }
-  }
-  return competing;
-}
-
-bool is_recommended(const Json& rows, const Json& panels, std::size_t row) {
-  return std::ranges::any_of(panels, [&](const Json& panel) {
-    return panel["advice"]["recommended"] == rows[row]["block_size"] &&
-           std::ranges::find(panel["rows"], Json(row)) != panel["rows"].end();
+// The best for `sign` 1, the worst for -1; the first of equals. A row without answers under some
+// seed has no time per token.
+std::size_t extreme(const Figures& figures, const Rows& rows, double sign) {
+  const Rows fewest =
+      within(rows, 0, [&](std::size_t row) { return sign * figures[row].requests_rejected.mean; });
+  const Rows quickest = within(
+      fewest, kGoodRatio, [&](std::size_t row) { return -sign * figures[row].output_per_s.mean; });
+  return *std::ranges::min_element(quickest, {}, [&](std::size_t row) {
+    const std::optional<SeedMean>& time = figures[row].s_per_token;
+    return sign * (time ? time->mean : std::numeric_limits<double>::infinity());
   });
 }
 
@@ -94,42 +59,46 @@ bool is_as_good(const BlockSizeFigures& a, const BlockSizeFigures& b) {
          !(a.s_per_token && b.s_per_token && is_told_apart(*a.s_per_token, *b.s_per_token));
 }
 
-// The row that is compared with `best`.
-std::size_t worst_beside(const RankedRow& best, const RankedRows& rows) {
-  RankedRows others;
-  std::ranges::copy_if(rows, std::back_inserter(others),
-                       [&](const RankedRow& one) { return one.row != best.row; });
-  if (others.empty()) return best.row;
-  const RankedRows served = served_of(others);
-  return extreme(served.empty() ? others : served, -1).row;
-}
-
 }  // namespace
 
-Json headline_json(const Json& rows, const std::vector<std::size_t>& mapped, const Json& panels,
+Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
                    Throughput throughput) {
-  const RankedRows competing = served_of(rows_of(rows, competing_rows(rows, panels), throughput));
-  std::optional<RankedRow> best;
-  if (!competing.empty()) best = extreme(competing, 1);
-  if (best && !is_recommended(rows, panels, best->row)) best.reset();
-  Json not_told_apart = Json::array();
-  if (best) {
-    for (const RankedRow& one : competing) {
-      if (one.row == best->row || !is_as_good(one.figures, best->figures)) continue;
-      not_told_apart.push_back(one.row);
+  Figures figures;
+  for (const Json& row : rows) figures.push_back(figures_of(0, row["metrics"], throughput));
+  const auto is_serving = [&](std::size_t row) { return figures[row].requests_finished.mean > 0; };
+  // Of rows that served requests; of all rows where none did.
+  const auto extreme_of = [&](const Rows& of, double sign) {
+    const Rows served = those(of, is_serving);
+    return extreme(figures, served.empty() ? of : served, sign);
+  };
+  Rows advised;    // each panel's recommended row
+  Rows competing;  // and all rows of panels that recommend none
+  for (const Json& panel : panels) {
+    const Json& recommended = panel["advice"]["recommended"];
+    for (const std::size_t row : panel["rows"].get<Rows>()) {
+      const bool is_advised = rows[row]["block_size"] == recommended;
+      if (is_advised) advised.push_back(row);
+      if (is_advised || recommended.is_null()) competing.push_back(row);
     }
   }
-  const Json recommended = best ? Json(best->row) : Json();
-  const RankedRows shown = rows_of(rows, mapped, throughput);
-  if (shown.empty()) {
-    return {{"recommended", recommended}, {"not_told_apart", not_told_apart}, {"compared", {0, 0}}};
-  }
-  const bool is_shown = best && std::ranges::find(mapped, best->row) != mapped.end();
-  const RankedRows served = served_of(shown);
-  if (!is_shown) best = extreme(served.empty() ? shown : served, 1);
-  return {{"recommended", recommended},
-          {"not_told_apart", not_told_apart},
-          {"compared", {worst_beside(*best, shown), best->row}}};
+  competing = those(competing, is_serving);
+  Rows best;  // one row, or none
+  if (!competing.empty()) best = {extreme(figures, competing, 1)};
+  best = those(best, [&](std::size_t row) { return contains(advised, row); });
+  const Rows as_good = those(competing, [&](std::size_t other) {
+    return std::ranges::any_of(best, [&](std::size_t row) {
+      return row != other && is_as_good(figures[other], figures[row]);
+    });
+  });
+  Json headline = {{"recommended", best.empty() ? Json() : Json(best.front())},
+                   {"not_told_apart", as_good}};
+  headline["compared"] = {0, 0};
+  if (mapped.empty()) return headline;
+  const Rows shown_best = those(best, [&](std::size_t row) { return contains(mapped, row); });
+  const std::size_t shown = shown_best.empty() ? extreme_of(mapped, 1) : shown_best.front();
+  const Rows others = those(mapped, [&](std::size_t row) { return row != shown; });
+  headline["compared"] = {others.empty() ? shown : extreme_of(others, -1), shown};
+  return headline;
 }
 
 std::string rejected_note(const Json& rows, std::int64_t seeds) {
@@ -150,6 +119,21 @@ std::string rejected_note(const Json& rows, std::int64_t seeds) {
   return fmt::format(
       "Requests were rejected, because they can never fit, and are in no other figure: {}{}{}.",
       fmt::join(texts, ", "), more, seeds > 1 ? fmt::format(", means over {} seeds", seeds) : "");
+}
+
+std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows) {
+  std::vector<std::string> notes;
+  const std::string before = folder.commit();
+  if (before != commit()) {
+    notes.push_back(fmt::format(
+        "The results are of recto of commit {}, this page of commit {}: {}.",
+        before.empty() ? "unknown" : before, commit(),
+        folder.is_sweep ? "its numbers were not computed again"
+                        : "its runs, repeated under the first seed, gave the same numbers"));
+  }
+  const std::string rejected = rejected_note(rows, folder.seeds);
+  if (!rejected.empty()) notes.push_back(rejected);
+  return notes;
 }
 
 }  // namespace recto::experiments

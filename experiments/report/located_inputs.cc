@@ -1,7 +1,6 @@
 #include "experiments/report/located_inputs.h"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <filesystem>
@@ -11,7 +10,6 @@
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/report/text_field.h"
 #include "experiments/support/manifest.h"
 
 namespace recto::experiments {
@@ -51,8 +49,9 @@ std::vector<std::string> written_alike(const std::string& place) {
   return alike;
 }
 
-Result<LocatedInput> locate(const Json& input, const std::string& folder) {
-  const std::string path = text_of(input, "path");
+// Of an input of the manifest: where it is now.
+Result<std::string> locate(const Json& input, const std::string& folder) {
+  const auto path = input["path"].get<std::string>();
   const std::string manifest = folder + "/manifest.json";
   std::optional<std::string> changed;
   std::vector<std::string> places;
@@ -63,7 +62,7 @@ Result<LocatedInput> locate(const Json& input, const std::string& folder) {
     if (!fs::is_regular_file(place, unknown)) continue;
     const Result<Json> found = describe_file(place);
     RECTO_RETURN_IF_ERROR(found.status());
-    if (found.value()["xxh3_128"] == text_of(input, "xxh3_128")) return LocatedInput{path, place};
+    if (found.value()["xxh3_128"] == input["xxh3_128"]) return place;
     if (!changed) changed = place;
   }
   if (changed) {
@@ -85,35 +84,33 @@ fs::path place_of(const std::string& path) {
 
 }  // namespace
 
-Result<std::vector<LocatedInput>> locate_inputs(const Json& manifest, const std::string& folder) {
-  std::vector<LocatedInput> located;
-  if (!manifest.contains("inputs") || !manifest["inputs"].is_array()) return located;
-  for (const Json& input : manifest["inputs"]) {
-    Result<LocatedInput> one = locate(input, folder);
-    RECTO_RETURN_IF_ERROR(one.status());
-    located.push_back(std::move(one).value());
+Status locate_inputs(const Json& manifest, const std::string& folder,
+                     std::vector<RunConfig>& configs) {
+  std::vector<std::pair<std::string, fs::path>> inputs;  // as the manifest names each, and where
+  const Json named = manifest.value("inputs", Json::array());
+  for (const Json& input : named) {
+    const Result<std::string> found = locate(input, folder);
+    RECTO_RETURN_IF_ERROR(found.status());
+    const auto path = input["path"].get<std::string>();
+    for (RunConfig& config : configs) replace_input(config, path, found.value());
+    inputs.emplace_back(path, place_of(found.value()));
   }
-  return located;
-}
-
-Status check_all_read(const std::vector<LocatedInput>& located,
-                      const std::vector<RunConfig>& configs, const std::string& folder) {
   const std::string where = folder + "/manifest.json, inputs: found ";
-  std::set<fs::path> told;
-  for (const LocatedInput& input : located) told.insert(place_of(input.found));
   std::set<fs::path> read;
   for (const RunConfig& config : configs) {
     for (const std::string& file : input_files(config)) {
-      read.insert(place_of(file));
-      if (told.contains(place_of(file))) continue;
+      const fs::path place = place_of(file);
+      read.insert(place);
+      const auto is_it = [&](const auto& input) { return input.second == place; };
+      if (std::ranges::any_of(inputs, is_it)) continue;
       return Status::invalid_input(
           fmt::format("{}no {}; expected each file that the configurations read", where, file));
     }
   }
-  for (const LocatedInput& input : located) {
-    if (read.contains(place_of(input.found))) continue;
-    return Status::invalid_input(fmt::format(
-        "{}{}, which no configuration reads; expected none but those", where, input.named));
+  for (const auto& [path, place] : inputs) {
+    if (read.contains(place)) continue;
+    return Status::invalid_input(
+        fmt::format("{}{}, which no configuration reads; expected none but those", where, path));
   }
   return Status::ok();
 }

@@ -10,9 +10,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import page_reader
 import palette_test
-from browser_session import BrowserSession, run_tests
+from page_testing import BrowserSession, data_of, run_tests, selftest
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plot"))
 from page_map import BlockMap  # noqa: E402
@@ -70,7 +69,7 @@ class Maps(unittest.TestCase):
         return session
 
     def test_single_blocks_have_the_states_that_the_whole_pool_has(self):
-        plain, windowed = (page_reader.selftest(self.page(command), self.profile, WINDOW)
+        plain, windowed = (selftest(self.page(command), self.profile, WINDOW)
                            for command in (PLAIN, WINDOWED))
         for seen in (plain, windowed):
             self.assertEqual(seen["errors"], [])
@@ -92,8 +91,8 @@ class Maps(unittest.TestCase):
 
     def test_a_hover_tells_the_numbers_of_the_data(self):
         page = self.page(PLAIN)
-        seen = page_reader.selftest(page, self.profile, WINDOW)
-        data = page_reader.embedded(page.read_text("utf-8"), "data")
+        seen = selftest(page, self.profile, WINDOW)
+        data = data_of(page.parent)
         labels = [row["label"] for row in data["rows"]]
         maps = {labels[one["row"]]: one["map"] for one in data["maps"]}
         self.assertEqual(len(seen["hovers"]), 2)
@@ -207,7 +206,7 @@ class Maps(unittest.TestCase):
 
     def test_a_row_without_a_map_names_the_command_that_makes_both(self):
         page = self.page(THREE_ROWS)
-        data = page_reader.embedded(page.read_text("utf-8"), "data")
+        data = data_of(page.parent)
         mapped = {one["row"] for one in data["maps"]}
         without = next(row for row in range(3) if row not in mapped)
         with self.opened(page) as session:
@@ -224,7 +223,7 @@ class Maps(unittest.TestCase):
         page = self.page(PLAIN)
         with self.opened(page) as session:
             seen = session.run("seenAtTheEnd()")
-        data = page_reader.embedded(page.read_text("utf-8"), "data")
+        data = data_of(page.parent)
         ends = [one["map"]["end_us"] for one in data["maps"]]
         self.assertLess(min(ends), max(ends) * 0.8)
         self.assertEqual(seen["opaque"], [end == max(ends) for end in ends])

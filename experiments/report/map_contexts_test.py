@@ -18,7 +18,7 @@ import unittest
 from collections import deque
 from pathlib import Path
 
-import page_reader
+from page_testing import data_of
 
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent / "plot"))
@@ -93,7 +93,7 @@ class MapContexts(unittest.TestCase):
             folder = Path(cls.scratch.name, name)
             subprocess.run([PROGRAM, "fragmentation", *flags.split(), "--report", "--out", folder],
                            check=True, capture_output=True)
-            data = page_reader.embedded((folder / "report.html").read_text("utf-8"), "data")
+            data = data_of(folder)
             for one in data["maps"]:
                 label = data["rows"][one["row"]]["label"].split()[0]
                 cls.maps[name, label] = one["map"]

@@ -1,24 +1,31 @@
 #include "experiments/report/map_json.h"
 
 #include <algorithm>
-#include <functional>
+#include <cstddef>
+#include <initializer_list>
+#include <string_view>
 #include <vector>
-
-#include "experiments/report/packed_numbers.h"
 
 namespace recto::experiments {
 namespace {
 
-std::int64_t microseconds(SimTime time) { return (time - SimTime()).value() / 1000; }
+std::int64_t us(SimTime time) { return (time - SimTime()).value() / 1000; }
 
-template <typename Item, typename Field>
-std::string column(const std::vector<Item>& items, Field field) {
-  std::vector<std::int64_t> numbers;
-  numbers.reserve(items.size());
-  for (const Item& item : items) {
-    numbers.push_back(static_cast<std::int64_t>(std::invoke(field, item)));
+template <typename Item>
+struct Column {
+  const char* name;
+  std::int64_t (*number)(const Item&);
+};
+
+template <typename Item>
+Json columns_json(const std::vector<Item>& items, std::initializer_list<Column<Item>> columns) {
+  Json json = Json::object();
+  for (const Column<Item>& column : columns) {
+    std::vector<std::int64_t> numbers;
+    for (const Item& item : items) numbers.push_back(column.number(item));
+    json[column.name] = packed(numbers);
   }
-  return packed(numbers);
+  return json;
 }
 
 // Three bytes a cell, column by column: used and reserved, internal and cached, owner.
@@ -34,31 +41,34 @@ std::string cells_text(const std::vector<MapColumn>& columns) {
   return base64(bytes);
 }
 
-Json overview_json(const MemoryMap& map) {
-  const auto marks = [&](MapMark mark) {
-    return column(map.columns, [mark](const MapColumn& column) {
-      return column.marks[static_cast<std::size_t>(mark)];
-    });
-  };
-  return {{"count", map.columns.size()},
-          {"at_us", column(map.columns, [](const MapColumn& c) { return microseconds(c.at); })},
-          {"cells", cells_text(map.columns)},
-          {"preempted", marks(MapMark::kPreempted)},
-          {"copied", marks(MapMark::kCopied)},
-          {"evicted", marks(MapMark::kEvicted)}};
+template <MapMark kMark>
+std::int64_t marks(const MapColumn& column) {
+  return column.marks[static_cast<std::size_t>(kMark)];
+}
+
+Json overview_json(const std::vector<MapColumn>& columns) {
+  Json json = {{"count", columns.size()}};
+  json.update(
+      columns_json<MapColumn>(columns, {{"at_us", [](const auto& c) { return us(c.at); }}}));
+  json["cells"] = cells_text(columns);
+  json.update(columns_json<MapColumn>(columns, {{"preempted", marks<MapMark::kPreempted>},
+                                                {"copied", marks<MapMark::kCopied>},
+                                                {"evicted", marks<MapMark::kEvicted>}}));
+  return json;
 }
 
 Json stays_json(const std::vector<MapStay>& stays) {
-  return {{"request", column(stays, &MapStay::request_id)},
-          {"member", column(stays, &MapStay::member)},
-          {"final", column(stays, &MapStay::final_context)},
-          {"begin_us", column(stays, [](const MapStay& s) { return microseconds(s.begin); })},
-          {"decode_us", column(stays, [](const MapStay& s) { return microseconds(s.decode); })},
-          {"end_us", column(stays, [](const MapStay& s) { return microseconds(s.end); })},
-          {"context_begin", column(stays, &MapStay::context_begin)},
-          {"context_decode", column(stays, &MapStay::context_decode)},
-          {"context_end", column(stays, &MapStay::context_end)},
-          {"how", column(stays, [](const MapStay& s) { return static_cast<int>(s.how); })}};
+  return columns_json<MapStay>(
+      stays, {{"request", [](const auto& s) { return s.request_id; }},
+              {"member", [](const auto& s) { return std::int64_t{s.member}; }},
+              {"final", [](const auto& s) { return s.final_context; }},
+              {"begin_us", [](const auto& s) { return us(s.begin); }},
+              {"decode_us", [](const auto& s) { return us(s.decode); }},
+              {"end_us", [](const auto& s) { return us(s.end); }},
+              {"context_begin", [](const auto& s) { return s.context_begin; }},
+              {"context_decode", [](const auto& s) { return s.context_decode; }},
+              {"context_end", [](const auto& s) { return s.context_end; }},
+              {"how", [](const auto& s) { return static_cast<std::int64_t>(s.how); }}});
 }
 
 Json segments_json(std::vector<MapSegment> segments) {
@@ -66,25 +76,57 @@ Json segments_json(std::vector<MapSegment> segments) {
   std::ranges::stable_sort(segments, [](const MapSegment& a, const MapSegment& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.place < b.place;
   });
-  const auto length = [](const MapSegment& segment) {
-    return microseconds(segment.end) - microseconds(segment.begin);
-  };
-  return {{"place", column(segments, &MapSegment::place)},
-          {"size", column(segments, &MapSegment::size)},
-          {"begin_us", column(segments, [](const MapSegment& s) { return microseconds(s.begin); })},
-          {"length_us", column(segments, length)},
-          {"stay", column(segments, &MapSegment::stay)},
-          {"index", column(segments, &MapSegment::index)},
-          {"references", column(segments, &MapSegment::references)}};
+  return columns_json<MapSegment>(
+      segments, {{"place", [](const auto& s) { return s.place; }},
+                 {"size", [](const auto& s) { return s.size; }},
+                 {"begin_us", [](const auto& s) { return us(s.begin); }},
+                 {"length_us", [](const auto& s) { return us(s.end) - us(s.begin); }},
+                 {"stay", [](const auto& s) { return std::int64_t{s.stay}; }},
+                 {"index", [](const auto& s) { return s.index; }},
+                 {"references", [](const auto& s) { return std::int64_t{s.references}; }}});
 }
 
 Json events_json(const std::vector<MapEvent>& events) {
-  return {{"at_us", column(events, [](const MapEvent& e) { return microseconds(e.at); })},
-          {"place", column(events, &MapEvent::place)},
-          {"mark", column(events, [](const MapEvent& e) { return static_cast<int>(e.mark); })}};
+  return columns_json<MapEvent>(
+      events, {{"at_us", [](const auto& e) { return us(e.at); }},
+               {"place", [](const auto& e) { return e.place; }},
+               {"mark", [](const auto& e) { return static_cast<std::int64_t>(e.mark); }}});
 }
 
 }  // namespace
+
+std::string base64(std::span<const std::uint8_t> bytes) {
+  static constexpr std::string_view kDigits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string text;
+  text.reserve((bytes.size() + 2) / 3 * 4);
+  for (std::size_t i = 0; i < bytes.size(); i += 3) {
+    std::uint32_t group = 0;
+    for (std::size_t j = 0; j < 3; ++j) {
+      group = group << 8 | (i + j < bytes.size() ? bytes[i + j] : 0);
+    }
+    for (std::size_t j = 0; j < 4; ++j) {
+      const bool is_padding = i + j > bytes.size();
+      text += is_padding ? '=' : kDigits[group >> (18 - 6 * j) & 63];
+    }
+  }
+  return text;
+}
+
+std::string packed(std::span<const std::int64_t> numbers) {
+  std::vector<std::uint8_t> bytes;
+  std::uint64_t before = 0;
+  for (const std::int64_t number : numbers) {
+    const auto now = static_cast<std::uint64_t>(number);
+    const auto difference = static_cast<std::int64_t>(now - before);
+    before = now;
+    std::uint64_t rest =
+        static_cast<std::uint64_t>(difference) << 1 ^ static_cast<std::uint64_t>(difference >> 63);
+    for (; rest >= 0x80; rest >>= 7) bytes.push_back(static_cast<std::uint8_t>(rest | 0x80));
+    bytes.push_back(static_cast<std::uint8_t>(rest));
+  }
+  return base64(bytes);
+}
 
 Json to_json(const MemoryMap& map) {
   return {{"pool_slots", map.pool_slots},
@@ -93,11 +135,11 @@ Json to_json(const MemoryMap& map) {
           {"null_blocks", map.null_blocks},
           {"window", map.window},
           {"rows", map.rows},
-          {"end_us", microseconds(map.end)},
-          {"overview", overview_json(map)},
+          {"end_us", us(map.end)},
+          {"overview", overview_json(map.columns)},
           {"detail",
-           {{"begin_us", microseconds(map.detail.begin)},
-            {"end_us", microseconds(map.detail.end)},
+           {{"begin_us", us(map.detail.begin)},
+            {"end_us", us(map.detail.end)},
             {"stays", stays_json(map.detail.stays)},
             {"segments", segments_json(map.detail.segments)},
             {"events", events_json(map.detail.events)}}}};

@@ -1,11 +1,25 @@
 #pragma once
 
+// A memory map as the page and report.json have it: long columns of numbers in few bytes.
+// web/packed.js and experiments/plot/page_map.py read them.
+
+#include <cstdint>
+#include <span>
+#include <string>
+
 #include "experiments/report/memory_map.h"
 #include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 
-// For web/map_data.js: columns of numbers packed (packed_numbers.h), times in microseconds.
+// RFC 4648, padded.
+std::string base64(std::span<const std::uint8_t> bytes);
+
+// Differences of neighbours, zigzag, seven bits to a byte, the lowest first, in base64.
+std::string packed(std::span<const std::int64_t> numbers);
+
+// An object with a packed column for each field of columns, stays, segments (by time, then place)
+// and events; times in microseconds.
 Json to_json(const MemoryMap& map);
 
 }  // namespace recto::experiments

@@ -1,65 +1,119 @@
 #include "experiments/report/map_recorder.h"
 
 #include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
 #include <utility>
+#include <vector>
 
-#include "core/contract.h"
+#include "experiments/report/block_history.h"
+#include "experiments/report/pool_picture.h"
+#include "experiments/report/recorded_run.h"
+#include "experiments/report/watched_allocator.h"
+#include "experiments/support/request_source.h"
+#include "experiments/support/resolved_run.h"
+#include "sim/simulator.h"
 
 namespace recto::experiments {
+namespace {
 
-std::unique_ptr<sim::Allocator> MapRecorder::watch(std::unique_ptr<sim::Allocator> allocator) {
-  RECTO_CHECK(allocator_ == nullptr);
-  auto watched = std::make_unique<WatchedAllocator>(std::move(allocator));
-  allocator_ = watched.get();
-  map_.pool_slots = allocator_->counts().pool.value();
-  map_.block_size = allocator_->block_size().value();
-  map_.blocks = allocator_->is_paged() ? map_.pool_slots / map_.block_size : 0;
-  map_.null_blocks = options_.null_blocks;
-  map_.window = options_.window;
-  map_.rows = std::min(options_.rows_max, map_.blocks > 0 ? map_.blocks : map_.pool_slots);
-  picture_.emplace(*allocator_, map_.rows, options_.window);
-  // 1/4096 of the whole run.
-  const SimDuration tick((options_.end - SimTime()).value() / 4096 + 1);
-  history_.emplace(*allocator_, BlockHistoryOptions{.begin = options_.detail_begin,
-                                                    .segments_max = options_.segments_max,
-                                                    .tick = tick});
-  return watched;
+constexpr std::int64_t kColumns = 720;
+constexpr std::int64_t kRowsMax = 160;
+
+MemoryMap empty_map(const WatchedAllocator& allocator, const ResolvedRun& run) {
+  MemoryMap map;
+  map.pool_slots = allocator.counts().pool.value();
+  map.block_size = allocator.block_size().value();
+  map.blocks = allocator.is_paged() ? map.pool_slots / map.block_size : 0;
+  map.null_blocks = allocator.is_paged() ? run.config.null_blocks : 0;
+  map.window = run.options.scheduler.window.value();
+  map.rows = std::min(kRowsMax, map.blocks > 0 ? map.blocks : map.pool_slots);
+  return map;
 }
 
-void MapRecorder::on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) {
-  ++marks_[static_cast<std::size_t>(MapMark::kPreempted)];
-  const MapStay::End how =
-      kind == sim::PreemptionKind::kSwap ? MapStay::End::kSwap : MapStay::End::kRecompute;
-  for (const sim::SequenceId member : group.members) history_->expect(member, how);
-}
+// The run ends at `end`.
+class MapRecorder final : public sim::SimulationObserver {
+ public:
+  MapRecorder(WatchedAllocator& allocator, const ResolvedRun& run, SimTime end,
+              SimTime detail_begin)
+      : allocator_(allocator),
+        map_(empty_map(allocator, run)),
+        // 1/4096 of the whole run is one tick.
+        history_(allocator, detail_begin, SimDuration((end - SimTime()).value() / 4096 + 1)),
+        length_(static_cast<double>((end - SimTime()).value())) {}
 
-void MapRecorder::on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler,
-                            SimTime now) {
-  const std::vector<PlaceChange> changes = allocator_->take_changes();
-  for (const PlaceChange& change : changes) {
-    if (change.was_copied) ++marks_[static_cast<std::size_t>(MapMark::kCopied)];
-    if (change.was_evicted) ++marks_[static_cast<std::size_t>(MapMark::kEvicted)];
+  void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) override {
+    ++marks_[static_cast<std::size_t>(MapMark::kPreempted)];
+    const MapStay::End how =
+        kind == sim::PreemptionKind::kSwap ? MapStay::End::kSwap : MapStay::End::kRecompute;
+    for (const sim::SequenceId member : group.members) history_.expect(member, how);
   }
-  history_->apply(changes, scheduler, now);
-  now_ = now;
-  // Column k is the pool at the first event at or after k / columns of the run.
-  const double length = static_cast<double>((options_.end - SimTime()).value());
-  const double share = length > 0 ? static_cast<double>((now - SimTime()).value()) / length : 1;
-  const auto column = static_cast<std::int64_t>(share * static_cast<double>(options_.columns));
-  if (column < next_column_) return;
-  map_.columns.push_back({.at = now, .cells = picture_->take(scheduler, gauges), .marks = marks_});
-  marks_ = {};
-  next_column_ = column + 1;
+
+  void on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler,
+                 SimTime now) override {
+    const std::vector<PlaceChange> changes = allocator_.take_changes();
+    for (const PlaceChange& change : changes) {
+      if (change.was_copied) ++marks_[static_cast<std::size_t>(MapMark::kCopied)];
+      if (change.was_evicted) ++marks_[static_cast<std::size_t>(MapMark::kEvicted)];
+    }
+    history_.apply(changes, scheduler, now);
+    now_ = now;
+    // Column k is the pool at the first event at or after k / columns of the run.
+    const double share = length_ > 0 ? static_cast<double>((now - SimTime()).value()) / length_ : 1;
+    const auto column = static_cast<std::int64_t>(share * static_cast<double>(kColumns));
+    if (column < next_column_) return;
+    map_.columns.push_back(
+        {.at = now, .cells = pool_picture(map_, allocator_, scheduler, gauges), .marks = marks_});
+    marks_ = {};
+    next_column_ = column + 1;
+  }
+
+  // To be called after the run.
+  MemoryMap finish() {
+    if (!map_.columns.empty()) {
+      for (std::size_t i = 0; i < kMapMarkCount; ++i) map_.columns.back().marks[i] += marks_[i];
+    }
+    map_.end = now_;
+    map_.detail = history_.finish(now_);
+    return std::move(map_);
+  }
+
+ private:
+  WatchedAllocator& allocator_;
+  MemoryMap map_;
+  BlockHistory history_;
+  double length_;
+  std::array<std::int64_t, kMapMarkCount> marks_{};
+  std::int64_t next_column_ = 0;
+  SimTime now_;
+};
+
+}  // namespace
+
+Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
+                             SimTime detail_begin) {
+  const Result<ResolvedRun> run = resolve(config);
+  RECTO_RETURN_IF_ERROR(run.status());
+  const Result<std::unique_ptr<sim::TimeModel>> time_model = make_time_model(run.value());
+  RECTO_RETURN_IF_ERROR(time_model.status());
+  const Result<OpenedSource> source = open_source(config);
+  RECTO_RETURN_IF_ERROR(source.status());
+  Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(run.value());
+  RECTO_RETURN_IF_ERROR(allocator.status());
+  WatchedAllocator watched(std::move(allocator).value());
+  MapRecorder recorder(watched, run.value(), end_of(report), detail_begin);
+  const Result<sim::Report> again = sim::simulate(
+      *source.value().requests, watched, *time_model.value(), run.value().options, &recorder);
+  RECTO_RETURN_IF_ERROR(again.status());
+  return recorder.finish();
 }
 
-MemoryMap MapRecorder::finish() {
-  RECTO_CHECK(history_.has_value());
-  if (!map_.columns.empty()) {
-    for (std::size_t i = 0; i < kMapMarkCount; ++i) map_.columns.back().marks[i] += marks_[i];
-  }
-  map_.end = now_;
-  map_.detail = history_->finish(now_);
-  return std::move(map_);
+Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
+                                           SimTime begin) {
+  Result<MemoryMap> whole = record_map(config, report, SimTime());
+  if (!whole.is_ok() || whole.value().detail.end == whole.value().end) return whole;
+  return record_map(config, report, begin);
 }
 
 }  // namespace recto::experiments

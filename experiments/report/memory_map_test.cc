@@ -11,6 +11,7 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/report/map_json.h"
+#include "experiments/report/map_recorder.h"
 #include "experiments/report/recorded_run.h"
 
 namespace recto::experiments {

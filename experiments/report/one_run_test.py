@@ -13,7 +13,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import page_reader
+from page_testing import data_of
 
 PROGRAM = Path(sys.argv[1]).resolve()
 STUDY = (
@@ -45,8 +45,7 @@ class OneRun(unittest.TestCase):
         return run.stderr
 
     def notes(self, folder):
-        page = Path(folder, "report.html").read_text("utf-8")
-        return page_reader.embedded(page, "data")["notes"]
+        return data_of(folder)["notes"]
 
     def copy(self, folder, name):
         made = Path(self.scratch.name, name)
@@ -109,8 +108,7 @@ class OneRun(unittest.TestCase):
 
     def test_each_row_has_the_command_that_writes_its_timeline(self):
         self.assertEqual(recto("report", self.study).returncode, 0)
-        page = (self.study / "report.html").read_text("utf-8")
-        rows = page_reader.embedded(page, "data")["rows"]
+        rows = data_of(self.study)["rows"]
         self.assertEqual(rows[1]["timeline"], "recto simulate --requests 120 --block-size 8 "
                          "--pool-gib 12 --series-window-s 10 --timeline run.json")
         with (self.study / "fragmentation.csv").open(encoding="utf-8") as file:

@@ -12,7 +12,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import page_reader
+from page_testing import data_of
 
 PROGRAM = Path(sys.argv[1]).resolve()
 # A block of 1000 is half of the pool: prompts of 1500 never fit.
@@ -34,8 +34,7 @@ class PageOfRejected(unittest.TestCase):
         run = subprocess.run([PROGRAM, *command, "--report", "--out", folder], text=True,
                              capture_output=True)
         self.assertEqual(run.returncode, 0, run.stderr)
-        page = (folder / "report.html").read_text("utf-8")
-        return folder, page_reader.embedded(page, "data")
+        return folder, data_of(folder)
 
     def test_a_block_size_that_rejects_requests_is_not_recommended(self):
         for command in (STUDY, SWEEP):
@@ -91,11 +90,10 @@ class PageOfRejected(unittest.TestCase):
         folder, data = self.made(*study)
         ends = {series["end_s"] for series in data["series"]}
         self.assertEqual(len(ends), 2)
-        page = folder / "late.html"
         late = (min(ends) + max(ends)) / 2
-        subprocess.run([PROGRAM, "report", folder, "--map-from-s", str(late), "--html", page],
-                       check=True, capture_output=True)
-        data = page_reader.embedded(page.read_text("utf-8"), "data")
+        subprocess.run([PROGRAM, "report", folder, "--map-from-s", str(late)], check=True,
+                       capture_output=True)
+        data = data_of(folder)
         parts = [one["map"]["detail"] for one in data["maps"]]
         lengths = sorted(part["end_us"] - part["begin_us"] for part in parts)
         self.assertEqual(lengths[0], 0)

@@ -11,7 +11,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import page_reader
+from page_testing import data_of
 
 PROGRAM = Path(sys.argv[1]).resolve()
 # So few slots that many requests are preempted.
@@ -43,8 +43,7 @@ class PrefixHits(unittest.TestCase):
         self.assertEqual(run.returncode, 0, run.stderr)
         with (folder / f"{command[0]}.csv").open(encoding="utf-8") as file:
             rows = list(csv.DictReader(file))
-        page = (folder / "report.html").read_text("utf-8")
-        return rows, page_reader.embedded(page, "data")
+        return rows, data_of(folder)
 
     def check_without_hits(self, data):
         self.assertEqual([row["metrics"]["prefix_hit"] for row in data["rows"]], [0, 0, 0])

@@ -1,18 +1,54 @@
 #include "experiments/report/recorded_run.h"
 
 #include <algorithm>
-#include <memory>
 #include <tuple>
 #include <utility>
 
-#include "experiments/report/map_recorder.h"
-#include "experiments/support/request_source.h"
-#include "experiments/support/resolved_run.h"
+#include "experiments/report/report_metrics.h"
 #include "sim/metrics/gauges.h"
+#include "sim/metrics/time_weighted.h"
 #include "sim/simulator.h"
 
 namespace recto::experiments {
 namespace {
+
+struct Distribution {
+  sim::Histogram histogram;
+  std::int64_t max_ns = 0;
+
+  void add(SimDuration latency) {
+    histogram.add(latency.value());
+    max_ns = std::max(max_ns, latency.value());
+  }
+
+  Json quantiles_s() const {
+    Json values = Json::array();
+    if (histogram.total_weight() == 0) return values;
+    for (const std::int64_t per_mille : quantile_per_mille()) {
+      // The middle of the last bucket may lie beyond the largest value seen.
+      const std::int64_t ns = std::min(histogram.percentile(per_mille), max_ns);
+      values.push_back(rounded(seconds(SimDuration(ns))));
+    }
+    return values;
+  }
+};
+
+// As sim/metrics/latency.h counts them.
+struct LatencyCollector final : sim::SimulationObserver {
+  Distribution queueing;
+  Distribution ttft;
+  Distribution tpot;
+  Distribution end_to_end;
+
+  void on_finished(const sim::Group& group, SimTime now) override {
+    const sim::Request& request = group.request;
+    queueing.add(group.admitted - request.arrival);
+    ttft.add(group.first_token - request.arrival);
+    end_to_end.add(now - request.arrival);
+    const std::int64_t further = request.output_tokens.value() - 1;
+    if (further > 0) tpot.add(SimDuration((now - group.first_token).value() / further));
+  }
+};
 
 // Ordered by the queue, then by what is held.
 std::tuple<double, double> pressure(const sim::SeriesWindow& window) {
@@ -22,44 +58,29 @@ std::tuple<double, double> pressure(const sim::SeriesWindow& window) {
 
 }  // namespace
 
-SimTime end_of(const sim::Report& report) {
-  if (report.series.empty()) return SimTime();
-  return report.series.back().begin + report.series.back().length;
+std::vector<std::int64_t> quantile_per_mille() {
+  std::vector<std::int64_t> quantiles{1};
+  for (std::int64_t per_mille = 10; per_mille <= 990; per_mille += 10) {
+    quantiles.push_back(per_mille);
+  }
+  quantiles.insert(quantiles.end(), {995, 999, 1000});
+  return quantiles;
 }
 
 Result<RecordedRun> run_and_record(const RunConfig& config) {
   LatencyCollector latency;
   Result<RunOutcome> outcome = run(config, &latency);
   RECTO_RETURN_IF_ERROR(outcome.status());
-  return RecordedRun{.outcome = std::move(outcome).value(), .latency = latency.quantiles()};
+  return RecordedRun{.outcome = std::move(outcome).value(),
+                     .latency = {{"queueing", latency.queueing.quantiles_s()},
+                                 {"ttft", latency.ttft.quantiles_s()},
+                                 {"tpot", latency.tpot.quantiles_s()},
+                                 {"end_to_end", latency.end_to_end.quantiles_s()}}};
 }
 
-Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
-                             SimTime detail_begin) {
-  const Result<ResolvedRun> resolved = resolve(config);
-  RECTO_RETURN_IF_ERROR(resolved.status());
-  const Result<std::unique_ptr<sim::TimeModel>> time_model = make_time_model(resolved.value());
-  RECTO_RETURN_IF_ERROR(time_model.status());
-  Result<OpenedSource> source = open_source(config);
-  RECTO_RETURN_IF_ERROR(source.status());
-  Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(resolved.value());
-  RECTO_RETURN_IF_ERROR(allocator.status());
-  MapRecorder recorder({.end = end_of(report),
-                        .detail_begin = detail_begin,
-                        .null_blocks = is_contiguous(config) ? 0 : config.null_blocks,
-                        .window = resolved.value().options.scheduler.window.value()});
-  const auto watched = recorder.watch(std::move(allocator).value());
-  const Result<sim::Report> again = sim::simulate(
-      *source.value().requests, *watched, *time_model.value(), resolved.value().options, &recorder);
-  RECTO_RETURN_IF_ERROR(again.status());
-  return recorder.finish();
-}
-
-Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
-                                           SimTime begin) {
-  Result<MemoryMap> whole = record_map(config, report, SimTime());
-  if (!whole.is_ok() || whole.value().detail.end == whole.value().end) return whole;
-  return record_map(config, report, begin);
+SimTime end_of(const sim::Report& report) {
+  if (report.series.empty()) return SimTime();
+  return report.series.back().begin + report.series.back().length;
 }
 
 SimTime busiest_moment(const sim::Report& report) {

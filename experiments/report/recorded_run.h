@@ -1,33 +1,31 @@
 #pragma once
 
-// Runs a configuration once more, for what its report does not keep.
+// Runs a configuration once more, for the latencies of all requests, of which its report keeps few
+// percentiles.
+
+#include <cstdint>
+#include <vector>
 
 #include "core/status.h"
 #include "core/units.h"
-#include "experiments/report/latency_quantiles.h"
-#include "experiments/report/memory_map.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 
+// Shares of requests, in thousandths, at which distributions are given.
+std::vector<std::int64_t> quantile_per_mille();
+
 struct RecordedRun {
   RunOutcome outcome;
-  LatencyQuantiles latency;
+  // Of finished requests, in seconds: {"queueing": arrival to first admission, "ttft": arrival to
+  // first token, "tpot": mean gap between later tokens, "end_to_end"}, a value per quantile each;
+  // empty where nothing was counted.
+  Json latency;
 };
 
-// Both functions return the same, byte for byte, for equal configurations, and may be called from
-// several threads.
+// The same, byte for byte, for equal configurations; may be called from several threads.
 Result<RecordedRun> run_and_record(const RunConfig& config);
-
-// The memory map of a run whose report is known; block by block from `detail_begin` on. Blocks are
-// those of the simulator's own allocators, even under --manager production.
-Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
-                             SimTime detail_begin);
-
-// Block by block over the whole run, if that is not too much for a page; or else from `begin` on.
-Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
-                                           SimTime begin);
 
 // When the last request ended.
 SimTime end_of(const sim::Report& report);

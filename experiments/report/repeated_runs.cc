@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
 #include <iterator>
 #include <optional>
 #include <string>
@@ -12,20 +11,25 @@
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/support/figures.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/series_csv.h"
-#include "experiments/support/statistics.h"
-#include "experiments/support/text_file.h"
-#include "experiments/support/version.h"
+#include "experiments/support/run.h"
 
 namespace recto::experiments {
 namespace {
 
 // Times may be named by a file, which is known by its content and may lie elsewhere now.
 constexpr std::string_view kNames[] = {"time_model", "report.time_model"};
-constexpr double kRounding = 1e-9;  // of sums of a few numbers
+
+std::string remedy(const ResultsFolder& folder) {
+  if (folder.commit() == commit()) return "expected files of one run";
+  return fmt::format(
+      "expected files of one run, and the same from this recto, of commit {}, as "
+      "from that of commit {}",
+      commit(), folder.commit());
+}
 
 std::optional<double> number_of(const std::string& text) {
   double value = 0;
@@ -34,69 +38,38 @@ std::optional<double> number_of(const std::string& text) {
   return value;
 }
 
-// No value of n is further from their mean than (n - 1) / sqrt(n) standard deviations (Samuelson's
-// inequality); the half-width of the interval tells what that is.
-bool may_be_of(double value, double mean, double half_width, std::int64_t seeds) {
-  const double largest =
-      half_width * static_cast<double>(seeds - 1) / student_t(static_cast<int>(seeds) - 1);
-  return std::abs(value - mean) <= largest + kRounding * (std::abs(mean) + largest);
+bool has_values_by_seed(const ResultsFolder& folder, const std::string& column) {
+  return folder.seeds > 1 && folder.table.has(column + "_by_seed");
 }
 
-std::string remedy(const ResultsFolder& folder) {
-  if (commit_of(folder) == commit()) return "expected files of one run";
-  return fmt::format(
-      "expected files of one run, and the same from this recto, of commit {}, as "
-      "from that of commit {}",
-      commit(), commit_of(folder));
-}
-
-// Of one column of a row.
+// Whether a field of a row is what the run gives, or a mean of values of which the first is. A mean
+// is empty where some seed has no value.
 bool agrees(const ResultsFolder& folder, std::size_t row, const std::string& column,
             const std::string& now) {
-  const std::string& found = folder.table.text(row, column);
   if (std::ranges::find(kNames, column) != std::end(kNames)) return true;
-  if (folder.seeds == 1 || !folder.table.has(column + "_ci95")) return found == now;
-  if (found.empty()) return true;  // no mean: some seed has no such latency
-  const std::optional<double> value = number_of(now);
-  const std::optional<double> mean = number_of(found);
-  const std::optional<double> half_width = number_of(folder.table.text(row, column + "_ci95"));
-  return value && mean && half_width && may_be_of(*value, *mean, *half_width, folder.seeds);
-}
-
-// What decides between block sizes is also known under each seed.
-bool is_first_seed(const ResultsFolder& folder, std::size_t row, const std::string& column,
-                   const std::string& now) {
-  if (folder.seeds == 1 || !folder.table.has(column + "_by_seed")) return true;
-  const std::string& first = folder.seed_tables.front().text(row, column);
+  if (!has_values_by_seed(folder, column)) return folder.table.text(row, column) == now;
+  const std::string first(folder.table.text_of_seed(row, column, 0));
   return first.empty() || number_of(first) == number_of(now);
 }
 
 Status check_row(const ResultsFolder& folder, std::size_t row, const RunOutcome& outcome) {
-  const Result<ResolvedRun> resolved = resolve(folder.configs[row]);
-  RECTO_RETURN_IF_ERROR(resolved.status());
   std::vector<std::pair<std::string, std::string>> columns{
       {"allocator", folder.configs[row].allocator},
       {"block_size", std::to_string(outcome.report.block_size.value())}};
-  std::ranges::move(flatten(to_json(outcome, make_figures(outcome.report, resolved.value()))),
-                    std::back_inserter(columns));
+  std::ranges::move(flatten(to_json(outcome)), std::back_inserter(columns));
   for (const auto& [column, now] : columns) {
     if (!folder.table.has(column)) {
       return Status::invalid_input(fmt::format("{}/fragmentation.csv: found no column {}; {}",
                                                folder.path, column, remedy(folder)));
     }
-    if (!is_first_seed(folder, row, column, now)) {
-      return Status::invalid_input(fmt::format(
-          "{}/fragmentation.csv, line {}, {}_by_seed: found '{}', where the settings of "
-          "manifest.json give '{}' first; {}",
-          folder.path, row + 2, column, folder.table.text(row, column + "_by_seed"), now,
-          remedy(folder)));
-    }
     if (agrees(folder, row, column, now)) continue;
-    const char* means = folder.seeds > 1 ? ", too far from this mean" : "";
+    const bool is_mean = has_values_by_seed(folder, column);
+    const std::string found = column + (is_mean ? "_by_seed" : "");
     return Status::invalid_input(fmt::format(
         "{}/fragmentation.csv, line {}, {}: found '{}', where the settings of manifest.json give "
         "'{}'{}; {}",
-        folder.path, row + 2, column, folder.table.text(row, column), now, means, remedy(folder)));
+        folder.path, row + 2, found, folder.table.text(row, found), now, is_mean ? " first" : "",
+        remedy(folder)));
   }
   return Status::ok();
 }

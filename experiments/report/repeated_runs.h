@@ -11,9 +11,8 @@
 namespace recto::experiments {
 
 // `runs` are those of the study's configurations under the first seed. Every column of
-// fragmentation.csv and every line of series.csv must be what they give. A mean over several seeds
-// must be as near to the first one's value as its interval allows. Invalid input, with the first
-// difference.
+// fragmentation.csv and every line of series.csv must be what they give; of several seeds, the
+// first of the values that each mean is of. Invalid input, with the first difference.
 Status check_repeated(const ResultsFolder& folder, const std::vector<RecordedRun>& runs);
 
 }  // namespace recto::experiments

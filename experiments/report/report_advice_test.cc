@@ -4,7 +4,6 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/report/block_size_advice.h"
-#include "experiments/report/block_size_trade_off.h"
 
 namespace recto::experiments {
 namespace {

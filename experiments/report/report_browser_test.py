@@ -5,15 +5,15 @@
 """
 
 import csv
+import json
 import subprocess
 import sys
 import tempfile
 import unittest
 from pathlib import Path
 
-import frame_rate
-import page_reader
-from browser_session import BrowserSession, run_tests
+import frame_rate_benchmark as frame_rate
+from page_testing import BrowserSession, data_of, run_tests, selftest
 
 PROGRAM = Path(sys.argv[1]).resolve()
 STUDY = (
@@ -39,18 +39,6 @@ STATE_COLOURS = {
 }
 
 
-def near(a, b):
-    return max(abs(x - y) for x, y in zip(a, b)) <= 26
-
-
-def share_of(rows, box, colours):
-    """Of the pixels in a box, how many have one of the colours."""
-    left, top = round(box["x"]) + 2, round(box["y"]) + 2
-    right, bottom = left + round(box["width"]) - 4, top + round(box["height"]) - 4
-    pixels = [pixel for row in rows[top:bottom] for pixel in row[left:right]]
-    return sum(any(near(pixel, colour) for colour in colours) for pixel in pixels) / len(pixels)
-
-
 class Browser(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
@@ -60,9 +48,8 @@ class Browser(unittest.TestCase):
         for command, folder in ((STUDY, cls.study), (SWEEP, cls.sweep)):
             subprocess.run([PROGRAM, *command, folder], check=True, capture_output=True)
         cls.profile = cls.scratch.name + "/profile"
-        cls.seen = page_reader.selftest(cls.study / "report.html", cls.profile, WINDOW)
-        page = (cls.study / "report.html").read_text("utf-8")
-        cls.data = page_reader.embedded(page, "data")
+        cls.seen = selftest(cls.study / "report.html", cls.profile, WINDOW)
+        cls.data = data_of(cls.study)
 
     @classmethod
     def tearDownClass(cls):
@@ -73,7 +60,7 @@ class Browser(unittest.TestCase):
 
     def test_pages_load_without_errors(self):
         self.assertEqual(self.seen["errors"], [])
-        sweep = page_reader.selftest(self.sweep / "report.html", self.profile, WINDOW)
+        sweep = selftest(self.sweep / "report.html", self.profile, WINDOW)
         self.assertEqual(sweep["errors"], [])
         self.assertEqual(len(sweep["charts"]), 10)
 
@@ -120,7 +107,7 @@ class Browser(unittest.TestCase):
         self.assertGreater(steps, 1_000_000)
         page = folder / "report.html"
         self.assertLess(page.stat().st_size, 4 << 20)
-        self.assertEqual(page_reader.selftest(page, self.profile, WINDOW)["errors"], [])
+        self.assertEqual(selftest(page, self.profile, WINDOW)["errors"], [])
         rates = frame_rate.frame_rates(page)
         print(f"\n{steps} steps:\n" + "\n".join(frame_rate.told(rates)))
         for move, (cpu_ms, _) in rates.items():
@@ -261,15 +248,17 @@ class Browser(unittest.TestCase):
         self.assertNotEqual(*self.seen["themes"])
 
     def test_a_screenshot_shows_the_pool_in_its_colours(self):
-        size = (WINDOW[0], 1700)
-        rows = page_reader.screenshot(self.study / "report.html", self.profile, size)
         labels = [one["label"] for one in self.seen["maps"]]
         box = self.seen["boxes"][labels.index("contiguous-max")]
-        self.assertLess(box["y"] + box["height"], len(rows))
+        self.assertLess(box["y"] + box["height"], WINDOW[1])
         pixels = self.seen["maps"][labels.index("contiguous-max")]["pixels"]
-        for state in ("used", "internal", "free"):
-            seen = share_of(rows, box, STATE_COLOURS[state])
-            self.assertAlmostEqual(seen, pixels[state], delta=0.08, msg=state)
+        with BrowserSession(self.study / "report.html", self.profile + "-shot", WINDOW) as session:
+            session.wait_for("document.querySelectorAll('.uplot').length === 10")
+            png = session.call("Page.captureScreenshot")["data"]
+            for state in ("used", "internal", "free"):
+                told = json.dumps([png, box, STATE_COLOURS[state]])
+                seen = session.run(f"shareOfScreenshot(...{told})")
+                self.assertAlmostEqual(seen, pixels[state], delta=0.08, msg=state)
 
 
 if __name__ == "__main__":

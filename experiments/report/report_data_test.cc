@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/report/packed_numbers.h"
+#include "experiments/report/map_json.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/results_table.h"
 #include "experiments/report/series_data.h"
@@ -63,15 +63,13 @@ TEST_CASE("A results table is read back, and what is none is refused with its li
   const auto table = ResultsTable::parse("name,x\n\"a, b\",1.5\nc,\nd,many\n", "t.csv");
   REQUIRE(table.status().is_ok());
   CHECK(table.value().text(0, "name") == "a, b");
-  CHECK(table.value().number(0, "x").value() == 1.5);
-  CHECK(!table.value().number(1, "x").value().has_value());
-  CHECK(!table.value().number(0, "y").value().has_value());
-  CHECK(table.value().number(2, "x").status().message() ==
-        "t.csv, line 4, x: found 'many'; expected a number");
+  CHECK(table.value().number(0, "x") == 1.5);
+  CHECK(!table.value().number(1, "x").has_value());
+  CHECK(!table.value().number(0, "y").has_value());
+  CHECK(!table.value().number(2, "x").has_value());
   for (const char* text : {"nan", "-nan", "inf", "-inf", "0x1p3", "1e999"}) {
     const auto odd = ResultsTable::parse(std::string("x\n") + text + "\n", "t.csv");
-    CHECK(odd.value().number(0, "x").status().message() ==
-          std::string("t.csv, line 2, x: found '") + text + "'; expected a number");
+    CHECK(!odd.value().number(0, "x").has_value());
   }
   CHECK(ResultsTable::parse("name,x\n1\n", "t.csv").status().message() ==
         "t.csv, line 2: found 1 fields; expected 2, as many as the first line has");
@@ -79,50 +77,75 @@ TEST_CASE("A results table is read back, and what is none is refused with its li
         "t.csv: found no row; expected one per configuration");
 }
 
-TEST_CASE("A table of means has a table under each seed") {
+TEST_CASE("A table of means has the values under each seed") {
   const auto table =
       ResultsTable::parse("x,x_ci95,x_by_seed,y\n2,1,1;3,7\n,,4;,8\n", "t.csv").value();
-  const auto first = table.of_seed(0, 2).value();
-  const auto second = table.of_seed(1, 2).value();
-  CHECK(first.number(0, "x").value() == 1);
-  CHECK(second.number(0, "x").value() == 3);
-  CHECK(!second.number(1, "x").value().has_value());
-  CHECK(second.number(0, "y").value() == 7);
-  CHECK(!first.has("x_ci95"));
-  CHECK(table.of_seed(0, 3).status().message() ==
-        "t.csv, line 2, x_by_seed: found '1;3'; expected 3 values, one per seed");
+  CHECK(table.seeds().value() == 2);
+  CHECK(table.number(0, "x") == 2);
+  CHECK(table.number(0, "x", 0) == 1);
+  CHECK(table.number(0, "x", 1) == 3);
+  CHECK(table.number(1, "x", 0) == 4);
+  CHECK(!table.number(1, "x", 1).has_value());
+  CHECK(table.number(0, "y", 1) == 7);
+  CHECK(table.text_of_seed(0, "x", 1) == "3");
   const auto older = ResultsTable::parse("x,x_ci95\n2,1\n", "t.csv").value();
-  CHECK(older.of_seed(0, 2).status().message() ==
+  CHECK(older.seeds().status().message() ==
         "t.csv: found no column x_by_seed; expected one, as recto writes it");
+  CHECK(ResultsTable::parse("x\n2\n", "t.csv").value().seeds().value() == 1);
 }
 
-// A row of a sweep whose numbers are all 1, except for one field.
-Result<Json> metrics_with(std::string_view column, const std::string& value) {
+// The table of a sweep with one row whose numbers are all 1, except for one field.
+ResultsTable sweep_with(std::string_view column, const std::string& value) {
   std::string header;
   std::string row;
-  for (const ReportMetric& metric : sweep_metrics()) {
+  for (const ReportMetric& metric : report_metrics()) {
     const std::string comma = header.empty() ? "" : ",";
-    header += comma + std::string(metric.column);
-    row += comma + (metric.column == column ? value : "1");
+    header += comma + std::string(metric.sweep);
+    row += comma + (metric.sweep == column ? value : "1");
   }
-  const auto table = ResultsTable::parse(header + '\n' + row + '\n', "t.csv");
-  return metrics_json(table.value(), 0, sweep_metrics());
+  return ResultsTable::parse(header + '\n' + row + '\n', "t.csv").value();
 }
 
-TEST_CASE("A figure that cannot be is refused with its line and column") {
-  CHECK(metrics_with("used_share", "0").is_ok());
-  CHECK(metrics_with("used_share", "-1").status().message() ==
-        "t.csv, line 2, used_share: found '-1'; expected a number from 0");
-  CHECK(metrics_with("used_share", "").status().message() ==
-        "t.csv, line 2, used_share: found ''; expected a number");
-  CHECK(metrics_with("used_share", "nan").status().message() ==
-        "t.csv, line 2, used_share: found 'nan'; expected a number");
-  CHECK(metrics_with("sharing_saving_share", "-1").is_ok());
-  CHECK(metrics_with("ttft_p99_s", "").status().message() ==
-        "t.csv, line 2, ttft_p99_s: found ''; expected a number, as requests finished");
-  const auto table = ResultsTable::parse("x\n1\n", "t.csv");
-  CHECK(metrics_json(table.value(), 0, sweep_metrics()).status().message() ==
+TEST_CASE("Figures are those of the columns, null where there is no number") {
+  const auto metrics = [](std::string_view column, const std::string& value) {
+    return metrics_json(sweep_with(column, value), &ReportMetric::sweep, 0);
+  };
+  CHECK(metrics("used_share", "0")["used"] == 0);
+  CHECK(metrics("sharing_saving_share", "-1")["sharing_saving"] == -1);
+  CHECK(metrics("ttft_p99_s", "123.4567")["ttft_p99_s"] == 123.46);
+  CHECK(metrics("ttft_p99_s", "")["ttft_p99_s"].is_null());
+  CHECK(metrics("ttft_p99_s", "")["ttft_p50_s"] == 1);
+}
+
+TEST_CASE("A table without a figure's column is refused") {
+  CHECK(expect_metrics(sweep_with("", ""), &ReportMetric::sweep).is_ok());
+  const ResultsTable table = ResultsTable::parse("x\n1\n", "t.csv").value();
+  CHECK(expect_metrics(table, &ReportMetric::sweep).message() ==
         "t.csv: found no column used_share; expected one, as recto writes it");
+  CHECK(expect_metrics(table, &ReportMetric::study).message() ==
+        "t.csv: found no column figures.mean_shares.used; expected one, as recto writes it");
+}
+
+TEST_CASE("A study's times are in seconds and its slots are shares of the pool") {
+  std::string header = "report.pool_slots";
+  std::string row = "200";
+  for (const ReportMetric& metric : report_metrics()) {
+    header += "," + std::string(metric.study);
+    row += ",50";
+  }
+  for (const char* kind : {"queueing", "ttft", "tpot", "end_to_end", "normalized"}) {
+    header += std::string(",report.") + kind + ".count";
+    row += kind == std::string("tpot") ? ",0" : ",3";
+  }
+  header += ",report.counters.preemptions_swap\n";
+  row += ",7\n";
+  const ResultsTable table = ResultsTable::parse(header + row, "t.csv").value();
+  CHECK(expect_metrics(table, &ReportMetric::study).is_ok());
+  const Json metrics = metrics_json(table, &ReportMetric::study, 0);
+  CHECK(metrics["blocked_free"] == 0.25);
+  CHECK(metrics["preemptions"] == 57);
+  CHECK(metrics["ttft_p99_s"] == 5e-8);
+  CHECK(metrics["tpot_p99_s"].is_null());  // of no request
 }
 
 }  // namespace

@@ -4,197 +4,160 @@
 
 #include <cstdlib>
 #include <optional>
-#include <string>
 #include <utility>
+
+#include "core/contract.h"
+#include "experiments/support/resolved_run.h"
 
 namespace recto::experiments {
 namespace {
 
-constexpr double kNs = 1e-9;
-constexpr std::string_view kPool = "report.pool_slots";
-
-constexpr ReportMetric latency(std::string_view name, std::string_view column,
-                               MetricKind kind = MetricKind::kLatency) {
-  return {.name = name, .column = column, .kind = kind};
-}
-
-// In ns; 0 where its requests, which `count` counts, are none.
-constexpr ReportMetric latency_ns(std::string_view name, std::string_view column,
-                                  std::string_view count) {
-  return {.name = name,
-          .column = column,
-          .scale = kNs,
-          .kind = MetricKind::kLatencyOfSome,
-          .count_column = count};
-}
-
-constexpr ReportMetric kFragmentationMetrics[] = {
-    {"used", "figures.mean_shares.used"},
-    {"reserved", "figures.mean_shares.reserved"},
-    {"internal", "figures.mean_shares.internal"},
-    {"cached", "figures.mean_shares.cached"},
-    {"free", "figures.mean_shares.free"},
-    {"overhead", "figures.mean_shares.overhead"},
-    {"blocked_free", "report.gauges.blocked_free_slots.mean", 1, {}, kPool},
-    {"unplaceable_free", "report.gauges.unplaceable_free_slots.mean", 1, {}, kPool},
-    {"running", "report.gauges.running_requests.mean"},
-    {"waiting", "report.gauges.waiting_requests.mean"},
-    {"preemptions", "report.counters.preemptions_recompute", 1, "report.counters.preemptions_swap"},
-    {"requests_finished", "report.counters.requests_finished"},
-    {"requests_rejected", "report.counters.requests_rejected"},
-    {"output_tokens_per_s", "figures.output_tokens_per_s"},
-    {"goodput_per_s", "figures.goodput_per_s"},
-    latency_ns("queueing_p50_s", "report.queueing.p50_ns", "report.queueing.count"),
-    latency_ns("queueing_p99_s", "report.queueing.p99_ns", "report.queueing.count"),
-    latency_ns("ttft_p50_s", "report.ttft.p50_ns", "report.ttft.count"),
-    latency_ns("ttft_p99_s", "report.ttft.p99_ns", "report.ttft.count"),
-    latency_ns("tpot_p50_s", "report.tpot.p50_ns", "report.tpot.count"),
-    latency_ns("tpot_p99_s", "report.tpot.p99_ns", "report.tpot.count"),
-    latency_ns("latency_p50_s", "report.end_to_end.p50_ns", "report.end_to_end.count"),
-    latency_ns("latency_p99_s", "report.end_to_end.p99_ns", "report.end_to_end.count"),
-    latency_ns("normalized_mean_s", "report.normalized.mean_ns", "report.normalized.count"),
-    {"prefix_hit", "figures.first_hit_share"},
-    {"sharing_saving", "figures.sharing_saving", 1, {}, {}, MetricKind::kSigned},
-    {"table_bytes", "figures.table_bytes_mean"},
-    {"copied_bytes", "figures.copied_bytes"},
-};
-
-constexpr ReportMetric kSweepMetrics[] = {
-    {"used", "used_share"},
-    {"reserved", "reserved_share"},
-    {"internal", "internal_share"},
-    {"cached", "cached_share"},
-    {"free", "free_share"},
-    {"overhead", "overhead_share"},
-    {"blocked_free", "blocked_free_share"},
-    {"unplaceable_free", "unplaceable_free_share"},
-    {"running", "running_requests_mean"},
-    {"waiting", "waiting_requests_mean"},
-    {"preemptions", "preemptions"},
-    {"requests_finished", "requests_finished"},
-    {"requests_rejected", "requests_rejected"},
-    {"output_tokens_per_s", "output_tokens_per_s"},
-    {"goodput_per_s", "goodput_per_s"},
-    latency("queueing_p50_s", "queueing_p50_s"),
-    latency("queueing_p99_s", "queueing_p99_s"),
-    latency("ttft_p50_s", "ttft_p50_s"),
-    latency("ttft_p99_s", "ttft_p99_s"),
-    latency("tpot_p50_s", "tpot_p50_s", MetricKind::kLatencyOfSome),
-    latency("tpot_p99_s", "tpot_p99_s", MetricKind::kLatencyOfSome),
-    latency("latency_p50_s", "latency_p50_s"),
-    latency("latency_p99_s", "latency_p99_s"),
-    latency("normalized_mean_s", "normalized_latency_mean_s"),
-    {"prefix_hit", "first_hit_share"},
-    {"sharing_saving", "sharing_saving_share", 1, {}, {}, MetricKind::kSigned},
-    {"table_bytes", "table_bytes_mean"},
-    {"copied_bytes", "copied_bytes"},
+constexpr ReportMetric kMetrics[] = {
+    {"used", "used_share", "figures.mean_shares.used"},
+    {"reserved", "reserved_share", "figures.mean_shares.reserved"},
+    {"internal", "internal_share", "figures.mean_shares.internal"},
+    {"cached", "cached_share", "figures.mean_shares.cached"},
+    {"free", "free_share", "figures.mean_shares.free"},
+    {"overhead", "overhead_share", "figures.mean_shares.overhead"},
+    {"blocked_free", "blocked_free_share", "report.gauges.blocked_free_slots.mean"},
+    {"unplaceable_free", "unplaceable_free_share", "report.gauges.unplaceable_free_slots.mean"},
+    {"running", "running_requests_mean", "report.gauges.running_requests.mean"},
+    {"waiting", "waiting_requests_mean", "report.gauges.waiting_requests.mean"},
+    {"preemptions", "preemptions", "report.counters.preemptions_recompute",
+     "report.counters.preemptions_swap"},
+    {"requests_finished", "requests_finished", "report.counters.requests_finished"},
+    {"requests_rejected", "requests_rejected", "report.counters.requests_rejected"},
+    {"output_tokens_per_s", "output_tokens_per_s", "figures.output_tokens_per_s"},
+    {"goodput_per_s", "goodput_per_s", "figures.goodput_per_s"},
+    {"queueing_p50_s", "queueing_p50_s", "report.queueing.p50_ns"},
+    {"queueing_p99_s", "queueing_p99_s", "report.queueing.p99_ns"},
+    {"ttft_p50_s", "ttft_p50_s", "report.ttft.p50_ns"},
+    {"ttft_p99_s", "ttft_p99_s", "report.ttft.p99_ns"},
+    {"tpot_p50_s", "tpot_p50_s", "report.tpot.p50_ns"},
+    {"tpot_p99_s", "tpot_p99_s", "report.tpot.p99_ns"},
+    {"latency_p50_s", "latency_p50_s", "report.end_to_end.p50_ns"},
+    {"latency_p99_s", "latency_p99_s", "report.end_to_end.p99_ns"},
+    {"normalized_mean_s", "normalized_latency_mean_s", "report.normalized.mean_ns"},
+    {"prefix_hit", "first_hit_share", "figures.first_hit_share"},
+    {"sharing_saving", "sharing_saving_share", "figures.sharing_saving"},
+    {"table_bytes", "table_bytes_mean", "figures.table_bytes_mean"},
+    {"copied_bytes", "copied_bytes", "figures.copied_bytes"},
 };
 
 constexpr std::string_view kInterval = "_ci95";
+constexpr std::string_view kPoolSlots = "report.pool_slots";
 
-bool is_latency(MetricKind kind) {
-  return kind == MetricKind::kLatency || kind == MetricKind::kLatencyOfSome;
+bool is_ns(std::string_view column) { return column.ends_with("_ns"); }
+bool is_gauge(std::string_view column) { return column.ends_with("_slots.mean"); }
+
+// Of the latency whose percentile or mean is in `column`.
+std::string count_column(std::string_view column) {
+  return std::string(column.substr(0, column.rfind('.'))) + ".count";
 }
 
-// A field of the table; nullopt if it is empty, which only a latency may be.
-Result<std::optional<double>> field_of(const ResultsTable& table, std::size_t row,
-                                       std::string_view column, MetricKind kind) {
-  if (!table.has(column)) return table.no_column(column);
-  const auto number = table.number(row, column);
-  RECTO_RETURN_IF_ERROR(number.status());
-  if (!number.value()) {
-    if (is_latency(kind)) return number;
-    return table.refusal(row, column, "a number");
-  }
-  if (*number.value() < 0 && kind != MetricKind::kSigned) {
-    return table.refusal(row, column, "a number from 0");
-  }
-  return number;
-}
+struct MetricRow {
+  const ResultsTable& table;
+  MetricColumn column;
+  std::size_t row;
+  std::optional<std::size_t> seed;
 
-// With `suffix` the half-width of the value's interval; that of a sum is at most the sum of theirs.
-Result<std::optional<double>> value_of(const ResultsTable& table, std::size_t row,
-                                       const ReportMetric& metric, std::string_view suffix) {
-  const auto with_suffix = [&](std::string_view column) {
-    return std::string(column) + std::string(suffix);
-  };
-  if (!metric.count_column.empty()) {
-    const auto count = field_of(table, row, metric.count_column, MetricKind::kAmount);
-    RECTO_RETURN_IF_ERROR(count.status());
-    if (count.value().value_or(0) == 0) return std::optional<double>();
+  // With `suffix` the half-width of the value's interval; that of a sum is at most the sum of
+  // theirs.
+  std::optional<double> value(const ReportMetric& metric, std::string_view suffix) const {
+    const auto number = [&](std::string_view name) {
+      return table.number(row, std::string(name) + std::string(suffix), seed);
+    };
+    const std::string_view name = metric.*column;
+    std::optional<double> value = number(name);
+    if (!value) return value;
+    if (is_ns(name)) {  // 0 where its requests are none
+      if (table.number(row, count_column(name), seed) == 0.0) return std::nullopt;
+      *value *= 1e-9;
+    }
+    if (is_gauge(name)) *value /= table.number(row, kPoolSlots, seed).value_or(1);
+    if (column == &ReportMetric::study && !metric.study_plus.empty()) {
+      *value += number(metric.study_plus).value_or(0);
+    }
+    return value;
   }
-  const auto column = field_of(table, row, with_suffix(metric.column), metric.kind);
-  RECTO_RETURN_IF_ERROR(column.status());
-  if (!column.value()) return column;
-  double value = *column.value() * metric.scale;
-  if (!metric.and_column.empty()) {
-    const auto more = field_of(table, row, with_suffix(metric.and_column), metric.kind);
-    RECTO_RETURN_IF_ERROR(more.status());
-    value += more.value().value_or(0) * metric.scale;
-  }
-  if (metric.per.empty()) return std::optional<double>(value);
-  const auto whole = field_of(table, row, metric.per, MetricKind::kAmount);
-  RECTO_RETURN_IF_ERROR(whole.status());
-  if (whole.value().value_or(0) <= 0) return table.refusal(row, metric.per, "a number above 0");
-  return std::optional<double>(value / *whole.value());
-}
+};
 
-// Latencies are there if requests finished. Under several seeds there is none if any seed has none.
-Status check_latency(const ResultsTable& table, std::size_t row, const ReportMetric& metric,
-                     bool is_known) {
-  constexpr std::string_view kFinished = "requests_finished";
-  const bool has_seeds = table.has(std::string(kFinished) + std::string(kInterval));
-  if (is_known || has_seeds || !table.has(kFinished)) return Status::ok();
-  const auto finished = table.number(row, kFinished);
-  RECTO_RETURN_IF_ERROR(finished.status());
-  if (finished.value().value_or(0) == 0) return Status::ok();
-  return table.refusal(row, metric.column, "a number, as requests finished");
+const char* word_of(sim::CurvePart part) {
+  switch (part) {
+    case sim::CurvePart::kBelowFirst:
+      return "as the smallest";
+    case sim::CurvePart::kAtPoint:
+      return "measured";
+    case sim::CurvePart::kBetween:
+      return "interpolated";
+    case sim::CurvePart::kBeyondLast:
+      return "extrapolated";
+  }
+  RECTO_UNREACHABLE("part of a curve");
 }
 
 }  // namespace
 
-std::span<const ReportMetric> fragmentation_metrics() { return kFragmentationMetrics; }
-std::span<const ReportMetric> sweep_metrics() { return kSweepMetrics; }
+std::span<const ReportMetric> report_metrics() { return kMetrics; }
 
 double rounded(double value) { return std::strtod(fmt::format("{:.5g}", value).c_str(), nullptr); }
 
-Result<Json> metrics_json(const ResultsTable& table, std::size_t row,
-                          std::span<const ReportMetric> metrics) {
-  Json json = Json::object();
-  for (const ReportMetric& metric : metrics) {
-    const auto value = value_of(table, row, metric, "");
-    RECTO_RETURN_IF_ERROR(value.status());
-    if (metric.kind == MetricKind::kLatency) {
-      RECTO_RETURN_IF_ERROR(check_latency(table, row, metric, value.value().has_value()));
+Status expect_metrics(const ResultsTable& table, MetricColumn column) {
+  for (const ReportMetric& metric : kMetrics) {
+    const std::string_view name = metric.*column;
+    RECTO_RETURN_IF_ERROR(table.expect(name));
+    if (is_ns(name)) RECTO_RETURN_IF_ERROR(table.expect(count_column(name)));
+    if (is_gauge(name)) RECTO_RETURN_IF_ERROR(table.expect(kPoolSlots));
+    if (column == &ReportMetric::study && !metric.study_plus.empty()) {
+      RECTO_RETURN_IF_ERROR(table.expect(metric.study_plus));
     }
-    const std::string name(metric.name);
-    json[name] = value.value() ? Json(rounded(*value.value())) : Json();
-    if (!table.has(std::string(metric.column) + std::string(kInterval))) continue;
-    const auto half_width = value_of(table, row, metric, kInterval);
-    RECTO_RETURN_IF_ERROR(half_width.status());
-    json[name + std::string(kInterval)] =
-        half_width.value() ? Json(rounded(*half_width.value())) : Json();
   }
-  return json;
+  return Status::ok();
 }
 
-Result<Json> metrics_by_seed_json(const ResultsTable& table,
-                                  std::span<const ResultsTable> seed_tables, std::size_t row,
-                                  std::span<const ReportMetric> metrics) {
-  Result<Json> json = metrics_json(table, row, metrics);
-  RECTO_RETURN_IF_ERROR(json.status());
-  for (const ResultsTable& seed_table : seed_tables) {
-    Result<Json> seed = metrics_json(seed_table, row, metrics);
-    RECTO_RETURN_IF_ERROR(seed.status());
-    json.value()["by_seed"].push_back(std::move(seed).value());
-  }
-  return json;
-}
-
-Json no_metrics(std::span<const ReportMetric> metrics) {
+Json metrics_json(const ResultsTable& table, MetricColumn column, std::size_t row,
+                  std::optional<std::size_t> seed) {
+  const MetricRow of{table, column, row, seed};
+  const auto json_of = [](const std::optional<double>& value) {
+    return value ? Json(rounded(*value)) : Json();
+  };
   Json json = Json::object();
-  for (const ReportMetric& metric : metrics) json[std::string(metric.name)] = Json();
+  for (const ReportMetric& metric : kMetrics) {
+    json[metric.name] = json_of(of.value(metric, ""));
+    if (seed || !table.has(std::string(metric.*column) + std::string(kInterval))) continue;
+    json[std::string(metric.name) + std::string(kInterval)] = json_of(of.value(metric, kInterval));
+  }
   return json;
+}
+
+Json metrics_by_seed_json(const ResultsFolder& folder, std::size_t row) {
+  const MetricColumn column = metric_column(folder);
+  Json json = metrics_json(folder.table, column, row);
+  for (std::int64_t seed = 0; seed < folder.seeds && folder.seeds > 1; ++seed) {
+    json[kBySeed].push_back(
+        metrics_json(folder.table, column, row, static_cast<std::size_t>(seed)));
+  }
+  return json;
+}
+
+Json no_metrics() {
+  Json json = Json::object();
+  for (const ReportMetric& metric : kMetrics) json[metric.name] = Json();
+  return json;
+}
+
+Status add_kernel_time(const RunConfig& config, Json& metrics) {
+  metrics["kernel_s"] = nullptr;
+  metrics["kernel_basis"] = nullptr;
+  if (!config.time_model.starts_with("measured:")) return Status::ok();
+  const Result<ResolvedRun> run = resolve(config);
+  RECTO_RETURN_IF_ERROR(run.status());
+  const Result<std::optional<sim::MeasuredDecode>> decode = full_pool_decode(run.value());
+  RECTO_RETURN_IF_ERROR(decode.status());
+  if (!decode.value()) return Status::ok();
+  metrics["kernel_s"] = rounded(decode.value()->ns * 1e-9);
+  metrics["kernel_basis"] = word_of(decode.value()->part);
+  return Status::ok();
 }
 
 }  // namespace recto::experiments

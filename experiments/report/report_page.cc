@@ -1,21 +1,17 @@
 #include "experiments/report/report_page.h"
 
 #include <string_view>
-#include <utility>
 
 #include "core/contract.h"
 #include "core/json.h"
-#include "experiments/report/report_assets.h"
 
 namespace recto::experiments {
 namespace {
 
-// Text inside a script element must not end it.
+// As it may stand inside a script element, which "</" would end.
 std::string embedded(const Json& json) {
-  const std::string text = json_text(json);
   std::string safe;
-  safe.reserve(text.size());
-  for (const char c : text) {
+  for (const char c : json_text(json)) {
     if (c == '<') {
       safe += "\\u003c";
     } else {
@@ -25,30 +21,19 @@ std::string embedded(const Json& json) {
   return safe;
 }
 
+void replace_marker(std::string& page, std::string_view marker, const std::string& text) {
+  const std::size_t at = page.find(marker);
+  RECTO_CHECK(at != std::string::npos);
+  page.replace(at, marker.size(), text);
+}
+
 }  // namespace
 
 std::string report_page(const Json& data, const Json& manifest) {
-  const ReportAssets assets = report_assets();
-  const std::pair<std::string_view, std::string> parts[] = {
-      {"@@LIBRARY_STYLE@@", std::string(assets.library_style)},
-      {"@@STYLE@@", std::string(assets.style)},
-      {"@@LIBRARY_LICENSE@@", std::string(assets.library_license)},
-      {"@@LIBRARY@@", std::string(assets.library)},
-      {"@@DATA@@", embedded(data)},
-      {"@@MANIFEST@@", embedded(manifest)},
-      {"@@SCRIPTS@@", std::string(assets.scripts)},
-  };
-  // Left to right, so that inserted text is not searched.
-  std::string page;
-  std::string_view rest = assets.page;
-  for (const auto& [marker, text] : parts) {
-    const std::size_t at = rest.find(marker);
-    RECTO_CHECK(at != std::string_view::npos);
-    page += rest.substr(0, at);
-    page += text;
-    rest.remove_prefix(at + marker.size());
-  }
-  page += rest;
+  std::string page(report_page_template());
+  // The last one first, so that inserted text is not searched.
+  replace_marker(page, "@@MANIFEST@@", embedded(manifest));
+  replace_marker(page, "@@DATA@@", embedded(data));
   return page;
 }
 

@@ -13,6 +13,11 @@ namespace recto::experiments {
 // Stands near the beginning of each page.
 inline constexpr std::string_view kReportPageMark = R"(<meta name="generator" content="recto">)";
 
+// web/page.html with its styles, scripts and the plotting library, as
+// //experiments/report:make_page generates it, and with a marker for the data and one for the
+// manifest.
+std::string_view report_page_template();
+
 // `data` is what study_data.h makes; `manifest` stands at the page's foot.
 std::string report_page(const Json& data, const Json& manifest);
 

@@ -5,6 +5,7 @@
 """
 
 import csv
+import json
 import os
 import re
 import shutil
@@ -14,7 +15,7 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import page_reader
+from page_testing import data_of
 
 PROGRAM = Path(sys.argv[1]).resolve()
 STUDY = (
@@ -24,6 +25,23 @@ STUDY = (
 SWEEP = "sweep --requests 60 --allocator paged --block-size 8,16,32 --report --out".split()
 MEASURED = ("--requests 20 --model Llama-3.1-8B --gpu H100 "
             "--time-model measured:synthetic-not-measured").split()
+
+
+# Anything that makes a browser load something else while a page is opened.
+LOADS = re.compile(
+    r"""<(?:script|img|iframe|audio|video|embed|source)\b[^>]*\ssrc="""
+    r"""|<link\b[^>]*\shref="(?!data:)"""
+    r"""|url\(\s*["']?(?:https?:)?//|@import|\bfetch\(|XMLHttpRequest|new WebSocket|importScripts"""
+)
+
+
+def external_loads(page):
+    return [match.group(0) for match in LOADS.finditer(page)]
+
+
+def embedded(page, name):
+    pattern = rf'<script type="application/json" id="{name}">(.*?)</script>'
+    return json.loads(re.search(pattern, page, re.DOTALL).group(1))
 
 
 def recto(*arguments):
@@ -53,15 +71,19 @@ class Report(unittest.TestCase):
 
     def test_a_page_loads_nothing_from_anywhere(self):
         for folder in (self.study, self.sweep):
-            self.assertEqual(page_reader.external_loads(self.page(folder)), [])
+            self.assertEqual(external_loads(self.page(folder)), [])
 
     def test_what_would_load_something_is_seen(self):
         loads = ('<script src="x.js">', '<link rel="a" href="b.css">', "url(//x)", "fetch('a')")
         for text in loads:
-            self.assertEqual(len(page_reader.external_loads(text)), 1, text)
+            self.assertEqual(len(external_loads(text)), 1, text)
+
+    def test_pictures_are_given_the_data_that_the_page_has(self):
+        for folder in (self.study, self.sweep):
+            self.assertEqual(data_of(folder), embedded(self.page(folder), "data"))
 
     def test_a_study_tells_of_every_row_and_maps_one_of_each_allocator(self):
-        data = page_reader.embedded(self.page(self.study), "data")
+        data = data_of(self.study)
         labels = [row["label"] for row in data["rows"]]
         self.assertEqual(len(labels), 7)
         self.assertEqual(len(data["series"]), 7)
@@ -74,7 +96,7 @@ class Report(unittest.TestCase):
             self.assertAlmostEqual(sum(row["metrics"][state] for state in states), 1, 3)
 
     def test_a_sweep_has_a_panel_with_a_recommended_size(self):
-        data = page_reader.embedded(self.page(self.sweep), "data")
+        data = data_of(self.sweep)
         self.assertEqual(len(data["panels"]), 1)
         self.assertIn(data["panels"][0]["advice"]["recommended"], (8, 16, 32))
 
@@ -84,7 +106,7 @@ class Report(unittest.TestCase):
         made = recto(*("fragmentation --requests 400 --allocators paged --block-sizes 8,16,256 "
                        "--pool-slots 6144 --report --out").split(), folder)
         self.assertEqual(made.returncode, 0, made.stderr)
-        data = page_reader.embedded(self.page(folder), "data")
+        data = data_of(folder)
         p99 = [row["metrics"]["ttft_p99_s"] for row in data["rows"]]
         self.assertGreater(p99[2], 1.1 * min(p99))
         verdict = data["panels"][0]["advice"]["verdicts"][2]
@@ -96,7 +118,7 @@ class Report(unittest.TestCase):
             made = recto(*command.split(), "8,16,128", "--requests", 60, "--seeds", 3, "--report",
                          "--out", folder)
             self.assertEqual(made.returncode, 0, made.stderr)
-            data = page_reader.embedded(self.page(folder), "data")
+            data = data_of(folder)
             self.assertEqual(data["seeds"], 3)
             self.assertGreater(data["rows"][0]["metrics"]["used_ci95"], 0)
             self.assertNotIn("by_seed", data["rows"][0]["metrics"])
@@ -117,7 +139,7 @@ class Report(unittest.TestCase):
                          "--out", folder)
             self.assertEqual(made.returncode, 0, made.stderr)
             idle, busy = (row["metrics"] for row in
-                          page_reader.embedded(self.page(folder), "data")["rows"])
+                          data_of(folder)["rows"])
             self.assertEqual(idle["requests_finished"], 0)
             for name in idle:
                 if re.match("(queueing|ttft|tpot|latency|normalized)_.*_s", name):
@@ -132,7 +154,7 @@ class Report(unittest.TestCase):
             text=True, env=os.environ | {"RECTO_GPU_RESULTS": "sim/time/testdata"})
         self.assertEqual(made.returncode, 0, made.stderr)
         self.assertIn("WARNING: two cards in one run", made.stdout)
-        data = page_reader.embedded(self.page(folder), "data")
+        data = data_of(folder)
         [model] = data["time_models"]
         self.assertEqual(model["name"], MEASURED[-1])
         self.assertIn("attention measured on ", model["provenance"])
@@ -168,12 +190,12 @@ class Report(unittest.TestCase):
 
     def test_kernel_time_is_not_measured_by_default(self):
         for folder in (self.study, self.sweep):
-            for row in page_reader.embedded(self.page(folder), "data")["rows"]:
+            for row in data_of(folder)["rows"]:
                 self.assertIsNone(row["metrics"]["kernel_s"])
                 self.assertIsNone(row["metrics"]["kernel_basis"])
 
     def test_the_foot_has_settings_seed_and_commit(self):
-        manifest = page_reader.embedded(self.page(self.study), "manifest")
+        manifest = embedded(self.page(self.study), "manifest")
         self.assertIn("commit", manifest["recto"])
         self.assertEqual(manifest["configurations"][0]["seed"], 1)
 
@@ -187,7 +209,7 @@ class Report(unittest.TestCase):
         page = Path(self.scratch.name, "chosen.html")
         run = recto("report", "--map-from-s", 20, "--html", page, "--maps", "paged 64", self.study)
         self.assertEqual(run.returncode, 0, run.stderr)
-        data = page_reader.embedded(page.read_text("utf-8"), "data")
+        data = embedded(page.read_text("utf-8"), "data")
         self.assertEqual([data["rows"][one["row"]]["label"] for one in data["maps"]], ["paged 64"])
         self.assertEqual(data["maps"][0]["map"]["detail"]["begin_us"], 20_000_000)
 
@@ -245,50 +267,6 @@ class Report(unittest.TestCase):
         self.assertIn("lay it beside the manifest", gone)
         (home / "out/study/t.csv").write_text(rows)
         self.assertEqual(recto("report", home / "out/study").returncode, 0)
-
-    def test_results_do_not_take_the_place_of_another_commands(self):
-        small = ("--requests", 5, "--block-size", "8,16", "--out")
-        for command in (["sweep", *small], ["sweep", "--fresh", *small],
-                        ["numerics", "--n", 16, "--draws", 1, "--out"]):
-            run = recto(*command, self.study)
-            self.assertEqual(run.returncode, 2, run.stdout)
-            self.assertIn(f"--out: {self.study}: holds what recto fragmentation wrote; expected a "
-                          f"new folder, or one of recto {command[0]}", run.stderr)
-        run = recto("fragmentation", "--requests", 5, "--out", self.sweep)
-        self.assertEqual(run.returncode, 2)
-        self.assertIn("holds what recto sweep wrote", run.stderr)
-        foreign = Path(self.scratch.name, "foreign")
-        foreign.mkdir()
-        (foreign / "manifest.json").write_text('{"name": "an extension"}')
-        run = recto("fragmentation", "--requests", 5, "--out", foreign)
-        self.assertEqual(run.returncode, 2)
-        self.assertIn("manifest.json: found no manifest of recto", run.stderr)
-        self.assertEqual(os.listdir(foreign), ["manifest.json"])
-
-    def test_a_page_of_an_earlier_run_does_not_stay_beside_new_files(self):
-        folder = Path(self.scratch.name, "again")
-        sweep = "sweep --requests 5 --block-size 8,16 --out".split()
-        study = "fragmentation --requests 5 --allocators paged --out".split()
-        for command in (sweep, study):
-            place = folder / command[0]
-            self.assertEqual(recto(*command, place, "--report").returncode, 0)
-            self.assertTrue((place / "report.html").exists())
-            again = recto(*command, place)
-            self.assertIn(f"Removed {place}/report.html, which told of an earlier run",
-                          again.stdout)
-            self.assertFalse((place / "report.html").exists())
-            self.assertNotIn("Removed", recto(*command, place).stdout)
-
-    def test_a_folder_that_cannot_be_made_is_bad_input(self):
-        file = Path(self.scratch.name, "a_file")
-        file.write_text("")
-        for command in (["sweep", "--requests", 5], ["fragmentation", "--requests", 5],
-                        ["numerics", "--n", 16, "--draws", 1]):
-            for place in (file, file / "below"):
-                run = recto(*command, "--out", place)
-                self.assertEqual(run.returncode, 2, run.stderr)
-                self.assertIn(f"--out: {place}: cannot make this folder: Not a directory",
-                              run.stderr)
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where pages of recto report are written, and what they never replace.
+"""Where pages and results are written, and what they never replace.
 
     report_places_test.py RECTO
 """
@@ -61,6 +61,63 @@ class Places(unittest.TestCase):
         self.assertEqual(recto(*"sweep --requests 5 --block-size 8 --out".split(),
                                folder).returncode, 0)
         self.assertEqual((folder / "report.html").read_text(), "<p>mine</p>")
+
+    def test_foreign_data_in_the_folder_stay(self):
+        folder = Path(self.scratch.name, "foreign-data")
+        small = (*"sweep --requests 5 --block-size 8,16 --out".split(), folder)
+        self.assertEqual(recto(*small).returncode, 0)
+        (folder / "report.json").write_text("{}")
+        for command, flag in ((("report", folder), ""), ((*small, "--report"), "--report: ")):
+            self.assertIn(f"recto: {flag}{folder}/report.json: is a file already, and not the data",
+                          self.refused(*command))
+        self.assertFalse((folder / "report.html").exists())
+        self.assertEqual(recto(*small).returncode, 0)
+        self.assertEqual((folder / "report.json").read_text(), "{}")
+
+    def test_results_do_not_take_the_place_of_another_commands(self):
+        small = ("--requests", 5, "--block-size", "8,16", "--out")
+        for command in (["sweep", *small], ["sweep", "--fresh", *small],
+                        ["numerics", "--n", 16, "--draws", 1, "--out"]):
+            run = recto(*command, self.study)
+            self.assertEqual(run.returncode, 2, run.stdout)
+            self.assertIn(f"--out: {self.study}: holds what recto fragmentation wrote; expected a "
+                          f"new folder, or one of recto {command[0]}", run.stderr)
+        run = recto("fragmentation", "--requests", 5, "--out", self.sweep)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("holds what recto sweep wrote", run.stderr)
+        foreign = Path(self.scratch.name, "foreign")
+        foreign.mkdir()
+        (foreign / "manifest.json").write_text('{"name": "an extension"}')
+        run = recto("fragmentation", "--requests", 5, "--out", foreign)
+        self.assertEqual(run.returncode, 2)
+        self.assertIn("manifest.json: found no manifest of recto", run.stderr)
+        self.assertEqual(os.listdir(foreign), ["manifest.json"])
+
+    def test_a_page_of_an_earlier_run_does_not_stay_beside_new_files(self):
+        folder = Path(self.scratch.name, "again")
+        sweep = "sweep --requests 5 --block-size 8,16 --out".split()
+        study = "fragmentation --requests 5 --allocators paged --out".split()
+        for command in (sweep, study):
+            place = folder / command[0]
+            self.assertEqual(recto(*command, place, "--report").returncode, 0)
+            self.assertTrue((place / "report.html").exists())
+            again = recto(*command, place)
+            self.assertIn(f"Removed {place}/report.html, which told of an earlier run",
+                          again.stdout)
+            self.assertFalse((place / "report.html").exists())
+            self.assertFalse((place / "report.json").exists())
+            self.assertNotIn("Removed", recto(*command, place).stdout)
+
+    def test_a_folder_that_cannot_be_made_is_bad_input(self):
+        file = Path(self.scratch.name, "a_file")
+        file.write_text("")
+        for command in (["sweep", "--requests", 5], ["fragmentation", "--requests", 5],
+                        ["numerics", "--n", 16, "--draws", 1]):
+            for place in (file, file / "below"):
+                run = recto(*command, "--out", place)
+                self.assertEqual(run.returncode, 2, run.stderr)
+                self.assertIn(f"--out: {place}: cannot make this folder: Not a directory",
+                              run.stderr)
 
 
 if __name__ == "__main__":

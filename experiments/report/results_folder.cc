@@ -2,48 +2,119 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/report/located_inputs.h"
-#include "experiments/report/text_field.h"
+#include "experiments/report/report_metrics.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/manifest_fields.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {
 
-// Of a study or of a sweep; 1 where nothing is said. Must be those of the table.
-Result<std::int64_t> seeds_of(const ResultsFolder& folder, const std::string& path) {
-  const bool is_sweep = folder.kind == ResultsKind::kSweep;
-  const std::string where = path + (is_sweep ? ", grid.seeds" : ", seeds");
-  const Json said = is_sweep ? folder.manifest.value("grid", Json::object()) : folder.manifest;
-  const Json seeds = said.value("seeds", Json(1));
-  if (!seeds.is_number_integer() || seeds.get<std::int64_t>() < 1) {
-    return Status::invalid_input(
-        fmt::format("{}: found {}; expected an integer from 1", where, json_text(seeds)));
-  }
-  const std::optional<std::size_t> told = folder.table.seeds();
-  if (!told || seeds == *told) return seeds.get<std::int64_t>();
-  return Status::invalid_input(fmt::format("{}: found {}; expected {}, as {}.csv has", where,
-                                           json_text(seeds), *told,
-                                           is_sweep ? "sweep" : "fragmentation"));
+std::string told(const Json& json) { return json.is_null() ? "none" : json_text(json); }
+
+Status refusal(const std::string& where, const Json& found, const std::string& expected) {
+  return Status::invalid_input(
+      fmt::format("{}: found {}; expected {}", where, told(found), expected));
 }
 
-Result<std::vector<RunConfig>> configurations(const Json& manifest, const std::string& path) {
-  if (!manifest.contains("configurations") || !manifest["configurations"].is_array()) {
-    return Status::invalid_input(path + ", configurations: found none; expected an array");
+// The grid of a sweep, which the manifest need not have.
+Json grid_of(const ResultsFolder& folder) { return folder.manifest.value("grid", Json::object()); }
+
+// Of a study or of a sweep; 1 where nothing is said. Must be those of the table.
+Status read_seeds(ResultsFolder& folder) {
+  const std::string where = folder.manifest_path() + (folder.is_sweep ? ", grid.seeds" : ", seeds");
+  const Json seeds = (folder.is_sweep ? grid_of(folder) : folder.manifest).value("seeds", Json(1));
+  if (!seeds.is_number_integer() || seeds.get<std::int64_t>() < 1) {
+    return refusal(where, seeds, "an integer from 1");
   }
-  std::vector<RunConfig> configs;
-  for (const Json& settings : manifest["configurations"]) {
-    Result<RunConfig> config = run_config_from_json(settings);
-    RECTO_RETURN_IF_ERROR(
-        config.status().in(fmt::format("{}, configurations {}", path, configs.size())));
-    configs.push_back(std::move(config).value());
+  const Result<std::optional<std::size_t>> in_table = folder.table.seeds();
+  RECTO_RETURN_IF_ERROR(in_table.status());
+  folder.seeds = seeds.get<std::int64_t>();
+  if (seeds == in_table.value().value_or(folder.seeds)) return Status::ok();
+  return refusal(where, seeds,
+                 fmt::format("{}, as {}.csv has", *in_table.value(),
+                             folder.manifest["command"].get<std::string>()));
+}
+
+Status read_study_configs(ResultsFolder& folder) {
+  const std::string where = folder.manifest_path() + ", configurations";
+  const Json settings = folder.manifest.value("configurations", Json());
+  if (!settings.is_array()) return refusal(where, Json(), "an array");
+  for (const Json& one : settings) {
+    Result<RunConfig> config = run_config_from_json(one);
+    RECTO_RETURN_IF_ERROR(config.status().in(fmt::format("{} {}", where, folder.configs.size())));
+    folder.configs.push_back(std::move(config).value());
   }
-  return configs;
+  if (folder.configs.size() == folder.table.rows()) return Status::ok();
+  return refusal(where, folder.configs.size(),
+                 fmt::format("{}, one per row of fragmentation.csv", folder.table.rows()));
+}
+
+// Each once, in the order of the rows: that in which the grid had them.
+std::vector<std::string> values_of(const ResultsTable& table, const std::string& axis) {
+  std::set<std::string> seen;
+  std::vector<std::string> values;
+  for (std::size_t row = 0; row < table.rows(); ++row) {
+    const std::string& value = table.text(row, axis);
+    if (seen.insert(value).second) values.push_back(value);
+  }
+  return values;
+}
+
+Status read_axes(ResultsFolder& folder) {
+  const std::string where = folder.manifest_path() + ", grid.axes";
+  const Json axes = grid_of(folder).value("axes", Json());
+  if (!axes.is_object()) return Status::invalid_input(where + ": expected an object");
+  std::size_t points = 1;
+  for (const auto& [name, found] : axes.items()) {
+    RECTO_RETURN_IF_ERROR(folder.table.expect(name));
+    const std::string axis = where + '.' + name;
+    if (!found.is_array()) return refusal(axis, found, "an array");
+    const std::vector<std::string> values = values_of(folder.table, name);
+    for (std::size_t i = 0; i < std::max(values.size(), found.size()); ++i) {
+      const Json here = i < found.size() ? found[i] : Json();
+      const Json wanted = i < values.size() ? Json(values[i]) : Json();
+      if (here == wanted && !here.is_null()) continue;
+      return refusal(fmt::format("{}[{}]", axis, i), here, told(wanted) + ", as sweep.csv has");
+    }
+    folder.axes.push_back(name);
+    points *= values.size();
+  }
+  if (points == folder.table.rows()) return Status::ok();
+  return Status::invalid_input(
+      fmt::format("{}: found axes of {} points; expected {}, as many as sweep.csv has rows", where,
+                  points, folder.table.rows()));
+}
+
+// Of each point: the grid's base, and what the axes set.
+Status read_point_configs(ResultsFolder& folder) {
+  for (const char* column :
+       {"outcome", "error", "covers_drain", "time_model", "time_model_provenance"}) {
+    RECTO_RETURN_IF_ERROR(folder.table.expect(column));
+  }
+  RECTO_RETURN_IF_ERROR(read_axes(folder));
+  const std::string where = folder.manifest_path() + ", grid.";
+  const Result<RunConfig> base =
+      run_config_from_json(grid_of(folder).value("base", Json::object()));
+  RECTO_RETURN_IF_ERROR(base.status().in(where + "base"));
+  for (std::size_t row = 0; row < folder.table.rows(); ++row) {
+    RunConfig config = base.value();
+    for (const std::string& axis : folder.axes) {
+      const RunField* field = find_run_field(axis);
+      if (field == nullptr) return refusal(where + "axes", axis, "a setting");
+      const Status set = set_field(config, *field, folder.table.text(row, axis));
+      RECTO_RETURN_IF_ERROR(set.in(where + "axes, " + axis));
+    }
+    folder.configs.push_back(std::move(config));
+  }
+  return Status::ok();
 }
 
 }  // namespace
@@ -51,7 +122,6 @@ Result<std::vector<RunConfig>> configurations(const Json& manifest, const std::s
 Result<ResultsFolder> read_results_folder(const std::string& path) {
   ResultsFolder folder;
   folder.path = path;
-  const std::string manifest_path = path + "/manifest.json";
   Result<Json> manifest = read_manifest(path);
   if (!manifest.is_ok()) {
     return Status::invalid_input("folder: " + manifest.status().message() +
@@ -59,53 +129,25 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
                                  "sweep --out has written");
   }
   folder.manifest = std::move(manifest).value();
-  const std::string command = folder.manifest["command"].get<std::string>();
-  if (command != "fragmentation" && command != "sweep") {
-    return Status::invalid_input(fmt::format(
-        "{}, command: found '{}'; expected fragmentation or sweep", manifest_path, command));
+  const auto command = folder.manifest["command"].get<std::string>();
+  folder.is_sweep = command == "sweep";
+  if (!folder.is_sweep && command != "fragmentation") {
+    return Status::invalid_input(
+        fmt::format("{}, command: found '{}'; expected fragmentation or sweep",
+                    folder.manifest_path(), command));
   }
-  folder.kind = command == "sweep" ? ResultsKind::kSweep : ResultsKind::kFragmentation;
-  const std::string name = command + ".csv";
-  const std::string csv_path = path + '/' + name;
   RECTO_RETURN_IF_ERROR(check_written_files(path, folder.manifest));
-  RECTO_RETURN_IF_ERROR(check_manifest_fields(folder.manifest, manifest_path));
+  RECTO_RETURN_IF_ERROR(check_manifest_fields(folder.manifest, folder.manifest_path()));
+  const std::string csv_path = fmt::format("{}/{}.csv", path, command);
   const Result<std::string> text = read_text_file(csv_path);
   RECTO_RETURN_IF_ERROR(text.status());
   Result<ResultsTable> table = ResultsTable::parse(text.value(), csv_path);
   RECTO_RETURN_IF_ERROR(table.status());
   folder.table = std::move(table).value();
-  const Result<std::int64_t> seeds = seeds_of(folder, manifest_path);
-  RECTO_RETURN_IF_ERROR(seeds.status());
-  folder.seeds = seeds.value();
-  for (std::int64_t seed = 0; seed < folder.seeds && folder.seeds > 1; ++seed) {
-    Result<ResultsTable> one = folder.table.of_seed(static_cast<std::size_t>(seed),
-                                                    static_cast<std::size_t>(folder.seeds));
-    RECTO_RETURN_IF_ERROR(one.status());
-    folder.seed_tables.push_back(std::move(one).value());
-  }
-  if (folder.kind == ResultsKind::kSweep) return folder;
-  Result<std::vector<RunConfig>> configs = configurations(folder.manifest, manifest_path);
-  RECTO_RETURN_IF_ERROR(configs.status());
-  folder.configs = std::move(configs).value();
-  const auto located = locate_inputs(folder.manifest, path);
-  RECTO_RETURN_IF_ERROR(located.status());
-  for (RunConfig& config : folder.configs) {
-    for (const LocatedInput& input : located.value()) {
-      replace_input(config, input.named, input.found);
-    }
-  }
-  RECTO_RETURN_IF_ERROR(check_all_read(located.value(), folder.configs, path));
-  if (folder.configs.size() != folder.table.rows()) {
-    return Status::invalid_input(
-        fmt::format("{}, configurations: found {}; expected {}, one per "
-                    "row of {}",
-                    manifest_path, folder.configs.size(), folder.table.rows(), name));
-  }
+  RECTO_RETURN_IF_ERROR(expect_metrics(folder.table, metric_column(folder)));
+  RECTO_RETURN_IF_ERROR(read_seeds(folder));
+  RECTO_RETURN_IF_ERROR(folder.is_sweep ? read_point_configs(folder) : read_study_configs(folder));
   return folder;
-}
-
-std::string commit_of(const ResultsFolder& folder) {
-  return text_of(folder.manifest.value("recto", Json::object()), "commit");
 }
 
 }  // namespace recto::experiments

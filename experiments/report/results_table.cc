@@ -3,28 +3,18 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
+#include <limits>
 #include <utility>
 
 #include "core/contract.h"
-#include "sim/traces/csv_fields.h"
+#include "experiments/support/numbers.h"
+#include "sim/traces/text_fields.h"
 
 namespace recto::experiments {
 namespace {
 
 constexpr std::string_view kInterval = "_ci95";
-constexpr std::string_view kBySeedSuffix = "_by_seed";
-
-std::vector<std::string> split(std::string_view values) {
-  std::vector<std::string> parts;
-  while (true) {
-    const std::size_t end = values.find(';');
-    parts.emplace_back(values.substr(0, end));
-    if (end == std::string_view::npos) return parts;
-    values.remove_prefix(end + 1);
-  }
-}
+constexpr std::string_view kBySeed = "_by_seed";
 
 }  // namespace
 
@@ -72,62 +62,42 @@ const std::string& ResultsTable::text(std::size_t row, std::string_view column) 
   return rows_[row][*place];
 }
 
-Result<std::optional<double>> ResultsTable::number(std::size_t row, std::string_view column) const {
-  const std::optional<std::size_t> place = find(column);
-  if (!place || rows_[row][*place].empty()) return std::optional<double>();
-  const std::string& field = rows_[row][*place];
-  double value = 0;
-  const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value);
-  if (error != std::errc() || end != field.data() + field.size() || !std::isfinite(value)) {
-    return refusal(row, column, "a number");
-  }
-  return std::optional<double>(value);
+std::string_view ResultsTable::text_of_seed(std::size_t row, std::string_view column,
+                                            std::size_t seed) const {
+  const std::optional<std::size_t> place = find(std::string(column) + std::string(kBySeed));
+  if (!place || rows_[row][*place].empty()) return text(row, column);
+  std::string_view values = rows_[row][*place];
+  for (; seed > 0; --seed) values.remove_prefix(values.find(';') + 1);
+  return values.substr(0, values.find(';'));
 }
 
-std::optional<std::size_t> ResultsTable::seeds() const {
+std::optional<double> ResultsTable::number(std::size_t row, std::string_view column,
+                                           std::optional<std::size_t> seed) const {
+  if (!has(column)) return std::nullopt;
+  constexpr double kLargest = std::numeric_limits<double>::max();
+  const std::string_view field = seed ? text_of_seed(row, column, *seed) : text(row, column);
+  const Result<double> number = parse_number(field, NumberRange{-kLargest, kLargest});
+  return number.is_ok() ? std::optional(number.value()) : std::nullopt;
+}
+
+Result<std::optional<std::size_t>> ResultsTable::seeds() const {
+  std::optional<std::size_t> seeds;
   bool has_several = false;
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (!columns_[i].ends_with(kBySeedSuffix)) continue;
+  for (const std::string& column : columns_) {
+    if (!column.ends_with(kInterval)) continue;
     has_several = true;
-    for (const auto& row : rows_) {
-      if (!row[i].empty()) return split(row[i]).size();
+    const std::string mean = column.substr(0, column.size() - kInterval.size());
+    RECTO_RETURN_IF_ERROR(expect(mean + std::string(kBySeed)));
+    for (std::size_t row = 0; row < rows() && !seeds; ++row) {
+      const std::string& values = text(row, mean + std::string(kBySeed));
+      if (!values.empty()) seeds = 1 + std::ranges::count(values, ';');
     }
   }
-  return has_several ? std::nullopt : std::optional<std::size_t>(1);
+  return has_several ? seeds : std::optional<std::size_t>(1);
 }
 
-Result<ResultsTable> ResultsTable::of_seed(std::size_t seed, std::size_t seeds) const {
-  ResultsTable table;
-  table.path_ = path_;
-  table.rows_.resize(rows_.size());
-  for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (columns_[i].ends_with(kInterval) || columns_[i].ends_with(kBySeedSuffix)) continue;
-    const std::string by_seed = columns_[i] + std::string(kBySeedSuffix);
-    const std::optional<std::size_t> values = find(by_seed);
-    if (!values && has(columns_[i] + std::string(kInterval))) return no_column(by_seed);
-    table.columns_.push_back(columns_[i]);
-    for (std::size_t row = 0; row < rows_.size(); ++row) {
-      if (!values || rows_[row][*values].empty()) {
-        table.rows_[row].push_back(rows_[row][i]);
-        continue;
-      }
-      const std::vector<std::string> parts = split(rows_[row][*values]);
-      if (parts.size() != seeds) {
-        return refusal(row, columns_[*values], fmt::format("{} values, one per seed", seeds));
-      }
-      table.rows_[row].push_back(parts[seed]);
-    }
-  }
-  return table;
-}
-
-Status ResultsTable::refusal(std::size_t row, std::string_view column,
-                             std::string_view expected) const {
-  return Status::invalid_input(fmt::format("{}, line {}, {}: found '{}'; expected {}", path_,
-                                           row + 2, column, text(row, column), expected));
-}
-
-Status ResultsTable::no_column(std::string_view column) const {
+Status ResultsTable::expect(std::string_view column) const {
+  if (has(column)) return Status::ok();
   return Status::invalid_input(
       fmt::format("{}: found no column {}; expected one, as recto writes it", path_, column));
 }

@@ -1,6 +1,7 @@
 #pragma once
 
-// A CSV file that recto wrote, read back: rows by number, columns by name.
+// A CSV file that recto wrote, read back: rows by number, columns by name. Its fields are not
+// checked: the manifest has its content's hash (check_written_files).
 
 #include <cstddef>
 #include <optional>
@@ -23,23 +24,20 @@ class ResultsTable {
 
   // The column must exist.
   const std::string& text(std::size_t row, std::string_view column) const;
-  // nullopt if the field is empty or the column is missing; invalid input for texts that are not
-  // numbers, "nan" and "inf" among them.
-  Result<std::optional<double>> number(std::size_t row, std::string_view column) const;
+  // Of a mean over seeds the value of seed number `seed`, which the column's values by seed have;
+  // else the field. The column must exist.
+  std::string_view text_of_seed(std::size_t row, std::string_view column, std::size_t seed) const;
+  // nullopt if the column is missing, or the field is no finite number in decimal.
+  std::optional<double> number(std::size_t row, std::string_view column,
+                               std::optional<std::size_t> seed = {}) const;
 
   // Of how many seeds the rows are, by their columns of values by seed; 1 without such columns,
-  // nullopt if all of their fields are empty.
-  std::optional<std::size_t> seeds() const;
+  // nullopt if all of their fields are empty. Invalid input, naming the column, if a mean with an
+  // interval has no such values.
+  Result<std::optional<std::size_t>> seeds() const;
 
-  // The table of seed number `seed` of a table of means: of each column with a column of values by
-  // seed, which "_by_seed" is added to, the value of that seed. Invalid input, naming the line, if
-  // there are not `seeds` values, or the column, if a mean with an interval has none. O(fields).
-  Result<ResultsTable> of_seed(std::size_t seed, std::size_t seeds) const;
-
-  // Invalid input that names the file, the line and the column, which must exist.
-  Status refusal(std::size_t row, std::string_view column, std::string_view expected) const;
-  // The same for a column that is missing.
-  Status no_column(std::string_view column) const;
+  // Invalid input, naming the file, for a column that is missing: another recto wrote the file.
+  Status expect(std::string_view column) const;
 
  private:
   std::optional<std::size_t> find(std::string_view column) const;

@@ -1,6 +1,7 @@
 #pragma once
 
-// What a page shows of a folder of results: numbers, aggregated as far as a picture needs them.
+// What a page, and pictures, show of a folder of results: numbers, aggregated as far as a picture
+// needs them.
 
 #include <functional>
 #include <optional>
@@ -9,7 +10,6 @@
 
 #include "core/status.h"
 #include "experiments/report/results_folder.h"
-#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 
@@ -30,12 +30,5 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
 // The data of a sweep: figures of every point, and a block-size panel for each setting of the other
 // axes.
 Result<Json> sweep_data(const ResultsFolder& folder);
-
-// What a reader of the page must know of where its numbers are from: that another commit of recto
-// wrote them, with what was done about it; and which of `rows` reject requests.
-std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows);
-
-// "paged 16"; contiguous allocators have no blocks.
-std::string study_label(const RunConfig& config);
 
 }  // namespace recto::experiments

@@ -12,8 +12,6 @@
 
 #include "core/units.h"
 #include "sim/allocators/allocator.h"
-#include "sim/allocators/paged_allocator.h"
-#include "verify/managed_simulation/managed_allocator.h"
 
 namespace recto::experiments {
 
@@ -27,7 +25,7 @@ struct PlaceChange {
   std::int64_t final_context = 0;
   std::int64_t index = 0;    // logical block; 0 for regions
   std::int64_t begin = 0;    // block number, or first slot of the region
-  std::int64_t size = 1;     // blocks, or slots of the region
+  std::int64_t size = 1;     // taken: blocks, or slots of the region
   std::int64_t context = 0;  // left for good: tokens that the sequence had
   // Taken: a copy of a block that others hold (copy-on-write). Filled: a copy of the region of the
   // sequence that this one forked from.
@@ -41,13 +39,12 @@ class WatchedAllocator final : public sim::Allocator {
 
   // Returns the changes since the last call, in order.
   std::vector<PlaceChange> take_changes();
-  const sim::Allocator& inner() const { return *inner_; }
-  // Whether nobody holds the block, but its content can be found again.
-  bool is_cached(BlockId block) const;
-  // The blocks of the sequence's table, as last recorded; none for contiguous allocators.
-  std::span<const BlockId> block_table(sim::SequenceId sequence) const {
-    return holders_[static_cast<std::size_t>(sequence.value())].table;
+  // As last recorded: the blocks of the sequence's table, or the first slot of its region.
+  std::span<const std::int64_t> places(sim::SequenceId sequence) const {
+    return holders_[static_cast<std::size_t>(sequence.value())].places;
   }
+  // Slots in each place of the sequence.
+  std::int64_t place_slots(sim::SequenceId sequence) const;
 
   void open(sim::SequenceId sequence, const sim::SequenceSpec& spec) override;
   void close(sim::SequenceId sequence) override { inner_->close(sequence); }
@@ -87,31 +84,34 @@ class WatchedAllocator final : public sim::Allocator {
   TokenCount block_size() const override { return inner_->block_size(); }
   bool reuses_prefixes() const override { return inner_->reuses_prefixes(); }
   bool is_paged() const override { return inner_->is_paged(); }
+  std::span<const BlockId> block_table(sim::SequenceId sequence) const override {
+    return inner_->block_table(sequence);
+  }
+  sim::Region region(sim::SequenceId sequence) const override { return inner_->region(sequence); }
+  std::int32_t sharers(BlockId block) const override { return inner_->sharers(block); }
+  bool is_cached(BlockId block) const override { return inner_->is_cached(block); }
+  bool is_evictable(BlockId block) const override { return inner_->is_evictable(block); }
   std::string describe() const override { return inner_->describe(); }
 
  private:
   struct Holder {
     sim::SequenceSpec spec;
-    std::vector<BlockId> table;  // as of the last change
+    std::vector<std::int64_t> places;  // as of the last change
   };
   Holder& holder(sim::SequenceId sequence) {
     return holders_[static_cast<std::size_t>(sequence.value())];
   }
-  PlaceChange change(PlaceChange::Kind kind, sim::SequenceId sequence);
-  // Records what is new in the table, from entry `from` on. `hits` of its entries were found
-  // cached.
-  void note_table(sim::SequenceId sequence, std::size_t from, std::int64_t hits);
-  void note_region(sim::SequenceId sequence);
-  std::span<const BlockId> table_now(sim::SequenceId sequence) const;
+  std::vector<std::int64_t> places_now(sim::SequenceId sequence) const;
+  PlaceChange& change(PlaceChange::Kind kind, sim::SequenceId sequence, std::size_t index,
+                      std::int64_t begin);
+  // Records what is new in the sequence's table, from entry `from` on. `hits` of its entries were
+  // found cached.
+  void note(sim::SequenceId sequence, std::size_t from, std::int64_t hits);
 
   std::unique_ptr<sim::Allocator> inner_;
-  // Where blocks are read from: the simulator's own allocator or the production manager; regions
-  // have neither.
-  const sim::PagedAllocator* paged_;
-  const verify::ManagedAllocator* managed_;
   std::vector<Holder> holders_;           // by SequenceId
-  std::vector<char> has_content_;         // [block] it was cached when it last had no holder
-  std::vector<std::int32_t> holders_of_;  // [block]
+  std::vector<char> has_content_;         // [place] it was cached when it last had no holder
+  std::vector<std::int32_t> holders_of_;  // [place]
   std::vector<PlaceChange> changes_;
 };
 

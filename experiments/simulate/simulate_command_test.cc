@@ -1,4 +1,4 @@
-#include "experiments/simulate/simulate_command.h"
+#include "experiments/support/command.h"
 
 #include <cstdlib>
 #include <sstream>
@@ -9,7 +9,6 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "sim/metrics/gauges.h"
 

@@ -4,7 +4,6 @@
 
 #include <utility>
 
-#include "experiments/support/grid_remarks.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/request_source.h"
@@ -185,7 +184,7 @@ std::string setting_text(const ResolvedRun& run, const sim::Report& report) {
 std::string summary_text(const ResolvedRun& run, const RunOutcome& outcome,
                          const Terminal& terminal) {
   const sim::Report& report = outcome.report;
-  const Figures figures = make_figures(report, run);
+  const Figures& figures = outcome.figures;
   std::string remarks;
   for (const std::string& remark : grid_remarks({&run.config, 1})) remarks += wrapped(remark);
   return setting_text(run, report) + states_text(report, figures, terminal) +

@@ -4,10 +4,9 @@
 
 #include <string>
 
-#include "experiments/support/figures.h"
+#include "experiments/support/command.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run.h"
-#include "experiments/support/terminal.h"
 
 namespace recto::experiments {
 

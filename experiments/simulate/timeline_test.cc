@@ -11,9 +11,9 @@
 #include "bazel/testing/catch.h"
 #include "core/json.h"
 #include "core/units.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 namespace {

@@ -4,6 +4,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 namespace recto::experiments {
@@ -19,11 +20,25 @@ std::vector<std::string> split(std::string_view text, char separator) {
   return parts;
 }
 
-OptionValue without_empty(OptionValue value, const std::string& expected) {
-  value.take = [take = std::move(value.take), expected](const std::string& text) {
-    return text.empty() ? found_other(text, expected) : take(text);
-  };
-  return value;
+Json option_json(const Option& option) {
+  return {{"flags", option.flags},           {"name", option.name},
+          {"value_name", option.value_name}, {"help", option.help},
+          {"known", option.value.known},     {"group", option.group},
+          {"excludes", option.excludes},     {"is_required", option.is_required}};
+}
+
+Option option_of(const Json& json) {
+  using Texts = std::vector<std::string>;
+  Option option;
+  option.flags = json["flags"].get<Texts>();
+  option.name = json["name"].get<std::string>();
+  option.value_name = json["value_name"].get<std::string>();
+  option.help = json["help"].get<std::string>();
+  option.value.known = json["known"].get<Texts>();
+  option.group = json["group"].get<std::string>();
+  option.excludes = json["excludes"].get<Texts>();
+  option.is_required = json["is_required"].get<bool>();
+  return option;
 }
 
 }  // namespace
@@ -38,28 +53,11 @@ OptionValue flag(bool& target) {
           .may_repeat = true};
 }
 
-OptionValue any_text(std::string& target) {
-  return {.take = [&target](const std::string& text) {
-    target = text;
-    return Status::ok();
-  }};
-}
-
-OptionValue any_text(std::vector<std::string>& target) {
-  return {.take =
-              [&target](const std::string& text) {
-                target.push_back(text);
-                return Status::ok();
-              },
-          .may_repeat = true};
-}
-
-OptionValue nonempty_text(std::string& target, const std::string& expected) {
-  return without_empty(any_text(target), expected);
-}
-
-OptionValue nonempty_text(std::vector<std::string>& target, const std::string& expected) {
-  return without_empty(any_text(target), expected);
+OptionValue without_empty(OptionValue value, const std::string& expected) {
+  value.take = [take = std::move(value.take), expected](const std::string& text) {
+    return text.empty() ? found_other(text, expected) : take(text);
+  };
+  return value;
 }
 
 OptionValue one_of(std::string& target, const std::vector<std::string>& names) {
@@ -144,6 +142,32 @@ int exit_code(const Status& status) {
       return 1;
   }
   return 1;
+}
+
+Json commands_json(const std::vector<Command>& commands) {
+  Json list = Json::array();
+  for (const Command& command : commands) {
+    Json options = Json::array();
+    for (const Option& option : command.options) options.push_back(option_json(option));
+    list.push_back({{"name", command.name},
+                    {"about", command.about},
+                    {"footer", command.footer},
+                    {"options", options}});
+  }
+  return list;
+}
+
+std::vector<Command> commands_of(const Json& json, const std::string& program) {
+  std::vector<Command> commands;
+  for (const Json& item : json) {
+    Command& command =
+        commands.emplace_back(item["name"].get<std::string>(), item["about"].get<std::string>());
+    command.footer = item["footer"].get<std::string>();
+    command.program = program;
+    command.options.clear();  // --help is among those that were written
+    for (const Json& option : item["options"]) command.options.push_back(option_of(option));
+  }
+  return commands;
 }
 
 }  // namespace recto::experiments

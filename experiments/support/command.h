@@ -1,21 +1,19 @@
 #pragma once
 
 // Commands as plain data: their options, and what each option does with its text. command_line.h
-// parses by it; the help, completion scripts and the manual page show it. Each command has, in
-// experiments/NAME/NAME_command.h, one function
-//
-//   Command NAME_command();
+// parses by it; the help, completion scripts and the manual page show it.
 
 #include <cstdint>
 #include <functional>
 #include <ostream>
 #include <string>
 #include <string_view>
+#include <type_traits>
 #include <vector>
 
+#include "core/json.h"
 #include "core/status.h"
-#include "experiments/support/terminal.h"
-#include "experiments/support/text_values.h"
+#include "experiments/support/numbers.h"
 
 namespace recto::experiments {
 
@@ -32,12 +30,25 @@ struct OptionValue {
 
 OptionValue flag(bool& target);
 
-OptionValue any_text(std::string& target);
-OptionValue any_text(std::vector<std::string>& target);
+// Of one text, or of several.
+template <typename Target>
+OptionValue any_text(Target& target) {
+  constexpr bool kIsList = std::is_same_v<Target, std::vector<std::string>>;
+  return {.take =
+              [&target](const std::string& text) {
+                if constexpr (kIsList) target.push_back(text);
+                if constexpr (!kIsList) target = text;
+                return Status::ok();
+              },
+          .may_repeat = kIsList};
+}
 
-// Refuse an empty text, such as that of an unset variable; `expected` is "a file".
-OptionValue nonempty_text(std::string& target, const std::string& expected);
-OptionValue nonempty_text(std::vector<std::string>& target, const std::string& expected);
+// Refuses an empty text, such as that of an unset variable; `expected` is "a file".
+OptionValue without_empty(OptionValue value, const std::string& expected);
+template <typename Target>
+OptionValue nonempty_text(Target& target, const std::string& expected) {
+  return without_empty(any_text(target), expected);
+}
 
 OptionValue one_of(std::string& target, const std::vector<std::string>& names);
 
@@ -78,6 +89,17 @@ struct Option {
   bool is_list() const;  // several values, separated by commas
   ValueKind kind() const;
   std::string help_line() const;
+};
+
+// What the terminal can show.
+enum class Charset : std::uint8_t { kUtf8, kAscii };
+enum class Colour : std::uint8_t { kNever, kAnsi };
+enum class Progress : std::uint8_t { kSilent, kShown };  // on standard error
+
+struct Terminal {
+  Charset charset = Charset::kAscii;
+  Colour colour = Colour::kNever;
+  Progress progress = Progress::kSilent;
 };
 
 struct CommandContext;
@@ -124,5 +146,27 @@ struct CommandContext {
 
 // 0 done, 1 the run failed, 2 bad usage or bad input.
 int exit_code(const Status& status);
+
+Json commands_json(const std::vector<Command>& commands);
+
+// Reads what commands_json() wrote. `program`: the name of the program that runs them.
+std::vector<Command> commands_of(const Json& json, const std::string& program);
+
+// recto NAME, each in experiments/NAME/NAME_command.cc.
+Command fragmentation_command();
+Command simulate_command();
+Command sweep_command();
+Command report_command();
+Command trace_command();
+Command plan_command();
+Command plot_command();
+Command generate_command();
+Command verify_command();
+Command replay_command();
+Command cases_command();
+Command check_command();
+Command numerics_command();
+Command completion_command();
+Command man_command();
 
 }  // namespace recto::experiments

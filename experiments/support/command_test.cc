@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/support/run_flags.h"
+#include "experiments/support/run_config.h"
 #include "experiments/support/tried_command.h"
 
 namespace recto::experiments {

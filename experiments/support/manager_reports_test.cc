@@ -13,7 +13,7 @@
 #include "bazel/testing/catch.h"
 #include "experiments/support/report_json.h"
 #include "experiments/support/run.h"
-#include "experiments/support/run_fields.h"
+#include "experiments/support/run_config.h"
 #include "sim/traces/real_traces.h"
 #include "sim/workloads/builtin_workloads.h"
 #include "verify/generators/pairwise_cover.h"

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <xxhash.h>
+#include <CLI/Version.hpp>
 
 #include <algorithm>
 #include <array>
@@ -19,10 +20,10 @@
 
 #include "core/input_file.h"
 #include "core/json.h"
-#include "experiments/support/length_source.h"
-#include "experiments/support/text_file.h"
-#include "experiments/support/time_model_flag.h"
-#include "experiments/support/version.h"
+#include "experiments/support/output_file.h"
+#include "experiments/support/request_source.h"
+#include "experiments/support/stamp.h"
+#include "experiments/support/time_model.h"
 
 namespace recto::experiments {
 namespace {
@@ -55,17 +56,13 @@ std::vector<NamedFile> named_files(const RunConfig& config) {
   return files;
 }
 
-// The results of a command, apart from its manifest.
-struct CommandFiles {
-  std::string_view command;
-  std::span<const std::string_view> files;
-};
-
-constexpr std::string_view kFragmentationFiles[] = {"fragmentation.csv", "series.csv"};
-constexpr std::string_view kSweepFiles[] = {"sweep.csv"};
-constexpr std::string_view kNumericsFiles[] = {"sharpness.csv", "thresholds.csv"};
-constexpr CommandFiles kCommandFiles[] = {
-    {"fragmentation", kFragmentationFiles}, {"sweep", kSweepFiles}, {"numerics", kNumericsFiles}};
+// Commands and their results, apart from their manifests.
+constexpr std::pair<std::string_view, std::string_view> kResultFiles[] = {
+    {"fragmentation", "fragmentation.csv"},
+    {"fragmentation", "series.csv"},
+    {"sweep", "sweep.csv"},
+    {"numerics", "sharpness.csv"},
+    {"numerics", "thresholds.csv"}};
 
 }  // namespace
 
@@ -183,29 +180,49 @@ Json written_file(const std::string& text) {
   return {{"bytes", text.size()}, {"xxh3_128", content_hash(text)}};
 }
 
+Status write_noted_file(const std::string& folder, const std::string& name, const std::string& text,
+                        Json& files) {
+  files[name] = written_file(text);
+  return write_file(folder + '/' + name, text);
+}
+
 Status check_written_files(const std::string& folder, const Json& manifest) {
   const Json files = manifest.value("files", Json::object());
-  for (const CommandFiles& one : kCommandFiles) {
-    if (manifest["command"] != one.command) continue;
-    for (const std::string_view file : one.files) {
-      const std::string name(file);
-      const bool is_noted = files.is_object() && files.contains(name) && files[name].is_object() &&
-                            files[name].contains("xxh3_128");
-      if (!is_noted) {
-        return Status::invalid_input(
-            fmt::format("{}/manifest.json, files: found no {}; expected its hash, which recto {} "
-                        "writes; run it again",
-                        folder, name, one.command));
-      }
-      const std::string path = folder + '/' + name;
-      const Result<Json> found = describe_file(path);
-      RECTO_RETURN_IF_ERROR(found.status());
-      if (found.value()["xxh3_128"] == files[name]["xxh3_128"]) continue;
-      return Status::invalid_input(fmt::format(
-          "{}: is not the file that manifest.json tells of; expected both from one run", path));
+  for (const auto& [command, file] : kResultFiles) {
+    if (manifest["command"] != command) continue;
+    const std::string name(file);
+    const bool is_noted = files.is_object() && files.contains(name) && files[name].is_object() &&
+                          files[name].contains("xxh3_128");
+    if (!is_noted) {
+      return Status::invalid_input(
+          fmt::format("{}/manifest.json, files: found no {}; expected its hash, which recto {} "
+                      "writes; run it again",
+                      folder, name, command));
     }
+    const std::string path = folder + '/' + name;
+    const Result<Json> found = describe_file(path);
+    RECTO_RETURN_IF_ERROR(found.status());
+    if (found.value()["xxh3_128"] == files[name]["xxh3_128"]) continue;
+    return Status::invalid_input(fmt::format(
+        "{}: is not the file that manifest.json tells of; expected both from one run", path));
   }
   return Status::ok();
+}
+
+std::string commit() { return kStampedCommit; }
+
+std::string commit_day() { return kStampedDay; }
+
+Json version_json() {
+  const auto json = json_library();
+  return {{"version", kVersion},
+          {"commit", commit()},
+          {"compiler", __VERSION__},
+          {"libraries",
+           {{"CLI11", CLI11_VERSION},
+            {"fmt", fmt::format("{}.{}.{}", FMT_VERSION / 10000, FMT_VERSION / 100 % 100,
+                                FMT_VERSION % 100)},
+            {json.first, json.second}}}};
 }
 
 }  // namespace recto::experiments

@@ -38,11 +38,27 @@ Status check_own_folder(const std::string& folder, std::string_view command);
 // What a command notes of a file that it writes: {"bytes": ..., "xxh3_128": ...}.
 Json written_file(const std::string& text);
 
+// Writes a file of a command and notes it in `files`, the object of that name in its manifest.
+Status write_noted_file(const std::string& folder, const std::string& name, const std::string& text,
+                        Json& files);
+
 // Invalid input, naming the file, unless `folder` has each file that the command of `manifest`
 // writes, with the content that the manifest names. What is shown together must be of one run.
 Status check_written_files(const std::string& folder, const Json& manifest);
 
 // 128 bits of XXH3 in hexadecimal.
 std::string content_hash(const std::string& text);
+
+inline constexpr const char* kVersion = "0.1.0";
+
+// The commit that this program was built from, as git had it, with "-dirty" where files were
+// changed; "unknown" if there was no git. //bazel:workspace_status.sh passes it to the build.
+std::string commit();
+
+// The day of that commit, as "2026-11-23", in UTC; empty if there was no git.
+std::string commit_day();
+
+// Version, commit, compiler and libraries, for manifests.
+Json version_json();
 
 }  // namespace recto::experiments

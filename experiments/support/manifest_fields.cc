@@ -44,19 +44,14 @@ Status check(const Json& found, const Kind& kind, const std::string& where) {
       fmt::format("{}: found {}; expected {}", where, json_text(found), kind.name));
 }
 
-Status check_present(const Json& object, std::span<const Field> fields, const std::string& where) {
-  for (const auto& [name, kind] : fields) {
-    const Json* const found = object.find(name);
-    if (found == nullptr) continue;
-    RECTO_RETURN_IF_ERROR(check(*found, kind, where + std::string(name)));
-  }
-  return Status::ok();
-}
+enum class Missing { kAllowed, kRefused };
 
-Status check_all(const Json& object, std::span<const Field> fields, const std::string& where) {
+Status check_fields(const Json& object, std::span<const Field> fields, const std::string& where,
+                    Missing missing) {
   for (const auto& [name, kind] : fields) {
     const Json* const found = object.find(name);
     const std::string field = where + std::string(name);
+    if (found == nullptr && missing == Missing::kAllowed) continue;
     if (found == nullptr) {
       return Status::invalid_input(fmt::format("{}: found none; expected {}", field, kind.name));
     }
@@ -74,7 +69,7 @@ Status check_items(const Json& manifest, std::string_view array, const Kind& kin
     const Json& item = (*items)[i];
     const std::string here = fmt::format("{}{}[{}]", where, array, i);
     RECTO_RETURN_IF_ERROR(check(item, kind, here));
-    RECTO_RETURN_IF_ERROR(check_all(item, fields, here + '.'));
+    RECTO_RETURN_IF_ERROR(check_fields(item, fields, here + '.', Missing::kRefused));
   }
   return Status::ok();
 }
@@ -99,9 +94,10 @@ Status check_settings(const Json& manifest, const std::string& where) {
 
 Status check_manifest_fields(const Json& manifest, const std::string& path) {
   const std::string where = path + ", ";
-  RECTO_RETURN_IF_ERROR(check_present(manifest, kFields, where));
-  RECTO_RETURN_IF_ERROR(check_all(manifest, kOrigin, where));
-  RECTO_RETURN_IF_ERROR(check_all(manifest["recto"], kVersion, where + "recto."));
+  RECTO_RETURN_IF_ERROR(check_fields(manifest, kFields, where, Missing::kAllowed));
+  RECTO_RETURN_IF_ERROR(check_fields(manifest, kOrigin, where, Missing::kRefused));
+  RECTO_RETURN_IF_ERROR(
+      check_fields(manifest["recto"], kVersion, where + "recto.", Missing::kRefused));
   RECTO_RETURN_IF_ERROR(check_items(manifest, "time_models", kObject, kTimeModel, where));
   RECTO_RETURN_IF_ERROR(check_items(manifest, "inputs", kObject, kInput, where));
   RECTO_RETURN_IF_ERROR(check_items(manifest, "remarks", kText, {}, where));

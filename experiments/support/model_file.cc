@@ -7,7 +7,7 @@
 #include <set>
 
 #include "core/json.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/output_file.h"
 
 namespace recto::experiments {
 namespace {
@@ -128,6 +128,17 @@ Result<ModelSpec> load_model_file(const std::string& path) {
   const Result<std::string> text = read_text_file(path);
   RECTO_RETURN_IF_ERROR(text.status());
   return parse_model(text.value(), path);
+}
+
+Result<ModelSpec> model_of(const RunConfig& config) {
+  if (!config.model_file.empty()) {
+    const Result<ModelSpec> model = load_model_file(config.model_file);
+    RECTO_RETURN_IF_ERROR(model.status().in("--model-file"));
+    return model;
+  }
+  const Result<ModelSpec> model = find_model(config.model);
+  RECTO_RETURN_IF_ERROR(model.status().in("--model"));
+  return model;
 }
 
 }  // namespace recto::experiments

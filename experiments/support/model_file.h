@@ -14,6 +14,7 @@
 
 #include "core/model_table.h"
 #include "core/status.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 
@@ -21,5 +22,8 @@ namespace recto::experiments {
 // check_model.
 Result<ModelSpec> load_model_file(const std::string& path);
 Result<ModelSpec> parse_model(std::string_view text, const std::string& file_name);
+
+// The model that --model-file or --model names. Invalid input names the flag at fault.
+Result<ModelSpec> model_of(const RunConfig& config);
 
 }  // namespace recto::experiments

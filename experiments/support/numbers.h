@@ -1,9 +1,18 @@
 #pragma once
 
-// Numbers as people read them.
+// Numbers and lists in texts: as people read them, and as flags and files give them.
 
+#include <charconv>
 #include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include "core/status.h"
 
 namespace recto::experiments {
 
@@ -20,5 +29,56 @@ std::string scientific(double value);    // "1.23e+15"
 // At most five characters, for columns: "0.012", "12.34", "12345", "1.23M", of NaN "-".
 // `value` >= 0, or NaN.
 std::string compact_number(double value);
+
+// A path, or another argument, as it is typed into a shell: in quotes if it needs them.
+std::string shell_word(const std::string& text);
+
+// Nothing where `text` is more or less than a number.
+template <typename Number>
+std::optional<Number> number_in(std::string_view text) {
+  Number value{};
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  return value;
+}
+
+// Closed ranges.
+struct CountRange {
+  std::int64_t min = 0;
+  std::int64_t max = std::numeric_limits<std::int64_t>::max();
+};
+struct NumberRange {
+  double min = 0;
+  double max = 0;
+};
+
+// "an integer from 1 to 1024", "an integer of at least 0", "a number from 0 to 1.5"
+std::string range_text(CountRange range);
+std::string range_text(NumberRange range);
+
+// In decimal. A NaN is in no range.
+Result<std::int64_t> parse_number(std::string_view text, CountRange range);
+Result<double> parse_number(std::string_view text, NumberRange range);
+
+// An integer from 0 to 2^64 - 1.
+Result<std::uint64_t> parse_uint64(std::string_view text);
+
+// Stores a value that there is, of the same type, a smaller one or an optional one.
+template <typename Target, typename Value>
+Status store(const Result<Value>& value, Target& target) {
+  RECTO_RETURN_IF_ERROR(value.status());
+  target = static_cast<Target>(value.value());
+  return Status::ok();
+}
+
+// Invalid input: "found '...'; expected ..."
+Status found_other(std::string_view text, std::string_view expected);
+
+// "a,b" -> {"a", "b"}. An item that is empty, or equal to another, is an error.
+Result<std::vector<std::string>> split_list(std::string_view text);
+
+// The items of a flag that was given once or several times, with a list each.
+Result<std::vector<std::string>> split_lists(std::span<const std::string> texts);
 
 }  // namespace recto::experiments

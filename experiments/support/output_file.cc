@@ -16,6 +16,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/input_file.h"
+
 namespace recto::experiments {
 namespace {
 
@@ -128,6 +130,12 @@ Status try_folder(const std::string& path) {
   if (status.is_ok()) status = OutputFile::create(path + "/manifest.json").status();
   for (const std::filesystem::path& part : missing) std::filesystem::remove(part, ignored);
   return status;
+}
+
+Result<std::string> read_text_file(const std::string& path) {
+  Result<std::string> text = read_input_file(path);
+  RECTO_RETURN_IF_ERROR(text.status().in(path));
+  return text;
 }
 
 }  // namespace recto::experiments

@@ -70,4 +70,7 @@ Status make_folder(const std::string& path);
 // refused.
 Status try_folder(const std::string& path);
 
+// Reads a whole file or open pipe, as core/input_file.h does. Invalid input, naming it.
+Result<std::string> read_text_file(const std::string& path);
+
 }  // namespace recto::experiments

@@ -5,7 +5,6 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
-#include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 namespace {

@@ -13,14 +13,13 @@
 #include <iostream>
 #include <new>
 #include <string>
+#include <string_view>
 #include <system_error>
 #include <vector>
 
 #include "core/status.h"
-#include "experiments/support/callers_folder.h"
 #include "experiments/support/command_line.h"
-#include "experiments/support/terminal.h"
-#include "experiments/support/version.h"
+#include "experiments/support/manifest.h"
 
 namespace recto::experiments {
 namespace {
@@ -57,6 +56,35 @@ void end_out_of_memory() {
   for (const char* const part : {name_out_of_memory.c_str(), ": out of memory\n"})
     if (write(STDERR_FILENO, part, std::strlen(part)) < 0) break;
   _exit(EXIT_FAILURE);
+}
+
+std::string_view variable(const char* name) {
+  const char* value = std::getenv(name);
+  return value == nullptr ? std::string_view() : std::string_view(value);
+}
+
+// The first that is set decides, as POSIX has it.
+bool has_utf8_locale() {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    std::string locale(variable(name));
+    if (locale.empty()) continue;
+    for (char& c : locale) c = c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c;
+    return locale.find("utf-8") != std::string::npos || locale.find("utf8") != std::string::npos;
+  }
+  return false;
+}
+
+// UTF-8 if the locale is (LC_ALL, LC_CTYPE, LANG); colour if standard output is a terminal that is
+// not dumb and NO_COLOR is empty; progress if standard error is a terminal.
+Terminal detect_terminal() {
+  Terminal terminal;
+  if (has_utf8_locale()) terminal.charset = Charset::kUtf8;
+  const bool is_dumb = variable("TERM") == "dumb";
+  if (isatty(STDOUT_FILENO) != 0 && !is_dumb && variable("NO_COLOR").empty()) {
+    terminal.colour = Colour::kAnsi;
+  }
+  if (isatty(STDERR_FILENO) != 0 && !is_dumb) terminal.progress = Progress::kShown;
+  return terminal;
 }
 
 // The command that the first word names, if another program runs it.
@@ -106,6 +134,17 @@ int run_program(Command program, int argc, char** argv, WhyNotRun why_not_run) {
     if (const auto ended = why_not_run(context)) return finish_output(program, *ended);
   }
   return finish_output(program, report(program, line.command->run(context)));
+}
+
+void enter_callers_folder() {
+  const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
+  if (caller == nullptr) return;
+  char here[4096];
+  // A caller that has changed its folder since, such as a script under `bazel run`, means its
+  // present one.
+  if (getcwd(here, sizeof(here)) == nullptr) return;
+  if (std::string_view(here).find(".runfiles/") == std::string_view::npos) return;
+  if (chdir(caller) != 0) std::cerr << caller << ": " << std::strerror(errno) << '\n';
 }
 
 }  // namespace recto::experiments

@@ -4,8 +4,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <string_view>
+#include <utility>
 #include <vector>
 
+#include "core/status.h"
+#include "core/units.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/table.h"
@@ -15,6 +23,69 @@ namespace {
 
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kIdsShown = 10;
+
+// Where a model's own sliding window is on and where it is off.
+struct ModelWindow {
+  std::string model;
+  std::int64_t tokens = 0;
+  std::vector<std::string> on;
+  std::vector<std::string> off;
+};
+
+void note_window(const ResolvedRun& run, std::vector<ModelWindow>& windows) {
+  const RunConfig& config = run.config;
+  if (!run.model.sliding_window || config.window) return;
+  auto found = std::ranges::find(windows, run.model.name, &ModelWindow::model);
+  if (found == windows.end()) {
+    found = windows.insert(found, {run.model.name, run.model.sliding_window->value(), {}, {}});
+  }
+  const bool is_on = run.options.scheduler.window > TokenCount(0);
+  std::vector<std::string>& places = is_on ? found->on : found->off;
+  const std::string place = config.decoding == "single"
+                                ? config.allocator
+                                : fmt::format("{} with {}", config.allocator, config.decoding);
+  if (std::ranges::find(places, place) == places.end()) places.push_back(place);
+}
+
+std::string window_remark(const ModelWindow& window) {
+  return fmt::format(
+      "The sliding window of {}, {} tokens, is {}off for {}: which slots of shared blocks are "
+      "out of sight is not modelled.{}",
+      window.model, grouped(window.tokens),
+      window.on.empty() ? "" : fmt::format("on for {} and ", fmt::join(window.on, ", ")),
+      fmt::join(window.off, ", "), window.on.empty() ? "" : " --window 0 turns it off for all.");
+}
+
+// Those of a file that is gone since the run are not known.
+TimeModelFacts facts_of(const std::string& time_model) {
+  RunConfig config;
+  config.time_model = time_model;
+  const Result<TimeModelFacts> facts = time_model_facts(config);
+  return facts.is_ok() ? facts.value() : TimeModelFacts();
+}
+
+std::vector<std::string> words_of(std::string_view name) {
+  std::vector<std::string> words(1);
+  for (const char c : name) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte) != 0) {
+      words.back() += static_cast<char>(std::tolower(byte));
+    } else if (!words.back().empty()) {
+      words.emplace_back();
+    }
+  }
+  return words;
+}
+
+// "NVIDIA A100-SXM4-80GB" is A100-80, "NVIDIA L40S" is not L4.
+bool is_card(std::string_view driver_name, std::string_view gpu) {
+  const std::vector<std::string> driver_words = words_of(driver_name);
+  return std::ranges::all_of(words_of(gpu), [&](const std::string& word) {
+    return std::ranges::any_of(driver_words, [&](const std::string& other) {
+      return other == word || other == word + "gb";
+    });
+  });
+}
 
 }  // namespace
 
@@ -123,6 +194,40 @@ std::string wrapped(std::string_view text) {
     begin = end + 1;
   }
   return result + line + '\n';
+}
+
+std::vector<std::string> grid_remarks(std::span<const RunConfig> configs) {
+  // One run at a time: a grid may have a million.
+  std::vector<ModelWindow> windows;
+  std::map<std::string, std::set<std::int64_t>> block_sizes;  // by time model
+  std::set<std::pair<std::string, std::string>> cards;        // time model, GPU
+  for (const RunConfig& config : configs) {
+    const Result<ResolvedRun> run = resolve(config);
+    if (!run.is_ok()) continue;
+    note_window(run.value(), windows);
+    if (!is_contiguous(config)) block_sizes[config.time_model].insert(config.block_size);
+    cards.insert({config.time_model, run.value().gpu.name});
+  }
+  std::vector<std::string> remarks;
+  for (const ModelWindow& window : windows) {
+    if (!window.off.empty()) remarks.push_back(window_remark(window));
+  }
+  for (const auto& [time_model, sizes] : block_sizes) {
+    if (sizes.size() == 1 || facts_of(time_model).knows_blocks) continue;
+    remarks.push_back(fmt::format(
+        "Step times of {} do not depend on the block size, so that small blocks look free: its "
+        "file has no per_kv_block_ns. Compare memory only.",
+        time_model));
+  }
+  for (const auto& [time_model, gpu] : cards) {
+    const std::optional<std::string> card = facts_of(time_model).measured_on;
+    if (!card || is_card(*card, gpu)) continue;
+    remarks.push_back(
+        fmt::format("WARNING: two cards in one run: --time-model {} was measured on '{}', while "
+                    "memory and links are those of --gpu {}.",
+                    time_model, *card, gpu));
+  }
+  return remarks;
 }
 
 }  // namespace recto::experiments

@@ -4,8 +4,10 @@
 // returns whole lines of at most 100 columns, or nothing.
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
@@ -40,5 +42,9 @@ std::string trace_remark(const RunOutcome& outcome);
 
 // `text` in lines of at most 100 columns, those after the first indented by two blanks.
 std::string wrapped(std::string_view text);
+
+// One sentence per remark, unwrapped; works for a single run too. Leaves out all of `configs` that
+// cannot be resolved.
+std::vector<std::string> grid_remarks(std::span<const RunConfig> configs);
 
 }  // namespace recto::experiments

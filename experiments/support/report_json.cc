@@ -1,7 +1,13 @@
 #include "experiments/support/report_json.h"
 
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <vector>
+
 #include "core/json.h"
-#include "experiments/support/csv.h"
+#include "core/units.h"
 #include "sim/metrics/gauges.h"
 
 namespace recto::experiments {
@@ -67,19 +73,6 @@ Json series_json(const sim::Report& report) {
   return json;
 }
 
-Json to_json(const PoolShares& shares) {
-  return {{"used", shares.used},
-          {"reserved", shares.reserved},
-          {"internal", shares.internal()},
-          {"over_reservation", shares.over_reservation},
-          {"rounding", shares.rounding},
-          {"tail", shares.tail},
-          {"out_of_window", shares.out_of_window},
-          {"cached", shares.cached},
-          {"free", shares.free},
-          {"overhead", shares.overhead}};
-}
-
 Json to_json(const PaperShares& shares) {
   return {{"token_states", shares.token_states},
           {"reservation", shares.reservation},
@@ -105,6 +98,16 @@ void flatten_into(const Json& json, const std::string& prefix,
       columns.emplace_back(name, json_text(value));
     }
   }
+}
+
+std::string quoted(std::string_view field) {
+  if (field.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(field);
+  std::string text = "\"";
+  for (const char c : field) {
+    if (c == '"') text += '"';
+    text += c;
+  }
+  return text + '"';
 }
 
 }  // namespace
@@ -140,8 +143,10 @@ Json rejected_json(const sim::Report& report) {
 }
 
 Json to_json(const Figures& figures) {
-  return {{"mean_shares", to_json(figures.shares)},
-          {"paper_shares", to_json(figures.paper)},
+  Json mean_shares = Json::object();
+  for (const auto& [name, share] : named_shares(figures.shares)) mean_shares[name] = share;
+  return {{"mean_shares", mean_shares},
+          {"paper_shares", to_json(paper_shares(figures.shares))},
           {"used_of_held", figures.used_of_held},
           {"sharing_saving", figures.sharing_saving},
           {"copied_bytes", figures.copied_bytes},
@@ -157,8 +162,8 @@ Json to_json(const Figures& figures) {
           {"p99_meets_tpot", to_json(figures.p99_meets_tpot)}};
 }
 
-Json to_json(const RunOutcome& outcome, const Figures& figures) {
-  return {{"figures", to_json(figures)},
+Json to_json(const RunOutcome& outcome) {
+  return {{"figures", to_json(outcome.figures)},
           {"report", to_json(outcome.report)},
           {"time_model", outcome.time_model.name},
           {"time_model_provenance", outcome.time_model.provenance},
@@ -173,6 +178,48 @@ std::vector<std::pair<std::string, std::string>> flatten(const Json& json) {
   std::vector<std::pair<std::string, std::string>> columns;
   flatten_into(json, "", columns);
   return columns;
+}
+
+std::string csv_row(const std::vector<std::string>& fields) {
+  std::string row;
+  for (std::size_t i = 0; i < fields.size(); ++i) {
+    if (i > 0) row += ',';
+    row += quoted(fields[i]);
+  }
+  return row + '\n';
+}
+
+std::string csv_number(double value) { return fmt::format("{}", value); }
+
+std::string csv_number_or_nothing(double value) {
+  return std::isfinite(value) ? csv_number(value) : "";
+}
+
+std::string csv_numbers(std::span<const double> values) {
+  std::string text;
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i > 0) text += ';';
+    text += csv_number_or_nothing(values[i]);
+  }
+  return text;
+}
+
+std::string series_csv_header() {
+  std::vector<std::string> titles{"allocator", "block_size", "begin_s", "length_s"};
+  for (const sim::GaugeInfo& info : sim::kGauges) titles.emplace_back(info.name);
+  return csv_row(titles);
+}
+
+std::string series_csv_rows(const std::string& allocator, const sim::Report& report) {
+  std::string text;
+  for (const sim::SeriesWindow& window : report.series) {
+    std::vector<std::string> values{allocator, std::to_string(report.block_size.value()),
+                                    csv_number(seconds(window.begin)),
+                                    csv_number(seconds(window.length))};
+    for (const double mean : window.mean) values.push_back(csv_number(mean));
+    text += csv_row(values);
+  }
+  return text;
 }
 
 }  // namespace recto::experiments

@@ -1,12 +1,14 @@
 #pragma once
 
-// Reports for machines: every field, keys always in the same order.
+// Reports and figures for machines: every field, keys always in the same order, as JSON and as rows
+// of comma-separated values (RFC 4180, lines ended by LF).
 
+#include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
-#include "experiments/support/figures.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
 #include "sim/metrics/report.h"
@@ -22,10 +24,26 @@ Json to_json(const Figures& figures);
 Json rejected_json(const sim::Report& report);
 
 // Report and figures, and what was left out of a trace.
-Json to_json(const RunOutcome& outcome, const Figures& figures);
+Json to_json(const RunOutcome& outcome);
 
 // Names and values of all numbers and texts in `json`, in its order, for CSV columns: the keys on
 // the way to each, joined by dots. Arrays are left out; null is an empty text.
 std::vector<std::pair<std::string, std::string>> flatten(const Json& json);
+
+// One row with its line break; fields are quoted where they must be.
+std::string csv_row(const std::vector<std::string>& fields);
+
+// A number in the shortest form that reads back to the same value.
+std::string csv_number(double value);
+// The same; empty for NaN and infinities.
+std::string csv_number_or_nothing(double value);
+// Such numbers in one field: "1.5;2".
+std::string csv_numbers(std::span<const double> values);
+
+// The first line.
+std::string series_csv_header();
+
+// A line per window of time: the mean of each gauge.
+std::string series_csv_rows(const std::string& allocator, const sim::Report& report);
 
 }  // namespace recto::experiments

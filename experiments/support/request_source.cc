@@ -3,18 +3,21 @@
 #include <fmt/format.h>
 
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/contract.h"
-#include "experiments/support/length_source.h"
-#include "experiments/support/run_fields.h"
-#include "sim/workloads/arrivals.h"
+#include "core/units.h"
+#include "experiments/support/run_config.h"
+#include "sim/request.h"
+#include "sim/traces/trace_reader.h"
 #include "sim/workloads/builtin_workloads.h"
-#include "sim/workloads/prefix_sharing.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::experiments {
 namespace {
@@ -99,6 +102,25 @@ Result<OpenedSource> open_trace_source(const RunConfig& config, const sim::Decod
   return source;
 }
 
+constexpr std::string_view kPrompts = "empirical:prompts@";
+constexpr std::string_view kOutputs = "empirical:outputs@";
+
+Result<sim::LengthDistribution> lengths_of_trace(const std::string& path,
+                                                 TokenCount sim::Request::*length) {
+  const Result<std::unique_ptr<sim::TraceReader>> trace = sim::open_trace(path);
+  RECTO_RETURN_IF_ERROR(trace.status());
+  std::vector<TokenCount> lengths;
+  while (true) {
+    const Result<std::optional<sim::Request>> request = trace.value()->next();
+    RECTO_RETURN_IF_ERROR(request.status());
+    if (!request.value()) break;
+    lengths.push_back((*request.value()).*length);
+  }
+  const auto distribution = sim::LengthDistribution::from_lengths(lengths);
+  RECTO_RETURN_IF_ERROR(distribution.status().in(path));
+  return distribution;
+}
+
 }  // namespace
 
 Result<sim::SyntheticOptions> synthetic_options(const RunConfig& config) {
@@ -144,6 +166,23 @@ Result<OpenedSource> open_source(const RunConfig& config) {
 std::string workload_name(const RunConfig& config) {
   if (!config.trace.empty()) return config.trace.substr(config.trace.find_last_of('/') + 1);
   return config.workload.empty() ? kDefaultWorkload : config.workload;
+}
+
+std::optional<std::string> lengths_file(const std::string& text) {
+  for (const std::string_view form : {kPrompts, kOutputs}) {
+    if (text.starts_with(form)) return text.substr(form.size());
+  }
+  return std::nullopt;
+}
+
+Result<sim::LengthDistribution> parse_lengths(const std::string& text) {
+  const std::optional<std::string> file = lengths_file(text);
+  if (!file) return sim::LengthDistribution::parse(text);
+  if (file->empty()) {
+    return Status::invalid_input("found '" + text + "'; expected a trace behind the @");
+  }
+  return lengths_of_trace(*file, text.starts_with(kPrompts) ? &sim::Request::prompt_tokens
+                                                            : &sim::Request::output_tokens);
 }
 
 }  // namespace recto::experiments

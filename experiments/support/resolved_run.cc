@@ -6,33 +6,20 @@
 #include <cmath>
 #include <utility>
 
+#include "core/contract.h"
 #include "experiments/support/model_file.h"
 #include "experiments/support/request_source.h"
+#include "sim/allocators/contiguous_allocator.h"
+#include "sim/allocators/paged_allocator.h"
+#include "sim/allocators/prefix_cached_allocator.h"
+#include "verify/block_manager/managed_allocator.h"
 
 namespace recto::experiments {
 namespace {
 
 constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
-// As in run_fields.cc for --pool-slots; pools given in other units are limited to it too.
-constexpr std::int64_t kMaxPoolSlots = std::int64_t{1} << 27;
 
 Status bad(std::string message) { return Status::invalid_input(std::move(message)); }
-
-// A card without room for a block is for the caller to fix, like any bad flag.
-Status as_bad_input(const Status& status) {
-  return status.is_ok() ? status : Status::invalid_input(status.message());
-}
-
-Result<ModelSpec> resolve_model(const RunConfig& config) {
-  if (!config.model_file.empty()) {
-    const Result<ModelSpec> model = load_model_file(config.model_file);
-    RECTO_RETURN_IF_ERROR(model.status().in("--model-file"));
-    return model;
-  }
-  const Result<ModelSpec> model = find_model(config.model);
-  RECTO_RETURN_IF_ERROR(model.status().in("--model"));
-  return model;
-}
 
 // The room on each card, in slots: blocks are cut from it later, so that pools of all block sizes
 // are equally large and show their remainder.
@@ -142,9 +129,8 @@ Status check_combinations(const ResolvedRun& run) {
   return Status::ok();
 }
 
-std::optional<SimDuration> milliseconds(const std::optional<double>& value) {
-  if (!value) return std::nullopt;
-  return SimDuration(static_cast<std::int64_t>(std::floor(*value * 1e6 + 0.5)));
+SimDuration rounded_ns(double ns) {
+  return SimDuration(static_cast<std::int64_t>(std::floor(ns + 0.5)));
 }
 
 TokenCount watermark_of(const ResolvedRun& run) {
@@ -162,10 +148,9 @@ void fill_options(ResolvedRun& run) {
   options.kv_bytes_per_token = kv_bytes_per_token(run.model, run.shape);
   options.host_bandwidth_bytes_per_s =
       config.host_bandwidth ? *config.host_bandwidth * 1e9 : run.gpu.host_link_bytes_per_s;
-  options.limits = {.ttft = milliseconds(config.ttft_limit_ms),
-                    .tpot = milliseconds(config.tpot_limit_ms)};
-  options.metrics.series_window =
-      SimDuration(static_cast<std::int64_t>(std::floor(config.series_window_s * 1e9 + 0.5)));
+  if (config.ttft_limit_ms) options.limits.ttft = rounded_ns(*config.ttft_limit_ms * 1e6);
+  if (config.tpot_limit_ms) options.limits.tpot = rounded_ns(*config.tpot_limit_ms * 1e6);
+  options.metrics.series_window = rounded_ns(config.series_window_s * 1e9);
 
   sim::SchedulerOptions& scheduler = options.scheduler;
   scheduler.max_sequences = config.max_sequences;
@@ -190,14 +175,42 @@ void fill_options(ResolvedRun& run) {
   scheduler.seed = static_cast<std::uint64_t>(config.seed);
 }
 
-}  // namespace
+using AllocatorResult = Result<std::unique_ptr<sim::Allocator>>;
 
-bool is_contiguous(const RunConfig& config) { return config.allocator.starts_with("contiguous"); }
+AllocatorResult make_managed(const ResolvedRun& run) {
+  const sim::SchedulerOptions& scheduler = run.options.scheduler;
+  const bool is_caching = run.config.allocator == "prefix-cached";
+  auto allocator = verify::ManagedAllocator::create(
+      {.pool_slots = run.pool_slots,
+       .block_size = TokenCount(run.config.block_size),
+       .null_blocks = BlockCount(run.config.null_blocks),
+       .caching = is_caching ? cache::PrefixCaching::kOn : cache::PrefixCaching::kOff,
+       .host_pool = scheduler.host_pool,
+       .watermark = scheduler.watermark,
+       .max_sequences = scheduler.max_sequences,
+       .max_length = scheduler.max_length,
+       .max_width = run.decoding.width});
+  RECTO_RETURN_IF_ERROR(allocator.status().in("--manager production"));
+  return std::unique_ptr<sim::Allocator>(std::move(allocator).value());
+}
+
+std::unique_ptr<sim::Allocator> make_contiguous(const ResolvedRun& run) {
+  const RunConfig& config = run.config;
+  sim::ContiguousOptions contiguous{.pool_slots = run.pool_slots,
+                                    .max_length = run.options.scheduler.max_length};
+  if (config.placement == "first-fit") contiguous.placement = sim::PlacementKind::kFirstFit;
+  if (config.placement == "best-fit") contiguous.placement = sim::PlacementKind::kBestFit;
+  if (config.allocator == "contiguous-pow2") contiguous.rule = sim::ReservationRule::kPow2;
+  if (config.allocator == "contiguous-oracle") contiguous.rule = sim::ReservationRule::kOracle;
+  return std::make_unique<sim::ContiguousAllocator>(contiguous);
+}
+
+}  // namespace
 
 Result<ResolvedRun> resolve(const RunConfig& config) {
   ResolvedRun run;
   run.config = config;
-  const Result<ModelSpec> model = resolve_model(config);
+  const Result<ModelSpec> model = model_of(config);
   RECTO_RETURN_IF_ERROR(model.status());
   run.model = model.value();
   const Result<GpuSpec> gpu = find_gpu(config.gpu);
@@ -211,7 +224,7 @@ Result<ResolvedRun> resolve(const RunConfig& config) {
   const auto decoding = sim::parse_decoding(config.decoding);
   RECTO_RETURN_IF_ERROR(decoding.status().in("--decoding"));
   run.decoding = decoding.value();
-  RECTO_RETURN_IF_ERROR(as_bad_input(resolve_pool(run)));
+  RECTO_RETURN_IF_ERROR(resolve_pool(run));
   RECTO_RETURN_IF_ERROR(check_combinations(run));
   fill_options(run);
   const sim::SchedulerOptions& scheduler = run.options.scheduler;
@@ -228,6 +241,19 @@ Status validate(const RunConfig& config) {
   RECTO_RETURN_IF_ERROR(run.status());
   RECTO_RETURN_IF_ERROR(make_time_model(run.value()).status());
   return open_source(config).status();
+}
+
+AllocatorResult make_allocator(const ResolvedRun& run) {
+  const RunConfig& config = run.config;
+  if (is_contiguous(config)) return make_contiguous(run);
+  if (config.manager == "production") return make_managed(run);
+  const sim::PagedOptions paged{.pool_slots = run.pool_slots,
+                                .block_size = TokenCount(config.block_size),
+                                .null_blocks = BlockCount(config.null_blocks)};
+  if (config.allocator == "prefix-cached") {
+    return std::unique_ptr<sim::Allocator>(std::make_unique<sim::PrefixCachedAllocator>(paged));
+  }
+  return std::unique_ptr<sim::Allocator>(std::make_unique<sim::PagedAllocator>(paged));
 }
 
 }  // namespace recto::experiments

@@ -16,7 +16,7 @@
 #include "sim/simulator.h"
 #include "sim/time/measured_time_model.h"
 #include "sim/time/time_model.h"
-#include "sim/workloads/decoding_spec.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::experiments {
 
@@ -37,9 +37,6 @@ Result<ResolvedRun> resolve(const RunConfig& config);
 
 // The same check, for its status alone.
 Status validate(const RunConfig& config);
-
-// True for the contiguous-* allocators, which have no blocks.
-bool is_contiguous(const RunConfig& config);
 
 // What step times are based on, in few words for tables and files; the time model itself has more.
 struct TimeModelFacts {

@@ -8,7 +8,7 @@
 #include "bazel/testing/catch.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/run.h"
-#include "experiments/support/run_fields.h"
+#include "experiments/support/run_config.h"
 
 namespace recto::experiments {
 namespace {

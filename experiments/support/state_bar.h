@@ -5,8 +5,8 @@
 #include <cstddef>
 #include <string>
 
-#include "experiments/support/figures.h"
-#include "experiments/support/terminal.h"
+#include "experiments/support/command.h"
+#include "experiments/support/run.h"
 
 namespace recto::experiments {
 

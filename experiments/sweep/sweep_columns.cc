@@ -4,7 +4,7 @@
 #include <limits>
 #include <utility>
 
-#include "experiments/support/resolved_run.h"
+#include "experiments/support/run.h"
 #include "sim/metrics/gauges.h"
 #include "sim/metrics/report.h"
 
@@ -12,146 +12,104 @@ namespace recto::experiments {
 namespace {
 
 using sim::Gauge;
-using sim::Report;
-using Latency = sim::LatencySummary;
 
-constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+using NamedValues = std::vector<std::pair<std::string, double>>;
 
-template <auto kMember>
-double figure(const MeasuredRun& run) {
-  return run.figures.*kMember;
-}
+double number(std::int64_t count) { return static_cast<double>(count); }
 
-// Time-weighted mean, as a share of the pool.
-template <double PoolShares::*kState>
-double share(const MeasuredRun& run) {
-  return run.figures.shares.*kState;
-}
-
-template <Gauge kGauge>
-double gauge_share(const MeasuredRun& run) {
-  return mean_share(run.outcome.report, kGauge);
-}
-
-template <Gauge kGauge>
-double gauge_mean(const MeasuredRun& run) {
-  return run.outcome.report.gauge(kGauge).mean;
-}
-
-template <std::int64_t sim::Counters::*kCounter>
-double count(const MeasuredRun& run) {
-  return static_cast<double>(run.outcome.report.counters.*kCounter);
+void add(const NamedValues& more, NamedValues& values) {
+  values.insert(values.end(), more.begin(), more.end());
 }
 
 // Of requests that have it: a request of one token has no time per further token.
-template <Latency Report::*kLatency>
-double latency_mean_s(const MeasuredRun& run) {
-  const Latency& latency = run.outcome.report.*kLatency;
-  if (latency.count == 0) return kNone;
-  return latency.mean_ns / static_cast<double>(kNanosecondsPerSecond);
+NamedValues latency_values(const std::string& name, const sim::LatencySummary& latency) {
+  const auto in_s = [&](double ns) {
+    constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
+    return latency.count == 0 ? kNone : ns / number(kNanosecondsPerSecond);
+  };
+  return {{name + "_mean_s", in_s(latency.mean_ns)},
+          {name + "_p50_s", in_s(number(latency.p50_ns))},
+          {name + "_p90_s", in_s(number(latency.p90_ns))},
+          {name + "_p99_s", in_s(number(latency.p99_ns))}};
 }
 
-template <Latency Report::*kLatency, std::int64_t Latency::*kPercentile>
-double latency_s(const MeasuredRun& run) {
-  const Latency& latency = run.outcome.report.*kLatency;
-  if (latency.count == 0) return kNone;
-  return seconds(SimDuration(latency.*kPercentile));
+NamedValues service_values(const RunOutcome& outcome) {
+  const sim::Report& report = outcome.report;
+  const sim::Counters& counters = report.counters;
+  NamedValues values{{"pool_slots", number(report.pool_slots.value())},
+                     {"window_tokens", number(outcome.window_tokens)},
+                     {"requests_finished", number(counters.requests_finished)},
+                     {"requests_rejected", number(counters.requests_rejected)},
+                     {"requests_within_limits", number(counters.requests_within_limits)},
+                     {"skipped_rows", number(outcome.skipped_rows)},
+                     {"makespan_s", seconds(report.makespan)},
+                     {"requests_per_s", outcome.figures.requests_per_s},
+                     {"output_tokens_per_s", outcome.figures.output_tokens_per_s},
+                     {"goodput_per_s", outcome.figures.goodput_per_s}};
+  add(latency_values("queueing", report.queueing), values);
+  add(latency_values("ttft", report.ttft), values);
+  add(latency_values("tpot", report.tpot), values);
+  add(latency_values("latency", report.end_to_end), values);
+  add(latency_values("normalized_latency", report.normalized), values);
+  return values;
 }
 
-double pool_slots(const MeasuredRun& run) {
-  return static_cast<double>(run.outcome.report.pool_slots.value());
-}
-double window_tokens(const MeasuredRun& run) {
-  return static_cast<double>(run.outcome.window_tokens);
-}
-double makespan_s(const MeasuredRun& run) { return seconds(run.outcome.report.makespan); }
-double skipped_rows(const MeasuredRun& run) {
-  return static_cast<double>(run.outcome.skipped_rows);
-}
-// 1 where the means are over the drain too: everything had arrived before the first admission.
-double covers_drain(const MeasuredRun& run) { return run.outcome.report.covers_drain ? 1 : 0; }
-double internal_share(const MeasuredRun& run) { return run.figures.shares.internal(); }
-double preemptions(const MeasuredRun& run) {
-  return count<&sim::Counters::preemptions_recompute>(run) +
-         count<&sim::Counters::preemptions_swap>(run);
+NamedValues memory_values(const RunOutcome& outcome) {
+  const sim::Report& report = outcome.report;
+  const Figures& figures = outcome.figures;
+  // 1 where the means are over the drain too: everything had arrived before the first admission.
+  NamedValues values{{"covers_drain", report.covers_drain ? 1 : 0}};
+  for (const auto& [name, share] : named_shares(figures.shares)) {
+    values.emplace_back(name + "_share", share);
+  }
+  add({{"used_of_held_share", figures.used_of_held},
+       {"blocked_free_share", mean_share(report, Gauge::kBlockedFree)},
+       {"unplaceable_free_share", mean_share(report, Gauge::kUnplaceableFree)},
+       {"largest_hole_share", mean_share(report, Gauge::kLargestHole)},
+       {"sharing_saving_share", figures.sharing_saving},
+       {"table_bytes_mean", figures.table_bytes_mean},
+       {"table_bytes_max", figures.table_bytes_max},
+       {"running_requests_mean", report.gauge(Gauge::kRunningRequests).mean},
+       {"running_sequences_mean", report.gauge(Gauge::kRunningSequences).mean},
+       {"waiting_requests_mean", report.gauge(Gauge::kWaitingRequests).mean}},
+      values);
+  return values;
 }
 
-constexpr SweepColumn kColumns[] = {
-    {"pool_slots", pool_slots},
-    {"window_tokens", window_tokens},
-    {"requests_finished", count<&sim::Counters::requests_finished>},
-    {"requests_rejected", count<&sim::Counters::requests_rejected>},
-    {"requests_within_limits", count<&sim::Counters::requests_within_limits>},
-    {"skipped_rows", skipped_rows},
-    {"makespan_s", makespan_s},
-    {"requests_per_s", figure<&Figures::requests_per_s>},
-    {"output_tokens_per_s", figure<&Figures::output_tokens_per_s>},
-    {"goodput_per_s", figure<&Figures::goodput_per_s>},
-    {"queueing_mean_s", latency_mean_s<&Report::queueing>},
-    {"queueing_p50_s", latency_s<&Report::queueing, &Latency::p50_ns>},
-    {"queueing_p90_s", latency_s<&Report::queueing, &Latency::p90_ns>},
-    {"queueing_p99_s", latency_s<&Report::queueing, &Latency::p99_ns>},
-    {"ttft_mean_s", latency_mean_s<&Report::ttft>},
-    {"ttft_p50_s", latency_s<&Report::ttft, &Latency::p50_ns>},
-    {"ttft_p90_s", latency_s<&Report::ttft, &Latency::p90_ns>},
-    {"ttft_p99_s", latency_s<&Report::ttft, &Latency::p99_ns>},
-    {"tpot_mean_s", latency_mean_s<&Report::tpot>},
-    {"tpot_p50_s", latency_s<&Report::tpot, &Latency::p50_ns>},
-    {"tpot_p90_s", latency_s<&Report::tpot, &Latency::p90_ns>},
-    {"tpot_p99_s", latency_s<&Report::tpot, &Latency::p99_ns>},
-    {"latency_mean_s", latency_mean_s<&Report::end_to_end>},
-    {"latency_p50_s", latency_s<&Report::end_to_end, &Latency::p50_ns>},
-    {"latency_p90_s", latency_s<&Report::end_to_end, &Latency::p90_ns>},
-    {"latency_p99_s", latency_s<&Report::end_to_end, &Latency::p99_ns>},
-    {"normalized_latency_mean_s", latency_mean_s<&Report::normalized>},
-    {"normalized_latency_p50_s", latency_s<&Report::normalized, &Latency::p50_ns>},
-    {"normalized_latency_p90_s", latency_s<&Report::normalized, &Latency::p90_ns>},
-    {"normalized_latency_p99_s", latency_s<&Report::normalized, &Latency::p99_ns>},
-    {"covers_drain", covers_drain},
-    {"used_share", share<&PoolShares::used>},
-    {"reserved_share", share<&PoolShares::reserved>},
-    {"internal_share", internal_share},
-    {"over_reservation_share", share<&PoolShares::over_reservation>},
-    {"rounding_share", share<&PoolShares::rounding>},
-    {"tail_share", share<&PoolShares::tail>},
-    {"out_of_window_share", share<&PoolShares::out_of_window>},
-    {"cached_share", share<&PoolShares::cached>},
-    {"free_share", share<&PoolShares::free>},
-    {"overhead_share", share<&PoolShares::overhead>},
-    {"used_of_held_share", figure<&Figures::used_of_held>},
-    {"blocked_free_share", gauge_share<Gauge::kBlockedFree>},
-    {"unplaceable_free_share", gauge_share<Gauge::kUnplaceableFree>},
-    {"largest_hole_share", gauge_share<Gauge::kLargestHole>},
-    {"sharing_saving_share", figure<&Figures::sharing_saving>},
-    {"table_bytes_mean", figure<&Figures::table_bytes_mean>},
-    {"table_bytes_max", figure<&Figures::table_bytes_max>},
-    {"running_requests_mean", gauge_mean<Gauge::kRunningRequests>},
-    {"running_sequences_mean", gauge_mean<Gauge::kRunningSequences>},
-    {"waiting_requests_mean", gauge_mean<Gauge::kWaitingRequests>},
-    {"preemptions", preemptions},
-    {"recomputed_tokens", count<&sim::Counters::recomputed_tokens>},
-    {"swapped_out_slots", count<&sim::Counters::swapped_out_slots>},
-    {"copied_slots", count<&sim::Counters::copied_slots>},
-    {"copied_bytes", figure<&Figures::copied_bytes>},
-    {"prefix_hit_share", figure<&Figures::prefix_hit_share>},
-    {"first_hit_share", figure<&Figures::first_hit_share>},
-    {"prefix_flops_saved", figure<&Figures::prefix_flops_saved>},
-    {"steps", count<&sim::Counters::steps>},
-};
+NamedValues values_of(const RunOutcome& outcome) {
+  const sim::Counters& counters = outcome.report.counters;
+  const Figures& figures = outcome.figures;
+  NamedValues values = service_values(outcome);
+  add(memory_values(outcome), values);
+  add({{"preemptions", number(counters.preemptions_recompute + counters.preemptions_swap)},
+       {"recomputed_tokens", number(counters.recomputed_tokens)},
+       {"swapped_out_slots", number(counters.swapped_out_slots)},
+       {"copied_slots", number(counters.copied_slots)},
+       {"copied_bytes", figures.copied_bytes},
+       {"prefix_hit_share", figures.prefix_hit_share},
+       {"first_hit_share", figures.first_hit_share},
+       {"prefix_flops_saved", figures.prefix_flops_saved},
+       {"steps", number(counters.steps)}},
+      values);
+  return values;
+}
 
 }  // namespace
 
-std::span<const SweepColumn> sweep_columns() { return kColumns; }
+std::span<const std::string> sweep_columns() {
+  static const std::vector<std::string> kNames = [] {
+    std::vector<std::string> names;
+    for (const auto& [name, value] : values_of({})) names.push_back(name);
+    return names;
+  }();
+  return kNames;
+}
 
 Result<std::vector<double>> measure(const RunConfig& config) {
-  const Result<ResolvedRun> resolved = resolve(config);
-  RECTO_RETURN_IF_ERROR(resolved.status());
-  Result<RunOutcome> outcome = run(config);
+  const Result<RunOutcome> outcome = run(config);
   RECTO_RETURN_IF_ERROR(outcome.status());
-  const Figures figures = make_figures(outcome.value().report, resolved.value());
-  const MeasuredRun measured{std::move(outcome).value(), figures};
   std::vector<double> values;
-  for (const SweepColumn& column : kColumns) values.push_back(column.value(measured));
+  for (const auto& [name, value] : values_of(outcome.value())) values.push_back(value);
   return values;
 }
 

@@ -1,4 +1,4 @@
-#include "experiments/sweep/sweep_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -11,22 +11,18 @@
 #include <vector>
 
 #include "core/json.h"
-#include "experiments/report/folder_report.h"
+#include "experiments/report/report_command.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
-#include "experiments/support/progress.h"
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/spec_help.h"
-#include "experiments/support/unused_settings.h"
-#include "experiments/sweep/sweep_flags.h"
-#include "experiments/sweep/sweep_grid_file.h"
+#include "experiments/support/run_config.h"
+#include "experiments/sweep/sweep_grid.h"
 #include "experiments/sweep/sweep_identity.h"
 #include "experiments/sweep/sweep_journal.h"
 #include "experiments/sweep/sweep_parts.h"
 #include "experiments/sweep/sweep_results.h"
-#include "experiments/sweep/sweep_runner.h"
 
 namespace recto::experiments {
 namespace {
@@ -95,7 +91,7 @@ Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfi
     for (const std::string& file : input_files(config)) inputs.insert(file);
   }
   for (const char* file :
-       {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl", "/report.html"}) {
+       {"/sweep.csv", "/manifest.json", "/sweep.journal.jsonl", "/report.html", "/report.json"}) {
     RECTO_RETURN_IF_ERROR(
         check_no_input(arguments.out + file, {inputs.begin(), inputs.end()}).in("--out"));
   }

@@ -1,4 +1,4 @@
-#include "experiments/sweep/sweep_command.h"
+#include "experiments/support/command.h"
 
 #include <algorithm>
 #include <cstdlib>
@@ -9,8 +9,7 @@
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/run.h"
-#include "experiments/support/run_fields.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/run_config.h"
 #include "experiments/support/tried_command.h"
 #include "experiments/sweep/sweep_columns.h"
 #include "sim/metrics/gauges.h"
@@ -176,7 +175,7 @@ TEST_CASE("figures of a run that a sweep keeps are those of its report") {
   const std::vector<double> values = measure(config).value();
   const auto value_of = [&](std::string_view name) {
     const auto columns = sweep_columns();
-    const auto found = std::ranges::find(columns, name, &SweepColumn::name);
+    const auto found = std::ranges::find(columns, name);
     REQUIRE(found != columns.end());
     return values[static_cast<std::size_t>(found - columns.begin())];
   };

@@ -1,14 +1,24 @@
 #pragma once
 
-// The points of a sweep: every combination of the values of its axes, each on top of one base.
+// The points of a sweep: every combination of the values of its axes, each on top of one base;
+// given by flags, or as a JSON file:
+//
+//   {"base": {"trace": "azure.csv", "pool_gib": 12},
+//    "axes": {"allocator": ["paged", "contiguous-max"], "block_size": [8, 16, 32]},
+//    "seeds": 5}
+//
+// Names are those of support/run_config.h. Any of the three may be missing.
 
 #include <cstdint>
+#include <map>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
+#include "experiments/support/command.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/run_fields.h"
 
 namespace recto::experiments {
 
@@ -52,5 +62,25 @@ inline constexpr std::int64_t kSweepRunsMax = 1'000'000;
 
 // How a manifest and a journal identify the grid: {"base": ..., "axes": ..., "seeds": ...}.
 Json to_json(const SweepGrid& grid);
+
+// Invalid input names the file and the line that is not JSON, or the field.
+Result<SweepGrid> load_sweep_grid(const std::string& path);
+
+Result<SweepGrid> parse_sweep_grid(std::string_view text);
+
+// Flags of a sweep: every setting of a run, each taking one value or several.
+class SweepFlags {
+ public:
+  // Values of names and numbers may be separated by commas; free texts, which may hold commas
+  // themselves, are given by repeating the flag. This object must outlive the command.
+  void add_to(Command& command);
+
+  // One value goes into the base, several make an axis; axes are in the order of the flags that the
+  // command line gives.
+  Status apply(std::span<const std::string> given, SweepGrid& grid) const;
+
+ private:
+  std::map<const RunField*, std::vector<std::string>> values_;
+};
 
 }  // namespace recto::experiments

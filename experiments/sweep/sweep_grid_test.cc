@@ -4,7 +4,6 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
-#include "experiments/sweep/sweep_grid_file.h"
 
 namespace recto::experiments {
 namespace {

@@ -6,20 +6,15 @@
 #include <utility>
 
 #include "core/json.h"
-#include "experiments/support/grid_remarks.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/remarks.h"
 #include "experiments/sweep/sweep_columns.h"
-#include "experiments/sweep/sweep_record.h"
+#include "experiments/sweep/sweep_journal.h"
 
 namespace recto::experiments {
 namespace {
 
-Json column_names() {
-  Json columns = Json::array();
-  for (const SweepColumn& column : sweep_columns()) columns.push_back(column.name);
-  return columns;
-}
+Json column_names() { return sweep_columns(); }
 
 // Keeps the first configuration for each list of files.
 class ConfigsByInputs {

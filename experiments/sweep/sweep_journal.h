@@ -1,7 +1,8 @@
 #pragma once
 
 // What a sweep has finished so far, on disk: one JSON line per run, after a line that says which
-// sweep it is. A process may be killed at any instant; at most the line being written is lost.
+// sweep it is. A process may be killed at any instant; at most the line being written is lost. The
+// same lines go between the process that runs a part of a sweep and the one that collects it.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,9 +15,36 @@
 
 #include "core/status.h"
 #include "experiments/support/run_config.h"
-#include "experiments/sweep/sweep_record.h"
 
 namespace recto::experiments {
+
+// A value per column (NaN: none), or why there are none.
+struct RunRecord {
+  std::vector<double> values;
+  std::string error;
+
+  bool is_ok() const { return error.empty(); }
+};
+
+struct NumberedRecord {
+  std::int64_t run = 0;
+  std::string config;  // hash of the run's configuration
+  RunRecord record;
+};
+
+// One line, with its newline. Values can be read back to the last bit; "check" is a hash of the
+// rest.
+std::string record_line(const NumberedRecord& numbered);
+
+// The reverse; nullopt if `json` is not a record, is not as it was written, or does not have
+// `value_count` values.
+std::optional<NumberedRecord> record_from(const Json& json, std::size_t value_count);
+
+// Compact JSON on one line, with its newline; invalid UTF-8 is replaced.
+std::string json_line(const Json& json);
+
+// "/grid/axes/block_size/1 was 16, is 32": the first places in which two documents differ.
+std::string differences(const Json& before, const Json& now);
 
 // Hash of the configuration of a run; nullopt if the sweep has no run of this number.
 using ConfigHashOf = std::function<std::optional<std::string>(std::int64_t run)>;

@@ -9,7 +9,6 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/text_file.h"
 
 namespace recto::experiments {
 namespace {

@@ -4,24 +4,22 @@
 #include <unistd.h>
 
 #include <array>
+#include <atomic>
 #include <cerrno>
-#include <charconv>
 #include <cstring>
+#include <mutex>
 #include <optional>
 #include <system_error>
 #include <utility>
 
-#include "experiments/sweep/sweep_runner.h"
+#include "core/json.h"
+#include "experiments/support/manifest.h"
+#include "experiments/support/numbers.h"
+#include "experiments/support/parallel.h"
+#include "experiments/sweep/sweep_columns.h"
 
 namespace recto::experiments {
 namespace {
-
-std::optional<std::int64_t> number_from(std::string_view text) {
-  std::int64_t number = 0;
-  const auto read = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (read.ec != std::errc() || read.ptr != text.data() + text.size()) return std::nullopt;
-  return number;
-}
 
 // Lines in, records out.
 class RecordIntake {
@@ -114,9 +112,9 @@ Result<std::vector<RunSpan>> parse_run_spans(std::string_view text, std::int64_t
     const std::size_t comma = rest.find(',');
     const std::string_view part = rest.substr(0, comma);
     const std::size_t hyphen = part.find('-');
-    const auto first = number_from(part.substr(0, hyphen));
+    const auto first = number_in<std::int64_t>(part.substr(0, hyphen));
     const auto last =
-        hyphen == std::string_view::npos ? first : number_from(part.substr(hyphen + 1));
+        hyphen == std::string_view::npos ? first : number_in<std::int64_t>(part.substr(hyphen + 1));
     if (!first || !last || *first < 0 || *last < *first || *last >= run_count) {
       return Status::invalid_input(
           fmt::format("found '{}'; expected numbers of runs from 0 to {}, such as 0-9,12", text,
@@ -184,6 +182,51 @@ Result<std::vector<RunRecord>> collect_runs(const SweepGrid& grid, const Json& m
     for (const NumberedRecord& record : taken) options.on_finished(record.run, record.record);
   }
   return std::move(intake).records();
+}
+
+RunRecord record_run(const RunConfig& config) {
+  Result<std::vector<double>> values = measure(config);
+  if (!values.is_ok()) return {.values = {}, .error = values.status().message()};
+  return {.values = std::move(values).value(), .error = {}};
+}
+
+std::vector<std::int64_t> runs_to_do(const SweepGrid& grid, const SweepJournal& journal) {
+  std::vector<std::int64_t> runs;
+  for (std::int64_t run = 0; run < grid.run_count(); ++run) {
+    if (!journal.has(run)) runs.push_back(run);
+  }
+  return runs;
+}
+
+Result<std::vector<RunRecord>> run_sweep(const SweepGrid& grid, SweepJournal& journal,
+                                         const SweepRunOptions& options) {
+  std::vector<RunRecord> records(static_cast<std::size_t>(grid.run_count()));
+  for (const auto& [run, record] : journal.finished()) {
+    records[static_cast<std::size_t>(run)] = record;
+  }
+  const std::vector<std::int64_t> todo = runs_to_do(grid, journal);
+  std::mutex journal_mutex;
+  Status journal_status;
+  std::atomic<bool> is_journal_broken{false};
+  for_each_index(todo.size(), options.threads, [&](std::size_t i) {
+    if (is_journal_broken.load()) return;
+    const RunConfig config = grid.run_config(todo[i]);
+    RunRecord record = record_run(config);
+    {
+      const std::lock_guard lock(journal_mutex);
+      if (is_journal_broken.load()) return;
+      journal_status = journal.append({{todo[i], config_hash(config), record}});
+      is_journal_broken.store(!journal_status.is_ok());
+    }
+    if (options.on_finished) options.on_finished(todo[i], record);
+    records[static_cast<std::size_t>(todo[i])] = std::move(record);
+  });
+  RECTO_RETURN_IF_ERROR(journal_status);
+  return records;
+}
+
+std::string config_hash(const RunConfig& config) {
+  return content_hash(json_text(to_json(config)));
 }
 
 }  // namespace recto::experiments

@@ -1,7 +1,8 @@
 #pragma once
 
-// A sweep in parts, for several machines: one process prints runs, another collects them. Whatever
-// carries the lines between them need not understand them.
+// Runs a sweep: on several threads here, or in parts on several machines, where one process prints
+// runs, another collects them, and whatever carries the lines between them need not understand
+// them.
 //
 // The collector prints what is left on one line, {"grid": ..., "inputs": [...], "runs": 96, "left":
 // [[0, 41], [50, 95]]}, and reads lines: for each part, what it is based on (`describe_part`), then
@@ -19,7 +20,6 @@
 #include "experiments/sweep/sweep_grid.h"
 #include "experiments/sweep/sweep_identity.h"
 #include "experiments/sweep/sweep_journal.h"
-#include "experiments/sweep/sweep_record.h"
 
 namespace recto::experiments {
 
@@ -48,5 +48,26 @@ struct CollectOptions {
 Result<std::vector<RunRecord>> collect_runs(const SweepGrid& grid, const Json& manifest,
                                             const SweepJournal& journal,
                                             const CollectOptions& options);
+
+struct SweepRunOptions {
+  int threads = 1;
+  // Called as each run ends, from any thread.
+  std::function<void(std::int64_t run, const RunRecord& record)> on_finished;
+};
+
+// Runs a configuration; a failure is a record, too.
+RunRecord record_run(const RunConfig& config);
+
+// Numbers of the runs that `journal` has not finished.
+std::vector<std::int64_t> runs_to_do(const SweepGrid& grid, const SweepJournal& journal);
+
+// One record per run, in the order of the grid, whatever the number of threads. Runs that the
+// journal has are not repeated; the others are journalled as they end. A run that fails is a
+// record; only a journal that cannot be written is a failure.
+Result<std::vector<RunRecord>> run_sweep(const SweepGrid& grid, SweepJournal& journal,
+                                         const SweepRunOptions& options);
+
+// Identifies a configuration in the journal.
+std::string config_hash(const RunConfig& config);
 
 }  // namespace recto::experiments

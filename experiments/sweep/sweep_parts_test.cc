@@ -9,10 +9,9 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "experiments/support/command.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
-#include "experiments/sweep/sweep_command.h"
 
 namespace recto::experiments {
 namespace {

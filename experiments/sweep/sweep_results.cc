@@ -9,8 +9,8 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "experiments/support/csv.h"
 #include "experiments/support/numbers.h"
+#include "experiments/support/report_json.h"
 #include "experiments/support/table.h"
 #include "experiments/sweep/sweep_columns.h"
 
@@ -39,9 +39,17 @@ constexpr Headline kHeadlines[] = {
 
 std::size_t column_index(std::string_view name) {
   const auto columns = sweep_columns();
-  const auto found = std::ranges::find(columns, name, &SweepColumn::name);
+  const auto found = std::ranges::find(columns, name);
   RECTO_CHECK(found != columns.end());
   return static_cast<std::size_t>(found - columns.begin());
+}
+
+// How many have more than none of what the column counts.
+std::int64_t points_with(const std::vector<SweepPoint>& points, std::string_view column) {
+  const std::size_t index = column_index(column);
+  return std::ranges::count_if(points, [&](const SweepPoint& point) {
+    return point.error.empty() && point.figures[index].mean > 0;
+  });
 }
 
 std::vector<double> by_seed(std::span<const RunRecord> runs, std::size_t column) {
@@ -107,11 +115,11 @@ std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& poin
   std::vector<std::string> row{"point"};
   for (const SweepAxis& axis : grid.axes()) row.emplace_back(axis.field->name);
   row.insert(row.end(), {"outcome", "error", "time_model", "time_model_provenance"});
-  for (const SweepColumn& column : sweep_columns()) {
-    row.emplace_back(column.name);
+  for (const std::string& column : sweep_columns()) {
+    row.emplace_back(column);
     if (!has_intervals) continue;
-    row.push_back(fmt::format("{}_ci95", column.name));
-    row.push_back(fmt::format("{}_by_seed", column.name));
+    row.push_back(fmt::format("{}_ci95", column));
+    row.push_back(fmt::format("{}_by_seed", column));
   }
   std::string csv = csv_row(row);
   for (std::size_t i = 0; i < points.size(); ++i) {
@@ -147,10 +155,7 @@ std::string sweep_table(const SweepGrid& grid, const std::vector<SweepPoint>& po
 }
 
 std::string rejected_points(const std::vector<SweepPoint>& points) {
-  const std::size_t column = column_index("requests_rejected");
-  const auto count = std::ranges::count_if(points, [&](const SweepPoint& point) {
-    return point.error.empty() && point.figures[column].mean > 0;
-  });
+  const std::int64_t count = points_with(points, "requests_rejected");
   if (count == 0) return "";
   return fmt::format(
       "At {} of {} points requests were rejected, because they can never fit: see "
@@ -159,10 +164,7 @@ std::string rejected_points(const std::vector<SweepPoint>& points) {
 }
 
 std::string skipped_points(const std::vector<SweepPoint>& points) {
-  const std::size_t column = column_index("skipped_rows");
-  const auto count = std::ranges::count_if(points, [&](const SweepPoint& point) {
-    return point.error.empty() && point.figures[column].mean > 0;
-  });
+  const std::int64_t count = points_with(points, "skipped_rows");
   if (count == 0) return "";
   return fmt::format("At {} of {} points bad rows of the trace were left out: see skipped_rows.\n",
                      count, points.size());

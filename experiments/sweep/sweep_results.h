@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "experiments/support/resolved_run.h"
-#include "experiments/support/statistics.h"
+#include "experiments/support/run.h"
 #include "experiments/sweep/sweep_grid.h"
 #include "experiments/sweep/sweep_journal.h"
 

@@ -1,4 +1,4 @@
-#include "experiments/trace/trace_command.h"
+#include "experiments/support/command.h"
 
 #include <cstdlib>
 #include <sstream>

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
+#include "experiments/support/command.h"
 #include "experiments/support/tried_command.h"
-#include "experiments/trace/trace_command.h"
 #include "sim/traces/real_traces.h"
 
 namespace recto::experiments {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "core/status.h"
@@ -60,5 +61,9 @@ class LruShares {
 
 // Reads `trace` to its end.
 Result<TraceReport> report_trace(sim::TraceReader& trace, const TraceReportOptions& options);
+
+// "500", "16k", "1.5M" or "2G": thousands, millions and thousands of millions. Invalid input
+// unless it comes to a whole number from 1 to 10^15.
+Result<TokenCount> parse_token_count(std::string_view text);
 
 }  // namespace recto::experiments

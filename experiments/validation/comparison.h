@@ -31,4 +31,13 @@ struct Comparison {
 void print(std::ostream& out, const std::string& heading,
            const std::vector<Comparison>& comparisons);
 
+struct Curve {
+  std::string name;
+  std::string dashes;          // SVG stroke-dasharray; empty: solid
+  std::vector<double> values;  // one per second, in percent
+};
+
+// A small line chart of percentages over seconds that needs nothing but a browser.
+std::string curve_svg(const std::string& title, const std::vector<Curve>& curves);
+
 }  // namespace recto::experiments

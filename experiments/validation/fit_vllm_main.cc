@@ -11,7 +11,7 @@
 #include <string>
 
 #include "core/json.h"
-#include "experiments/support/callers_folder.h"
+#include "experiments/support/program.h"
 #include "experiments/validation/vllm_run.h"
 #include "sim/time/linear_time_model.h"
 

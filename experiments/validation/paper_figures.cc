@@ -1,13 +1,12 @@
 #include "experiments/validation/paper_figures.h"
 
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <utility>
 
 #include "core/contract.h"
-#include "sim/allocators/contiguous_max.h"
-#include "sim/allocators/contiguous_oracle.h"
-#include "sim/allocators/contiguous_pow2.h"
+#include "sim/allocators/contiguous_allocator.h"
 #include "sim/allocators/paged_allocator.h"
 #include "sim/simulator.h"
 #include "sim/workloads/builtin_workloads.h"
@@ -23,15 +22,17 @@ constexpr TokenCount kPoolSlots{15'728};
 constexpr ByteCount kTokenBytes{819'200};
 
 std::unique_ptr<sim::Allocator> make_allocator(PaperAllocator allocator) {
-  const sim::ContiguousOptions contiguous{.pool_slots = kPoolSlots,
-                                          .placement = sim::PlacementKind::kBuddy};
+  const auto contiguous = [](sim::ReservationRule rule) {
+    return std::make_unique<sim::ContiguousAllocator>(
+        sim::ContiguousOptions{.pool_slots = kPoolSlots, .rule = rule});
+  };
   switch (allocator) {
     case PaperAllocator::kMax:
-      return std::make_unique<sim::ContiguousMax>(contiguous);
+      return contiguous(sim::ReservationRule::kMax);
     case PaperAllocator::kPow2:
-      return std::make_unique<sim::ContiguousPow2>(contiguous);
+      return contiguous(sim::ReservationRule::kPow2);
     case PaperAllocator::kOracle:
-      return std::make_unique<sim::ContiguousOracle>(contiguous);
+      return contiguous(sim::ReservationRule::kOracle);
     case PaperAllocator::kPaged:
       return std::make_unique<sim::PagedAllocator>(sim::PagedOptions{.pool_slots = kPoolSlots});
   }
@@ -80,6 +81,24 @@ void append_states(std::vector<Comparison>& rows, const std::string& name, Paper
   append("reservation", paper.reserved, ours.reserved);
   append("internal", paper.internal, ours.internal);
   append("external and others", paper.external, ours.external);
+}
+
+using sim::Gauge;
+using sim::Report;
+
+// Where an increasing or decreasing function of a positive number reaches `target`, to one part in
+// 10^4.
+double solve(double low, double high, double target, const std::function<double(double)>& value) {
+  const bool grows = value(high) > value(low);
+  while (high / low > 1.0001) {
+    const double middle = std::sqrt(low * high);
+    ((value(middle) < target) == grows ? low : high) = middle;
+  }
+  return std::sqrt(low * high);
+}
+
+sim::LinearCoefficients constant_step(double ms) {
+  return {.fixed_ns = ms * 1e6, .source = "constant"};
 }
 
 }  // namespace
@@ -211,6 +230,33 @@ std::vector<Comparison> compare_beam_sharing() {
   append("ShareGPT, width 2 (fitted)", sharegpt(2), 44.3);
   append("ShareGPT, width 6", sharegpt(6), 66.3);
   return rows;
+}
+
+double constant_step_ms(const std::string& workload, double batch) {
+  return solve(20, 200, batch, [&](double ms) {
+    return mean_over_seeds({.workload = workload, .step_time = constant_step(ms)},
+                           running_sequences);
+  });
+}
+
+double beam_switch_probability(const std::string& workload, double saving_percent) {
+  return solve(0.001, 0.5, saving_percent, [&](double probability) {
+    return mean_over_seeds(beam_run(workload, 2, probability), sharing_saving);
+  });
+}
+
+StepTimeParts mean_step_time(const std::string& workload) {
+  const double per_sequence_ns = paper_step_time().per_sequence_ns;
+  StepTimeParts parts;
+  parts.total_ms = mean_over_seeds({.workload = workload}, [](const Report& report) {
+    return seconds(report.time_spent.total()) * 1e3 / static_cast<double>(report.counters.steps);
+  });
+  const double host_ms = mean_over_seeds({.workload = workload}, [&](const Report& report) {
+    return per_sequence_ns / 1e6 * static_cast<double>(report.counters.decode_tokens) /
+           static_cast<double>(report.counters.steps);
+  });
+  parts.card_ms = parts.total_ms - host_ms;
+  return parts;
 }
 
 }  // namespace recto::experiments

@@ -1,7 +1,8 @@
 #pragma once
 
 // The PagedAttention paper's figures (Kwon et al., SOSP 2023, arXiv 2309.06180), beside what recto
-// gives for its workloads: OPT-13B on one A100-40GB, 12 GiB of KV cache, 15,728 slots.
+// gives for its workloads: OPT-13B on one A100-40GB, 12 GiB of KV cache, 15,728 slots. Parameters
+// of the paper's runs that are fitted and not published are found again by bisection.
 
 #include <cstdint>
 #include <functional>
@@ -59,5 +60,20 @@ std::vector<Comparison> compare_batch_sizes();    // Fig. 13, the contiguous row
 std::vector<Comparison> compare_paged_batch();    // Fig. 13, the paged row: depends on the engine
 std::vector<Comparison> compare_parallel_sharing();  // Fig. 15a
 std::vector<Comparison> compare_beam_sharing();      // Fig. 15b
+
+// The constant step time, in milliseconds, at which paged attention's mean batch is `batch`.
+double constant_step_ms(const std::string& workload, double batch);
+
+// The probability per step that a beam is replaced by a fork of another, at which beam search of
+// width 2 saves `saving_percent` of the blocks.
+double beam_switch_probability(const std::string& workload, double saving_percent);
+
+// The mean milliseconds per step that `paper_step_time` charges in a run of `workload`: in all, and
+// the part that the card explains.
+struct StepTimeParts {
+  double total_ms = 0;
+  double card_ms = 0;
+};
+StepTimeParts mean_step_time(const std::string& workload);
 
 }  // namespace recto::experiments

@@ -13,12 +13,10 @@
 
 #include "core/gpu_table.h"
 #include "core/model_table.h"
-#include "experiments/support/callers_folder.h"
 #include "experiments/support/output_file.h"
-#include "experiments/validation/curve_svg.h"
+#include "experiments/support/program.h"
+#include "experiments/validation/comparison.h"
 #include "experiments/validation/paper_figures.h"
-#include "experiments/validation/paper_fits.h"
-#include "experiments/validation/vllm_models.h"
 #include "experiments/validation/vllm_run.h"
 
 namespace recto::experiments {

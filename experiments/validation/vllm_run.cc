@@ -7,7 +7,9 @@
 #include <string_view>
 #include <utility>
 
+#include "core/gpu_table.h"
 #include "core/json.h"
+#include "core/model_table.h"
 #include "sim/allocators/prefix_cached_allocator.h"
 #include "sim/request_list.h"
 #include "sim/simulator.h"
@@ -155,6 +157,22 @@ std::vector<Comparison> compare_vllm(const VllmRun& run, const sim::Report& repo
   rows.push_back({"KV usage, mean distance per second (points)", 0, off, Tolerance::kPoints,
                   fitted ? 2.5 : 5.0});
   return rows;
+}
+
+sim::LinearTimeModel fitted_model() {
+  return sim::LinearTimeModel({.fixed_ns = 16'280'440.8,
+                               .per_prefill_token_ns = 85'854.66,
+                               .per_kv_token_ns = 212.3224,
+                               .per_sequence_ns = 11'537.64,
+                               .source = "fitted to the vLLM 0.19 run on an RTX 4090"});
+}
+
+sim::RooflineTimeModel roofline_model() {
+  sim::RooflineSetup setup;
+  setup.model = find_model("Llama-3.1-8B").value();
+  setup.gpu = find_gpu("RTX 4090").value();
+  setup.shape.block_size = TokenCount(16);
+  return sim::RooflineTimeModel::make(setup).value();
 }
 
 }  // namespace recto::experiments

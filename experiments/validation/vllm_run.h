@@ -12,6 +12,8 @@
 #include "experiments/validation/comparison.h"
 #include "sim/metrics/report.h"
 #include "sim/request.h"
+#include "sim/time/linear_time_model.h"
+#include "sim/time/roofline_time_model.h"
 #include "sim/time/time_model.h"
 
 namespace recto::experiments {
@@ -43,5 +45,11 @@ std::vector<VllmSecond> seconds_of(const sim::Report& report, std::size_t count)
 // Tolerances of a time model that was fitted to this run, and of one that was not.
 enum class ModelKind : std::uint8_t { kFitted, kRoofline };
 std::vector<Comparison> compare_vllm(const VllmRun& run, const sim::Report& report, ModelKind kind);
+
+// Four coefficients fitted to that run, as //experiments/validation:fit_vllm prints them.
+sim::LinearTimeModel fitted_model();
+
+// Llama-3.1-8B on an RTX 4090 by specification, with the constants that serve every card.
+sim::RooflineTimeModel roofline_model();
 
 }  // namespace recto::experiments

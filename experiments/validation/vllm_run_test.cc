@@ -5,7 +5,6 @@
 #include <iostream>
 
 #include "bazel/testing/catch.h"
-#include "experiments/validation/vllm_models.h"
 
 namespace recto::experiments {
 namespace {

@@ -58,15 +58,6 @@ verify::CaseDomain union_of(const std::vector<DrawnCases>& sets) {
   return domain;
 }
 
-// In place of one that computes no attention: which cases it serves.
-Backend as_asked(const Backend& mover) {
-  Backend asked;
-  asked.why_unsupported = [why = mover.why_no_case](const PagedAttentionInputs& inputs) {
-    return why ? why(inputs) : std::nullopt;
-  };
-  return asked;
-}
-
 }  // namespace
 
 SupplyOptions library_supply() {
@@ -86,11 +77,10 @@ CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed,
     set.domain.gap_units = options.gap_units;
   }
   for (const Backend& backend : backends)
-    if (backend.run) customers_.push_back({.backend = &backend, .sets = sets_});
+    if (backend.computes_attention()) customers_.push_back({.backend = &backend, .sets = sets_});
   if (!customers_.empty()) return;
-  movers_.reserve(backends.size());
   for (const Backend& backend : backends)
-    customers_.push_back({.backend = &movers_.emplace_back(as_asked(backend)), .sets = sets_});
+    customers_.push_back({.backend = &backend, .sets = sets_});
 }
 
 std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_late) {

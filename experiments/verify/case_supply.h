@@ -87,7 +87,6 @@ class CaseSupply {
   verify::SizeLimits limits_;
   ServingSupply large_;
   std::int64_t large_every_;
-  std::vector<verify::Backend> movers_;  // that customers stand for
   std::vector<Customer> customers_;
   std::uint64_t drawn_ = 0;
   std::int64_t issued_ = 0;

@@ -29,8 +29,9 @@ reference::AttentionResult no_result(const PagedAttentionInputs& /*inputs*/) { r
 
 Backend that_refuses(std::function<std::optional<std::string>(const PagedAttentionInputs&)> why) {
   Backend backend;
-  backend.why_unsupported = std::move(why);
-  backend.run = no_result;
+  backend.refusal = [why = std::move(why)](const PagedAttentionInputs& inputs,
+                                           const verify::CallOptions&) { return why(inputs); };
+  backend.attend = verify::always_done(no_result);
   return backend;
 }
 
@@ -207,7 +208,7 @@ TEST_CASE("of who serves nothing any more there are the cases that it served bef
 
 TEST_CASE("those that compute no attention take what comes") {
   Backend writer = that_refuses(refuses_nothing);
-  writer.run = {};
+  writer.attend = {};
   const std::vector<Backend> backends = {writer};
   CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, writer, 5) == 5);
@@ -216,10 +217,10 @@ TEST_CASE("those that compute no attention take what comes") {
 
 TEST_CASE("alone, they get cases of serving size, and of what they say they serve") {
   Backend writer = that_refuses(refuses_nothing);
-  writer.run = {};
-  Backend choosy = writer;
-  choosy.why_no_case = why_not_one_kind;
-  for (const Backend& backend : {writer, choosy}) {
+  writer.attend = {};
+  Backend choosy = that_refuses(why_not_one_kind);
+  choosy.attend = {};
+  for (const auto& [backend, is_choosy] : {std::pair(writer, false), std::pair(choosy, true)}) {
     const std::vector<Backend> backends = {backend};
     CaseSupply supply(backends, 2026, {}, library_supply());
     int large = 0;
@@ -232,7 +233,7 @@ TEST_CASE("alone, they get cases of serving size, and of what they say they serv
       served += why_not_one_kind(placed.inputs()) ? 0 : 1;
     }
     CHECK(large == 3);
-    CHECK((served == 9) == (backend.why_no_case != nullptr));
+    CHECK((served == 9) == is_choosy);
   }
 }
 

@@ -7,9 +7,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "experiments/replay/replay_command.h"
+#include "experiments/support/command.h"
 #include "experiments/support/tried_command.h"
-#include "experiments/verify/verify_command.h"
 
 namespace recto::experiments {
 namespace {
@@ -74,14 +73,14 @@ TEST_CASE("a case that fails only after another is kept with it, and fails again
   INFO(tried.run.out);
   CHECK(tried.run.exit_code == 1);
   CHECK_THAT(tried.run.out,
-             ContainsSubstring("fails\n  only after other calls: it holds alone in a new process, "
-                               "and fails there after\n  1 other check:\n  oracle on "));
+             ContainsSubstring("fails\n  only after other cases: it holds alone in a new process, "
+                               "and fails there after\n  1 other case:\n"));
   REQUIRE(!tried.files.empty());
   for (const std::string& file : tried.files) {
     const auto again = replay(file);
     INFO(again.out);
     CHECK(again.exit_code == 1);
-    CHECK_THAT(again.out, ContainsSubstring("\nafter      1 other check, each time\n"));
+    CHECK_THAT(again.out, ContainsSubstring("\nafter      1 other case, each time\n"));
   }
 }
 
@@ -102,7 +101,7 @@ void check_found(const std::string& fault, const std::string& words) {
   INFO(tried.run.out);
   CHECK(tried.run.exit_code == 1);
   CHECK_THAT(tried.run.out, ContainsSubstring(words));
-  CHECK_THAT(tried.run.out, ContainsSubstring("only after other calls: it ") &&
+  CHECK_THAT(tried.run.out, ContainsSubstring("only after other cases: it ") &&
                                 ContainsSubstring(", and fails there after\n"));
   REQUIRE(!tried.files.empty());
   const auto again = replay(tried.files.front(), limit);

@@ -8,8 +8,8 @@
 
 #include "bazel/testing/catch.h"
 #include "core/json.h"
+#include "experiments/support/command.h"
 #include "experiments/support/tried_command.h"
-#include "experiments/verify/verify_command.h"
 
 namespace recto::experiments {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "bazel/testing/catch.h"
 #include "core/json.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/command.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/tried_command.h"
-#include "experiments/verify/verify_command.h"
 
 namespace recto::experiments {
 namespace {

@@ -146,7 +146,7 @@ std::int64_t ServingSupply::cases_of_each_kind(const Backend& backend) const {
 std::optional<std::string> why_refused_as_placed(const Backend& backend,
                                                  const verify::LawCase& law_case) {
   const verify::PlacedProblem placed(law_case.problem, law_case.placement);
-  return as_placed(backend, law_case.placement).why_unsupported(placed.inputs());
+  return backend.why_unsupported(placed.inputs(), backend.options_for(law_case.placement));
 }
 
 }  // namespace recto::experiments

@@ -6,10 +6,9 @@
 #include <cmath>
 
 #include "core/contract.h"
-#include "experiments/support/shell_word.h"
+#include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_values.h"
-#include "verify/block_tables/engine_tables_law.h"
+#include "verify/block_manager/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernels/kernel_heap.h"
 #include "verify/laws/laws.h"
@@ -55,8 +54,8 @@ Result<std::vector<ListedBackend>> library_functions(const std::vector<verify::B
     if (!names.empty() && !is_chosen) continue;
     ListedBackend listed;
     listed.backend = backend;
-    listed.backend.has_independent_rows = is_batch_invariant;
-    listed.backend.has_independent_sequences = is_batch_invariant;
+    listed.backend.capabilities.has_independent_rows = is_batch_invariant;
+    listed.backend.capabilities.has_independent_sequences = is_batch_invariant;
     listed.kind = verify::BackendKind::kLibrary;
     listed.about = "of the kernel library";
     chosen.push_back(listed);
@@ -212,7 +211,6 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));
     trial.backends = std::move(chosen).value();
     laws.insert(laws.end(), library.value().laws.begin(), library.value().laws.end());
-    trial.late_calls = library.value().late_calls;
     trial.watch_writes = library.value().watch_writes;
   }
   auto chosen = choose_laws(laws, law_names.value());

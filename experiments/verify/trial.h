@@ -52,8 +52,7 @@ struct Trial {
   std::shared_ptr<const verify::BuiltLibrary> built;  // of CUDA sources; backends run it
   std::vector<verify::ListedBackend> backends;
   std::vector<verify::Law> laws;  // the oracle's comparison last, but for a library's own
-  // KernelLibrary::late_calls() and KernelLibraryTrial::watch_writes, of a library.
-  std::function<std::int64_t()> late_calls = {};
+  // KernelLibraryTrial::watch_writes, of a library.
   std::function<void(verify::WriteWatcher)> watch_writes = {};
 
   std::vector<verify::Backend> backends_here() const;

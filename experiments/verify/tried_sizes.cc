@@ -96,28 +96,13 @@ Json TriedSizes::json() const {
 
 verify::Backend watched(verify::Backend backend,
                         const std::function<void(const PagedAttentionInputs&)>& watch) {
-  if (backend.run) {
-    backend.run = [run = backend.run, watch](const PagedAttentionInputs& inputs) {
-      watch(inputs);
-      return run(inputs);
-    };
-  }
-  if (backend.with_split_size) {
-    backend.with_split_size = [split = backend.with_split_size, watch](std::int64_t size) {
-      std::optional<verify::Backend> made = split(size);
-      return made ? std::optional(watched(std::move(*made), watch)) : made;
-    };
-  }
-  if (backend.with_stale_memory) {
-    backend.with_stale_memory = [make = backend.with_stale_memory, watch](std::uint32_t pattern) {
-      return watched(make(pattern), watch);
-    };
-  }
-  if (backend.with_out_gaps) {
-    backend.with_out_gaps = [make = backend.with_out_gaps, watch](const verify::RowGaps& gaps) {
-      return watched(make(gaps), watch);
-    };
-  }
+  if (!backend.attend) return backend;
+  backend.attend = [attend = backend.attend, watch](const PagedAttentionInputs& inputs,
+                                                    const verify::CallOptions& options) {
+    verify::CallOutcome outcome = attend(inputs, options);
+    if (!std::holds_alternative<verify::Unsupported>(outcome)) watch(inputs);
+    return outcome;
+  };
   return backend;
 }
 

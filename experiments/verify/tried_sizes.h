@@ -61,7 +61,7 @@ class TriedSizes {
   std::set<std::string> layouts_;
 };
 
-// The backend, each of whose calls is first shown to `watch`.
+// The backend, each of whose calls that it takes is shown to `watch`.
 verify::Backend watched(verify::Backend backend,
                         const std::function<void(const PagedAttentionInputs&)>& watch);
 

@@ -1,4 +1,4 @@
-#include "experiments/verify/verify_command.h"
+#include "experiments/support/command.h"
 
 #include <fmt/format.h>
 
@@ -12,7 +12,6 @@
 #include "core/json.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/text_values.h"
 #include "experiments/verify/trial.h"
 #include "experiments/verify/verify_run.h"
 #include "experiments/verify/verify_text.h"

@@ -1,4 +1,4 @@
-#include "experiments/verify/verify_command.h"
+#include "experiments/support/command.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -9,9 +9,8 @@
 
 #include "bazel/testing/catch.h"
 #include "core/json.h"
-#include "experiments/replay/replay_command.h"
+#include "experiments/support/output_file.h"
 #include "experiments/support/table.h"
-#include "experiments/support/text_file.h"
 #include "experiments/support/tried_command.h"
 #include "verify/backend_list.h"
 #include "verify/saved_case.h"

@@ -8,10 +8,9 @@
 #include <set>
 #include <utility>
 
+#include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/progress.h"
-#include "experiments/support/shell_word.h"
-#include "experiments/support/text_file.h"
+#include "experiments/support/parallel.h"
 #include "verify/case_work.h"
 #include "verify/oracle_comparison.h"
 #include "verify/saved_case.h"
@@ -43,7 +42,8 @@ std::string plain_name(std::string name) {
 class VerifyRun {
  public:
   VerifyRun(const Trial& trial, const VerifyOptions& options, CommandContext& context)
-      : backends_(watched(trial.backends_here())),
+      : backends_(trial.backends_here()),
+        watched_(watched(backends_)),
         laws_(watched(trial.laws)),
         options_(options),
         program_(context.program.name),
@@ -78,7 +78,7 @@ class VerifyRun {
       is_watching_ = false;
     };
     outcome_.report = run_laws(
-        laws_, backends_, [this] { return next_case(); }, how);
+        laws_, watched_, [this] { return next_case(); }, how);
     outcome_.sizes = std::move(sizes_);
     outcome_.passed_over = supply_.refusals();
     for (const auto& [name, bias] : biases_)
@@ -88,8 +88,8 @@ class VerifyRun {
 
   // Of a library, which has one function that writes.
   void add_write(const KvWriteInputs& inputs) {
-    const auto writer =
-        std::ranges::find_if(backends_, [](const Backend& backend) { return !backend.run; });
+    const auto writer = std::ranges::find_if(
+        backends_, [](const Backend& backend) { return !backend.computes_attention(); });
     if (writer != backends_.end()) sizes_[writer->name].add(inputs);
   }
 
@@ -107,7 +107,8 @@ class VerifyRun {
 
   // Whether it moves K and V by functions that only its laws know; a library's one is watched.
   bool moves_unwatched(const Backend& backend) const {
-    return !backend.run && kinds_.at(backend.name) != verify::BackendKind::kLibrary;
+    return !backend.computes_attention() &&
+           kinds_.at(backend.name) != verify::BackendKind::kLibrary;
   }
 
   // The same laws, with outputs watched for a bias that the bounds allow.
@@ -158,10 +159,11 @@ class VerifyRun {
     for (; next_pair_ < laws_.size() * backends_.size(); ++next_pair_) {
       const Law& law = laws_[next_pair_ / backends_.size()];
       const Backend& backend = backends_[next_pair_ % backends_.size()];
+      const Backend& watched = watched_[next_pair_ % backends_.size()];
       if (met_.contains({law.name, backend.name}) || why_never(law, backend)) continue;
       std::optional<DescribedCase> drawn =
           supply_.find(backend, [&](const DescribedCase& candidate) {
-            return !verdict_of(law, backend, candidate.law_case, options_.bound_kind).skipped;
+            return !verdict_of(law, watched, candidate.law_case, options_.bound_kind).skipped;
           });
       if (!drawn) continue;
       ++outcome_.cases;
@@ -182,7 +184,7 @@ class VerifyRun {
     const std::int64_t work = case_work(drawn.law_case.problem);
     if (is_slow(backend) && work > kSlowWorkMax)
       return "of serving size, too much for the executor";
-    if (law.name == "oracle" || !backend.run) return std::nullopt;
+    if (law.name == "oracle" || !backend.computes_attention()) return std::nullopt;
     if (work > kLawsWorkMax) return "of serving size, so large that it goes to the oracle alone";
     const std::size_t turn = kLawsOfLarge * static_cast<std::size_t>(outcome_.large_cases);
     const auto place = static_cast<std::size_t>(&law - laws_.data());
@@ -220,8 +222,7 @@ class VerifyRun {
                             .backend = backend.name,
                             .bound_kind = options_.bound_kind,
                             .spec = *smallest.spec};
-    for (const auto& [before, on, described] : smallest.after)
-      saved.after.push_back({.law = before->name, .backend = on->name, .spec = *described->spec});
+    for (const auto& before : smallest.after) saved.after.push_back(*before->spec);
     const std::string text = saved_case_text(saved);
     const Result<std::string> before = read_text_file(file);
     if (status.is_ok()) status = write_file(file, text);
@@ -233,7 +234,8 @@ class VerifyRun {
     return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
   }
 
-  const std::vector<Backend> backends_;
+  const std::vector<Backend> backends_;  // that cases are drawn for
+  const std::vector<Backend> watched_;   // the same, as laws are put to them
   const std::vector<Law> laws_;
   const VerifyOptions& options_;
   const std::string program_;
@@ -272,7 +274,6 @@ VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options,
     trial.watch_writes([&run](const KvWriteInputs& inputs) { run.add_write(inputs); });
   VerifyOutcome outcome = run.run();
   if (trial.watch_writes) trial.watch_writes({});
-  if (trial.late_calls) outcome.late_calls = trial.late_calls();
   return outcome;
 }
 

@@ -54,8 +54,6 @@ struct VerifyOutcome {
   std::vector<KeptFailure> kept;  // in the order of report.failures
   // Backends whose outputs are off to one side, which is no failure.
   std::map<std::string, verify::RoundingBias::Finding> biased = {};
-  // Calls of a library that ran into the time limit, and came back within it when made again.
-  std::int64_t late_calls = 0;
   Status written = {};                     // why a failing case could not be kept
   std::vector<std::string> replaced = {};  // files that kept another case before this run
 };

@@ -227,9 +227,9 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
     text += reasons_text(outcome.passed_over);
   }
   text += absent_text(trial) + tests_text(trial);
-  if (outcome.late_calls > 0)
+  if (outcome.report.late > 0)
     text += fmt::format("\nnote: calls that ran into the time limit, and not when made again: {}\n",
-                        outcome.late_calls);
+                        outcome.report.late);
   for (const std::string& backend : untried_backends(trial, outcome))
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
   return text + biases_text(outcome) + failures_text(options, outcome);
@@ -246,7 +246,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"seed", options.seed},
                {"bound", bound_kind_name(options.bound_kind)},
                {"passed_over", outcome.passed_over},
-               {"late_calls", outcome.late_calls},
+               {"late_calls", outcome.report.late},
                {"failed", outcome.report.failed()},
                {"cut_short", outcome.report.cut_short},
                {"replaced", outcome.replaced},

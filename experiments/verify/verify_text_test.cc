@@ -21,9 +21,8 @@ Trial small_trial() {
     listed.backend.name = name;
     trial.backends.push_back(listed);
   }
-  trial.backends[0].backend.run = [](const PagedAttentionInputs&) {
-    return reference::AttentionResult();
-  };
+  trial.backends[0].backend.attend =
+      verify::always_done([](const PagedAttentionInputs&) { return reference::AttentionResult(); });
   trial.laws.emplace_back().name = "oracle";
   return trial;
 }

@@ -25,6 +25,14 @@ struct SequenceSpec {
   std::int32_t member = 0;  // which of the request's sequences
 };
 
+// Consecutive slots [begin, begin + size) of a contiguous pool.
+struct Region {
+  std::int64_t begin = 0;
+  std::int64_t size = 0;
+
+  friend bool operator==(const Region&, const Region&) = default;
+};
+
 enum class Fit : std::uint8_t {
   kFits,
   kShort,   // not enough free slots
@@ -130,6 +138,19 @@ class Allocator {
 
   // O(1); O(log pool) for buddy placement, to find its largest hole.
   virtual PoolCounts counts() const = 0;
+
+  // Paged: the ids of the blocks that an opened sequence holds, in logical order. Valid until the
+  // next call of a function that is not const. Empty for contiguous allocators. O(1).
+  virtual std::span<const BlockId> block_table(SequenceId sequence) const;
+  // Contiguous: the slots that an opened sequence holds; size 0 while it holds none, and for paged
+  // allocators. O(1).
+  virtual Region region(SequenceId sequence) const;
+
+  // Paged, O(1): the entries of tables that name the block, without the first one; whether its
+  // content can be found by its tokens, held or not; the same, and no sequence holds it.
+  virtual std::int32_t sharers(BlockId block) const;
+  virtual bool is_cached(BlockId block) const;
+  virtual bool is_evictable(BlockId block) const;
 
   virtual TokenCount block_size() const = 0;  // 1 for contiguous regions
   // Returns whether sequences of different requests may share blocks.

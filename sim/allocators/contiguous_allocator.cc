@@ -1,11 +1,29 @@
 #include "sim/allocators/contiguous_allocator.h"
 
+#include <algorithm>
+#include <bit>
+
 #include "core/contract.h"
 
 namespace recto::sim {
 
 ContiguousAllocator::ContiguousAllocator(const ContiguousOptions& options)
     : options_(options), placement_(make_placement(options.placement, options.pool_slots)) {}
+
+TokenCount ContiguousAllocator::reservation(const Request& request) const {
+  switch (options_.rule) {
+    case ReservationRule::kMax:
+      return options_.max_length;
+    case ReservationRule::kPow2: {
+      const auto output = static_cast<std::uint64_t>(request.output_tokens.value());
+      const TokenCount rounded(static_cast<std::int64_t>(std::bit_ceil(output)));
+      return std::min(request.prompt_tokens + rounded, options_.max_length);
+    }
+    case ReservationRule::kOracle:
+      return request.final_context();
+  }
+  RECTO_UNREACHABLE("a fourth rule");
+}
 
 void ContiguousAllocator::open(SequenceId sequence, const SequenceSpec& spec) {
   const auto position = static_cast<std::size_t>(sequence.value());
@@ -116,9 +134,9 @@ PoolCounts ContiguousAllocator::counts() const {
 }
 
 std::string ContiguousAllocator::describe() const {
-  return name() + ", " + placement_name(options_.placement);
+  constexpr const char* kNames[] = {"contiguous-max", "contiguous-pow2", "contiguous-oracle"};
+  return std::string(kNames[static_cast<int>(options_.rule)]) + ", " +
+         placement_name(options_.placement);
 }
-
-Region ContiguousAllocator::region(SequenceId sequence) const { return holder(sequence).region; }
 
 }  // namespace recto::sim

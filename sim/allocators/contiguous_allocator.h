@@ -1,8 +1,8 @@
 #pragma once
 
 // One region of consecutive slots per sequence, reserved when its request is admitted and held
-// until it ends, as engines did before paging. A subclass decides how much to reserve; the
-// placement policy decides where.
+// until it ends, as engines did before paging. A rule decides how much to reserve; the placement
+// policy decides where.
 
 #include <cstdint>
 #include <memory>
@@ -14,13 +14,22 @@
 
 namespace recto::sim {
 
+// How much is reserved for a sequence; Orca's three variants in the PagedAttention paper.
+enum class ReservationRule : std::uint8_t {
+  kMax,   // the longest context that the engine serves, whatever the request needs
+  kPow2,  // the prompt, and the output length rounded up to a power of two: as if the engine could
+          // guess it within a factor of two
+  kOracle,  // exactly what the sequence will fill: the best that contiguous regions could do
+};
+
 struct ContiguousOptions {
   TokenCount pool_slots;
+  ReservationRule rule = ReservationRule::kMax;
   PlacementKind placement = PlacementKind::kBuddy;
   TokenCount max_length{2048};  // the longest context that the engine serves
 };
 
-class ContiguousAllocator : public Allocator {
+class ContiguousAllocator final : public Allocator {
  public:
   explicit ContiguousAllocator(const ContiguousOptions& options);
 
@@ -42,15 +51,7 @@ class ContiguousAllocator : public Allocator {
   bool is_paged() const override { return false; }
   std::string describe() const override;
 
-  // The sequence's region; size 0 while it holds none.
-  Region region(SequenceId sequence) const;
-
- protected:
-  // The slots to reserve for one sequence of the request; at least its final context.
-  virtual TokenCount reservation(const Request& request) const = 0;
-  virtual std::string name() const = 0;
-
-  TokenCount max_length() const { return options_.max_length; }
+  Region region(SequenceId sequence) const override { return holder(sequence).region; }
 
  private:
   struct Holder {
@@ -63,6 +64,8 @@ class ContiguousAllocator : public Allocator {
   const Holder& holder(SequenceId sequence) const {
     return holders_[static_cast<std::size_t>(sequence.value())];
   }
+  // The slots to reserve for one sequence of the request; at least its final context.
+  TokenCount reservation(const Request& request) const;
   bool place_all(std::span<const SequenceId> members);
 
   ContiguousOptions options_;

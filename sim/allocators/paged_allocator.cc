@@ -225,8 +225,4 @@ std::string PagedAllocator::describe() const {
   return "paged, block " + std::to_string(block_size_);
 }
 
-const std::vector<BlockId>& PagedAllocator::block_table(SequenceId sequence) const {
-  return holder(sequence).table;
-}
-
 }  // namespace recto::sim

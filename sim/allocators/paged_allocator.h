@@ -43,10 +43,10 @@ class PagedAllocator : public Allocator {
   bool is_paged() const override { return true; }
   std::string describe() const override;
 
-  const std::vector<BlockId>& block_table(SequenceId sequence) const;
-  // The number of tables that hold a block besides the first one; 0 for a block that no table
-  // holds.
-  std::int32_t sharers(BlockId block) const {
+  std::span<const BlockId> block_table(SequenceId sequence) const final {
+    return holder(sequence).table;
+  }
+  std::int32_t sharers(BlockId block) const final {
     return sharers_[static_cast<std::size_t>(block.value())];
   }
 

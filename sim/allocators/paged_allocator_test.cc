@@ -25,7 +25,7 @@ struct Pool {
   PagedAllocator allocator;
 };
 
-std::vector<std::int32_t> ids(const std::vector<BlockId>& table) {
+std::vector<std::int32_t> ids(std::span<const BlockId> table) {
   std::vector<std::int32_t> ids;
   for (const BlockId block : table) ids.push_back(block.value());
   return ids;
@@ -97,8 +97,8 @@ TEST_CASE("a swapped set comes back with its sharing, and only where `spare` is 
   CHECK_FALSE(pool.allocator.restore(both, shape, TokenCount(5)));
   CHECK(pool.allocator.counts().free == TokenCount(16));
   REQUIRE(pool.allocator.restore(both, shape, TokenCount(4)));
-  const auto& first = pool.allocator.block_table(kFirst);
-  const auto& second = pool.allocator.block_table(kSecond);
+  const auto first = pool.allocator.block_table(kFirst);
+  const auto second = pool.allocator.block_table(kSecond);
   CHECK(first[0] == second[0]);
   CHECK(first[1] != second[1]);
   CHECK(pool.allocator.counts().table_entries == 4);

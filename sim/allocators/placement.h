@@ -8,16 +8,9 @@
 #include <optional>
 
 #include "core/units.h"
+#include "sim/allocators/allocator.h"
 
 namespace recto::sim {
-
-// Half open: slots [begin, begin + size).
-struct Region {
-  std::int64_t begin = 0;
-  std::int64_t size = 0;
-
-  friend bool operator==(const Region&, const Region&) = default;
-};
 
 class Placement {
  public:
@@ -39,7 +32,11 @@ class Placement {
   virtual std::int64_t largest_hole() const = 0;  // O(log pool)
 };
 
-enum class PlacementKind : std::uint8_t { kBuddy, kFirstFit, kBestFit };
+enum class PlacementKind : std::uint8_t {
+  kBuddy,     // powers of two, halved and merged again; the lowest of the smallest holes
+  kFirstFit,  // the hole at the lowest address that is large enough. O(holes)
+  kBestFit,   // the smallest hole that is large enough; the lowest among equals. O(log holes)
+};
 
 std::unique_ptr<Placement> make_placement(PlacementKind kind, TokenCount pool_slots);
 

@@ -8,8 +8,7 @@
 #include <vector>
 
 #include "bazel/testing/property.h"
-#include "sim/allocators/buddy_placement.h"
-#include "sim/allocators/hole_list_placement.h"
+#include "sim/allocators/placement.h"
 
 namespace recto::sim {
 namespace {
@@ -131,18 +130,18 @@ TEST_CASE("placements do what a map of every slot says") {
   const auto largest_run = [](const SlotModel& model) { return largest(model.holes()); };
   property("first-fit", [&](Draw& draw) {
     const std::int64_t pool = draw_pool(draw);
-    FirstFitPlacement placement(pool);
-    compare(draw, placement, SlotModel(pool), first_fit, largest_run);
+    const auto placement = make_placement(PlacementKind::kFirstFit, TokenCount(pool));
+    compare(draw, *placement, SlotModel(pool), first_fit, largest_run);
   });
   property("best-fit", [&](Draw& draw) {
     const std::int64_t pool = draw_pool(draw);
-    BestFitPlacement placement(pool);
-    compare(draw, placement, SlotModel(pool), best_fit, largest_run);
+    const auto placement = make_placement(PlacementKind::kBestFit, TokenCount(pool));
+    compare(draw, *placement, SlotModel(pool), best_fit, largest_run);
   });
   property("buddy: splits the smallest hole, and joins whatever can be joined", [](Draw& draw) {
     const std::int64_t pool = draw_pool(draw);
-    BuddyPlacement placement(pool);
-    compare(draw, placement, SlotModel(pool), buddy, [](const SlotModel& model) {
+    const auto placement = make_placement(PlacementKind::kBuddy, TokenCount(pool));
+    compare(draw, *placement, SlotModel(pool), buddy, [](const SlotModel& model) {
       const auto holes = joined_holes(model);
       return holes.empty() ? std::int64_t{0} : holes.rbegin()->first;
     });
@@ -172,17 +171,17 @@ TEST_CASE("first-fit takes the lowest hole, best-fit the tightest") {
     placement.free(tight);
     return *placement.place(11);
   };
-  FirstFitPlacement first_fit(100);
-  CHECK(with_holes(first_fit) == Region{0, 11});
-  BestFitPlacement best_fit(100);
-  CHECK(with_holes(best_fit) == Region{40, 11});
+  const auto first_fit = make_placement(PlacementKind::kFirstFit, TokenCount(100));
+  CHECK(with_holes(*first_fit) == Region{0, 11});
+  const auto best_fit = make_placement(PlacementKind::kBestFit, TokenCount(100));
+  CHECK(with_holes(*best_fit) == Region{40, 11});
 }
 
 TEST_CASE("a buddy pool that is no power of two is cut into the powers that add up to it") {
-  BuddyPlacement placement(15'728);
-  CHECK(placement.largest_hole() == 8192);
-  CHECK(placement.rounded(1025) == 2048);
-  CHECK(placement.capacity(2048) == 7);
+  const auto placement = make_placement(PlacementKind::kBuddy, TokenCount(15'728));
+  CHECK(placement->largest_hole() == 8192);
+  CHECK(placement->rounded(1025) == 2048);
+  CHECK(placement->capacity(2048) == 7);
 }
 
 }  // namespace

@@ -27,12 +27,10 @@ class PrefixCachedAllocator final : public PagedAllocator {
   bool reuses_prefixes() const override { return true; }
   std::string describe() const override;
 
-  // Returns whether the block's content is known but no sequence holds it.
-  bool is_evictable(BlockId block) const {
+  bool is_evictable(BlockId block) const override {
     return states_[static_cast<std::size_t>(block.value())].is_evictable;
   }
-  // Returns whether the block's content is known, so that it may be found.
-  bool is_cached(BlockId block) const {
+  bool is_cached(BlockId block) const override {
     return states_[static_cast<std::size_t>(block.value())].is_cached;
   }
 

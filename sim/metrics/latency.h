@@ -6,8 +6,8 @@
 #include <optional>
 
 #include "core/units.h"
-#include "sim/metrics/histogram.h"
 #include "sim/metrics/report.h"
+#include "sim/metrics/time_weighted.h"
 
 namespace recto::sim {
 

@@ -4,8 +4,6 @@
 #include <set>
 
 #include "core/contract.h"
-#include "sim/allocators/paged_allocator.h"
-#include "sim/allocators/prefix_cached_allocator.h"
 #include "sim/testing/host_map.h"
 
 namespace recto::sim {
@@ -100,9 +98,8 @@ void Audit::check_counts(const GaugeValues& gauges, const Scheduler& scheduler) 
 
 // During a step every slot that is written belongs to its writer alone.
 void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) const {
-  const auto* paged = dynamic_cast<const PagedAllocator*>(&allocator_);
-  if (!is_step_running_ || paged == nullptr) return;
-  const std::int64_t block_size = paged->block_size().value();
+  if (!is_step_running_ || !allocator_.is_paged()) return;
+  const std::int64_t block_size = allocator_.block_size().value();
   for (const Group* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       std::int64_t writes = 0;
@@ -110,7 +107,7 @@ void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) 
       if (group->phase == GroupPhase::kPrefilling && i == group->prefill_member) {
         writes = group->planned_chunk;
       }
-      const std::vector<BlockId>& table = paged->block_table(group->members[i]);
+      const std::span<const BlockId> table = allocator_.block_table(group->members[i]);
       const std::int64_t context = scheduler.context(*group, i);
       for (std::int64_t p = context; p < context + writes; ++p) {
         const auto entry = static_cast<std::size_t>(p / block_size);
@@ -203,14 +200,13 @@ void Audit::on_finished(const Group& group, SimTime now) {
 }
 
 void Audit::on_admitted(const Group& group, SimTime) {
-  const auto* paged = dynamic_cast<const PagedAllocator*>(&allocator_);
-  if (paged == nullptr || group.phase != GroupPhase::kPrefilling) return;
-  const std::int64_t block_size = paged->block_size().value();
+  if (!allocator_.is_paged() || group.phase != GroupPhase::kPrefilling) return;
+  const std::int64_t block_size = allocator_.block_size().value();
   RECTO_CHECK_EQ(group.prefill_context % block_size, 0);
   RECTO_CHECK_LT(group.prefill_context, group.prefill_target);
-  const std::vector<BlockId>& table = paged->block_table(group.members.front());
+  const std::span<const BlockId> table = allocator_.block_table(group.members.front());
   for (std::int64_t entry = 0; entry < group.prefill_context / block_size; ++entry) {
-    const bool is_live = paged->sharers(table[static_cast<std::size_t>(entry)]) > 0;
+    const bool is_live = allocator_.sharers(table[static_cast<std::size_t>(entry)]) > 0;
     ++(is_live ? happenings_.hits_on_live : happenings_.hits_on_evictable);
   }
 }
@@ -226,15 +222,14 @@ void Audit::on_preempted(const Group& group, PreemptionKind kind, SimTime now) {
 }
 
 void Audit::count_evictions() {
-  const auto* caching = dynamic_cast<const PrefixCachedAllocator*>(&allocator_);
-  if (caching == nullptr) return;
+  if (!allocator_.reuses_prefixes()) return;
   const auto blocks =
-      static_cast<std::size_t>(caching->counts().pool.value() / caching->block_size().value());
+      static_cast<std::size_t>(allocator_.counts().pool.value() / allocator_.block_size().value());
   was_evictable_.resize(blocks);
   for (std::size_t block = 0; block < blocks; ++block) {
     const BlockId id(static_cast<std::int32_t>(block));
-    if (was_evictable_[block] && !caching->is_cached(id)) ++happenings_.evictions;
-    was_evictable_[block] = caching->is_evictable(id);
+    if (was_evictable_[block] && !allocator_.is_cached(id)) ++happenings_.evictions;
+    was_evictable_[block] = allocator_.is_evictable(id);
   }
 }
 

@@ -45,7 +45,7 @@ struct Happenings {
 // Reports errors as broken contracts. One audit follows one run.
 class Audit final : public SimulationObserver {
  public:
-  // The allocator must be one of sim's own. It and `happenings` must outlive the audit.
+  // The allocator and `happenings` must outlive the audit.
   Audit(const Allocator& allocator, const AuditOptions& options, Happenings& happenings);
 
   void on_arrived(const Group& group, SimTime now) override;

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "core/contract.h"
-#include "sim/allocators/prefix_cached_allocator.h"
 #include "sim/testing/token_chain.h"
 
 namespace recto::sim {
@@ -119,21 +118,20 @@ QueueAudit::Room QueueAudit::room_for_regions(const Group& group, const SlotMap&
 
 // The last token is computed anyway, so its block is no hit.
 QueueAudit::Hits QueueAudit::find_hits(const Group& group, std::int64_t length) const {
-  const auto* caching = dynamic_cast<const PrefixCachedAllocator*>(&allocator_);
   Hits hits;
-  if (caching == nullptr) return hits;
-  const std::int64_t block_size = caching->block_size().value();
+  if (!allocator_.reuses_prefixes()) return hits;
+  const std::int64_t block_size = allocator_.block_size().value();
   std::map<std::uint64_t, BlockId> cached;  // by what they end with
-  for (std::int64_t block = 0; block < caching->counts().pool.value() / block_size; ++block) {
+  for (std::int64_t block = 0; block < allocator_.counts().pool.value() / block_size; ++block) {
     const BlockId id(static_cast<std::int32_t>(block));
-    if (caching->is_cached(id)) RECTO_CHECK(cached.emplace(memory_.block_end(id), id).second);
+    if (allocator_.is_cached(id)) RECTO_CHECK(cached.emplace(memory_.block_end(id), id).second);
   }
   const std::vector<std::uint64_t> chain = chain_of(group.request, 0, length);
   while ((hits.blocks + 1) * block_size < length) {
     const auto found =
         cached.find(chain[static_cast<std::size_t>((hits.blocks + 1) * block_size - 1)]);
     if (found == cached.end()) break;
-    if (caching->is_evictable(found->second)) ++hits.evictable;
+    if (allocator_.is_evictable(found->second)) ++hits.evictable;
     ++hits.blocks;
   }
   return hits;

@@ -4,9 +4,7 @@
 #include <bit>
 
 #include "core/contract.h"
-#include "sim/allocators/contiguous_max.h"
-#include "sim/allocators/contiguous_oracle.h"
-#include "sim/allocators/contiguous_pow2.h"
+#include "sim/allocators/contiguous_allocator.h"
 #include "sim/allocators/paged_allocator.h"
 #include "sim/allocators/prefix_cached_allocator.h"
 #include "sim/request_list.h"
@@ -72,15 +70,18 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
 }
 
 std::unique_ptr<Allocator> make_allocator(const PoolSpec& pool) {
-  const ContiguousOptions contiguous{pool.slots, pool.placement, pool.max_length};
+  const auto contiguous = [&pool](ReservationRule rule) {
+    return std::make_unique<ContiguousAllocator>(
+        ContiguousOptions{pool.slots, rule, pool.placement, pool.max_length});
+  };
   const PagedOptions paged{pool.slots, pool.block_size, pool.null_blocks};
   switch (pool.kind) {
     case AllocatorKind::kContiguousMax:
-      return std::make_unique<ContiguousMax>(contiguous);
+      return contiguous(ReservationRule::kMax);
     case AllocatorKind::kContiguousPow2:
-      return std::make_unique<ContiguousPow2>(contiguous);
+      return contiguous(ReservationRule::kPow2);
     case AllocatorKind::kContiguousOracle:
-      return std::make_unique<ContiguousOracle>(contiguous);
+      return contiguous(ReservationRule::kOracle);
     case AllocatorKind::kPaged:
       return std::make_unique<PagedAllocator>(paged);
     case AllocatorKind::kPrefixCached:

@@ -3,9 +3,6 @@
 #include <algorithm>
 
 #include "core/contract.h"
-#include "sim/allocators/contiguous_allocator.h"
-#include "sim/allocators/paged_allocator.h"
-#include "sim/allocators/prefix_cached_allocator.h"
 
 namespace recto::sim {
 
@@ -15,9 +12,9 @@ SlotMap::SlotMap(const Allocator& allocator, const Scheduler& scheduler,
       allocator_(&allocator),
       slots_(static_cast<std::size_t>(allocator.counts().pool.value()), SlotState::kFree) {
   if (allocator.is_paged()) {
-    walk_blocks(allocator, scheduler);
+    walk_blocks(scheduler);
   } else {
-    walk_regions(allocator, scheduler);
+    walk_regions(scheduler);
   }
   sum_up();
 }
@@ -36,9 +33,8 @@ void SlotMap::claim(std::int64_t slot, SlotState state) {
   present = std::min(present, state);
 }
 
-void SlotMap::walk_blocks(const Allocator& allocator, const Scheduler& scheduler) {
-  const auto& paged = dynamic_cast<const PagedAllocator&>(allocator);
-  const std::int64_t block_size = paged.block_size().value();
+void SlotMap::walk_blocks(const Scheduler& scheduler) {
+  const std::int64_t block_size = allocator_->block_size().value();
   const auto pool = static_cast<std::int64_t>(slots_.size());
   const std::int64_t blocks = pool / block_size;
   references_.assign(static_cast<std::size_t>(blocks), 0);
@@ -51,17 +47,16 @@ void SlotMap::walk_blocks(const Allocator& allocator, const Scheduler& scheduler
                  {scheduler.context(*group, i), final_context, options_.window});
     }
   }
-  const auto* caching = dynamic_cast<const PrefixCachedAllocator*>(&paged);
   for (std::int64_t block = 0; block < blocks; ++block) {
     const BlockId id(static_cast<std::int32_t>(block));
-    RECTO_CHECK_EQ(paged.sharers(id), std::max<std::int64_t>(references(block) - 1, 0));
+    RECTO_CHECK_EQ(allocator_->sharers(id), std::max<std::int64_t>(references(block) - 1, 0));
     if (references(block) > 0) {
       ++held_blocks_;
       RECTO_CHECK_GE(block, options_.null_blocks);
       continue;
     }
     const bool is_null = block < options_.null_blocks;
-    const bool is_cached = caching != nullptr && caching->is_cached(id);
+    const bool is_cached = allocator_->is_cached(id);
     for (std::int64_t slot = block * block_size; slot < (block + 1) * block_size; ++slot) {
       slots_[static_cast<std::size_t>(slot)] = is_null     ? SlotState::kOverhead
                                                : is_cached ? SlotState::kCached
@@ -72,9 +67,8 @@ void SlotMap::walk_blocks(const Allocator& allocator, const Scheduler& scheduler
 }
 
 void SlotMap::walk_table(const Group& group, SequenceId member, const Holding& holding) {
-  const auto& paged = dynamic_cast<const PagedAllocator&>(*allocator_);
-  const std::int64_t block_size = paged.block_size().value();
-  const std::vector<BlockId>& table = paged.block_table(member);
+  const std::int64_t block_size = allocator_->block_size().value();
+  const std::span<const BlockId> table = allocator_->block_table(member);
   RECTO_CHECK_GE(static_cast<std::int64_t>(table.size()) * block_size, holding.context);
   for (std::size_t entry = 0; entry < table.size(); ++entry) {
     const std::int64_t block = table[entry].value();
@@ -97,8 +91,7 @@ void SlotMap::walk_table(const Group& group, SequenceId member, const Holding& h
   }
 }
 
-void SlotMap::walk_regions(const Allocator& allocator, const Scheduler& scheduler) {
-  static_cast<void>(allocator);
+void SlotMap::walk_regions(const Scheduler& scheduler) {
   for (const Group* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       const std::int64_t final_context =
@@ -110,7 +103,7 @@ void SlotMap::walk_regions(const Allocator& allocator, const Scheduler& schedule
 }
 
 void SlotMap::walk_region(const Group& group, SequenceId member, const Holding& holding) {
-  const Region region = dynamic_cast<const ContiguousAllocator&>(*allocator_).region(member);
+  const Region region = allocator_->region(member);
   const std::int64_t requested = options_.reservation(group.request);
   RECTO_CHECK_GE(region.size, requested);
   RECTO_CHECK_GE(requested, holding.final_context);

@@ -6,8 +6,8 @@
 namespace recto::sim {
 
 TokenMemory::TokenMemory(const Allocator& allocator, Batching batching)
-    : paged_(dynamic_cast<const PagedAllocator*>(&allocator)), batching_(batching) {
-  if (paged_ == nullptr) return;
+    : allocator_(allocator), batching_(batching) {
+  if (!allocator.is_paged()) return;
   slots_.resize(static_cast<std::size_t>(allocator.counts().pool.value()));
 }
 
@@ -17,7 +17,7 @@ void TokenMemory::on_step(const StepPlan& plan, const StepCost&, SimTime) {
 }
 
 void TokenMemory::on_gauges(const GaugeValues&, const Scheduler& scheduler, SimTime) {
-  if (paged_ == nullptr || !is_planned_) return;
+  if (!allocator_.is_paged() || !is_planned_) return;
   is_planned_ = false;
   for (const Group* group : scheduler.holders()) {
     if (group->phase != GroupPhase::kPrefilling && group->phase != GroupPhase::kDecoding) continue;
@@ -25,27 +25,27 @@ void TokenMemory::on_gauges(const GaugeValues&, const Scheduler& scheduler, SimT
   }
 }
 
-std::uint64_t& TokenMemory::slot(const std::vector<BlockId>& table, std::int64_t position) {
-  const std::int64_t block_size = paged_->block_size().value();
+std::uint64_t& TokenMemory::slot(std::span<const BlockId> table, std::int64_t position) {
+  const std::int64_t block_size = allocator_.block_size().value();
   const std::int64_t block = table[static_cast<std::size_t>(position / block_size)].value();
   return slots_[static_cast<std::size_t>(block * block_size + position % block_size)];
 }
 
 std::uint64_t TokenMemory::block_end(BlockId block) const {
-  const std::int64_t block_size = paged_->block_size().value();
+  const std::int64_t block_size = allocator_.block_size().value();
   return slots_[static_cast<std::size_t>((block.value() + 1) * block_size - 1)];
 }
 
 // Blocks that take the place of others were copied, on the device or from the host.
-void TokenMemory::move(Sequence& sequence, const std::vector<BlockId>& table) {
+void TokenMemory::move(Sequence& sequence, std::span<const BlockId> table) {
   const auto tokens = static_cast<std::int64_t>(sequence.chain.size());
   for (std::int64_t position = 0; position < tokens; ++position) {
-    const auto entry = static_cast<std::size_t>(position / paged_->block_size().value());
+    const auto entry = static_cast<std::size_t>(position / allocator_.block_size().value());
     const bool stays = entry < sequence.table.size() && sequence.table[entry] == table[entry];
     const std::uint64_t token = sequence.chain[static_cast<std::size_t>(position)];
     if (!stays) slot(table, position) = token;
   }
-  sequence.table = table;
+  sequence.table.assign(table.begin(), table.end());
 }
 
 std::int64_t TokenMemory::planned_writes(const Group& group, std::size_t member,
@@ -58,7 +58,7 @@ std::int64_t TokenMemory::planned_writes(const Group& group, std::size_t member,
 
 void TokenMemory::follow(const Scheduler& scheduler, const Group& group, std::size_t member) {
   const std::int64_t context = scheduler.context(group, member);
-  const std::vector<BlockId>& table = paged_->block_table(group.members[member]);
+  const std::span<const BlockId> table = allocator_.block_table(group.members[member]);
   Sequence& sequence = sequences_[{group.request.id, member}];
   std::vector<std::uint64_t>& chain = sequence.chain;
   if (member > 0 && chain.empty()) {
@@ -95,7 +95,7 @@ void TokenMemory::on_finished(const Group& group, SimTime) {
     const auto own = sequences_.find({group.request.id, i});
     const bool has_own = own != sequences_.end() && !own->second.chain.empty();
     const Sequence& sequence = has_own ? own->second : sequences_[{group.request.id, 0}];
-    if (paged_ != nullptr) {
+    if (allocator_.is_paged()) {
       RECTO_CHECK_EQ(static_cast<std::int64_t>(sequence.chain.size()),
                      group.request.prompt_tokens.value() + group.request.output_tokens.value() - 1);
       finished_[{group.request.id, i}] = sequence.chain.back();

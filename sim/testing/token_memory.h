@@ -7,10 +7,11 @@
 
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
-#include "sim/allocators/paged_allocator.h"
+#include "sim/allocators/allocator.h"
 #include "sim/simulator.h"
 
 namespace recto::sim {
@@ -41,11 +42,11 @@ class TokenMemory final : public SimulationObserver {
   };
 
   void follow(const Scheduler& scheduler, const Group& group, std::size_t member);
-  void move(Sequence& sequence, const std::vector<BlockId>& table);
+  void move(Sequence& sequence, std::span<const BlockId> table);
   std::int64_t planned_writes(const Group& group, std::size_t member, std::int64_t context) const;
-  std::uint64_t& slot(const std::vector<BlockId>& table, std::int64_t position);
+  std::uint64_t& slot(std::span<const BlockId> table, std::int64_t position);
 
-  const PagedAllocator* paged_;
+  const Allocator& allocator_;
   Batching batching_;
   std::vector<std::uint64_t> slots_;  // [pool]
   std::map<Key, Sequence> sequences_;

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "sim/time/round_ns.h"
+#include "sim/time/time_model.h"
 
 namespace recto::sim {
 namespace {

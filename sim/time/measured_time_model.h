@@ -7,7 +7,6 @@
 #include <string>
 
 #include "core/status.h"
-#include "sim/time/measured_curve.h"
 #include "sim/time/measured_times.h"
 #include "sim/time/roofline_time_model.h"
 #include "sim/time/time_model.h"

@@ -4,7 +4,7 @@
 #include <string>
 #include <utility>
 
-#include "sim/time/round_ns.h"
+#include "sim/time/time_model.h"
 
 namespace recto::sim {
 namespace {

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <string>
 
+#include "core/contract.h"
 #include "core/units.h"
 
 namespace recto::sim {
@@ -46,5 +47,20 @@ class TimeModel {
   // One line for reports: which model, and whether its constants were measured or cited.
   virtual std::string describe() const = 0;
 };
+
+// Rounds to the nearest nanosecond, halves up. `ns` must be finite, non-negative and below 2^62.
+// Plain IEEE arithmetic: the same bits on every machine, as long as the compiler does not contract
+// it.
+inline SimDuration round_ns(double ns) {
+  RECTO_CHECK_GE(ns, 0.0);
+  RECTO_CHECK_LT(ns, 4611686018427387904.0);
+  return SimDuration(static_cast<std::int64_t>(ns + 0.5));
+}
+
+// Ensures that time advances with every step: a cost that rounds to 0 gets 1 ns of fixed time.
+inline StepCost at_least_one_ns(StepCost cost) {
+  if (cost.total() < SimDuration(1)) cost.fixed += SimDuration(1) - cost.total();
+  return cost;
+}
 
 }  // namespace recto::sim

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "bazel/testing/catch.h"
+#include "sim/traces/gzip_text.h"
 
 namespace recto::sim {
 namespace {
@@ -38,6 +39,83 @@ TEST_CASE("data without gzip's magic passes unchanged, however short") {
     while (const std::size_t count = source->read(piece).value()) read.append(piece, count);
     CHECK(read == bytes);
   }
+}
+
+using recto::testing::gzip;
+
+// Everything that `compressed` holds, read through buffers of the given sizes.
+Result<std::string> gunzip(std::string compressed, std::size_t chunk_bytes = 1000,
+                           std::size_t piece_bytes = 1000) {
+  auto source = decompress_if_gzip(make_memory_source(std::move(compressed)), chunk_bytes);
+  if (!source.is_ok()) return source.status();
+  std::string text;
+  std::string piece(piece_bytes, '\0');
+  while (true) {
+    const Result<std::size_t> count = source.value()->read(piece);
+    if (!count.is_ok()) return count.status();
+    if (count.value() == 0) return text;
+    text.append(piece, 0, count.value());
+  }
+}
+
+const std::string kText = "a line, and a line, and a line\nand another one\n";
+
+TEST_CASE("gzip data gives its text through buffers of any size") {
+  for (const std::size_t chunk : {1, 2, 3, 17, 1000}) {
+    for (const std::size_t piece : {1, 5, 1000}) {
+      CAPTURE(chunk, piece);
+      CHECK(gunzip(gzip(kText), chunk, piece).value() == kText);
+      CHECK(gunzip(gzip(""), chunk, piece).value().empty());
+    }
+  }
+}
+
+TEST_CASE("members that follow one another are joined") {
+  const std::string members = gzip(kText) + gzip("") + gzip("third");
+  for (const std::size_t chunk : {1, 7, 1000}) {
+    CHECK(gunzip(members, chunk).value() == kText + "third");
+  }
+}
+
+TEST_CASE("gzip data that stops short is truncated wherever it stops") {
+  const std::string whole = gzip(kText);
+  for (std::size_t length = 2; length < whole.size(); ++length) {
+    CAPTURE(length);
+    CHECK(gunzip(whole.substr(0, length)).status() ==
+          Status::invalid_input("gzip data is truncated: it stops at offset " +
+                                std::to_string(length) + " inside a member"));
+  }
+}
+
+TEST_CASE("rubbish behind gzip data is an error") {
+  const std::string whole = gzip(kText);
+  const std::string expected =
+      "bytes that are not gzip follow the gzip data, from offset " + std::to_string(whole.size());
+  CHECK(gunzip(whole + "rubbish").status().message() == expected);
+  CHECK(gunzip(whole + '\0').status().message() == expected);
+  CHECK(gunzip(whole + "\x1f").status().message() == "gzip data is truncated: it stops at offset " +
+                                                         std::to_string(whole.size() + 1) +
+                                                         " inside a member");
+}
+
+TEST_CASE("what came before the damage is handed out, and then the same error each time") {
+  const std::string whole = gzip(kText);
+  for (const std::string& damaged : {whole.substr(0, whole.size() - 1), whole + "rubbish"}) {
+    auto source = std::move(decompress_if_gzip(make_memory_source(damaged), 1000)).value();
+    std::string piece(1000, '\0');
+    CHECK(source->read(piece).value() == kText.size());
+    const Status problem = source->read(piece).status();
+    CHECK_FALSE(problem.is_ok());
+    CHECK(source->read(piece).status() == problem);
+  }
+}
+
+TEST_CASE("a flipped bit is noticed") {
+  std::string damaged = gzip(kText);
+  damaged[damaged.size() - 6] ^= 1;  // in the checksum
+  CHECK(gunzip(damaged).status().message() == "gzip data is corrupt at offset " +
+                                                  std::to_string(damaged.size() - 4) +
+                                                  ": incorrect data check");
 }
 
 }  // namespace

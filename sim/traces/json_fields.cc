@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "sim/traces/decimal.h"
 #include "sim/traces/row_parser.h"
+#include "sim/traces/text_fields.h"
 
 namespace recto::sim {
 namespace {

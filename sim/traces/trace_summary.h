@@ -1,20 +1,90 @@
 #pragma once
 
-// Summarises a trace in one pass over its requests.
+// Summarises a trace in one pass over its requests: lengths, arrivals, tail waste, prefix reuse.
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <vector>
 
 #include "core/status.h"
 #include "core/units.h"
 #include "sim/request.h"
-#include "sim/traces/arrival_statistics.h"
-#include "sim/traces/length_counts.h"
 #include "sim/traces/prefix_reuse.h"
 #include "sim/traces/trace_reader.h"
 
 namespace recto::sim {
+
+struct LengthFigures {
+  std::int64_t count = 0;
+  TokenCount sum;
+  double mean = 0;  // 0 without any length, as all the rest
+  TokenCount p50;
+  TokenCount p90;
+  TokenCount p99;
+  TokenCount max;
+};
+
+// Memory O(distinct lengths), which the longest length bounds, not the number of requests.
+// Exact statistics of token lengths, from the number of occurrences of each length.
+class LengthCounts {
+ public:
+  void add(TokenCount length);  // O(log distinct lengths)
+
+  // The smallest length that at least `percent` % of all lengths do not exceed (nearest rank,
+  // ceil(percent/100 * count); no interpolation). `percent` in 1..100; 0 if there are no lengths.
+  TokenCount percentile(int percent) const;
+
+  LengthFigures figures() const;
+
+ private:
+  std::map<TokenCount, std::int64_t> counts_;
+  std::int64_t count_ = 0;
+  TokenCount sum_;
+};
+
+struct ArrivalFigures {
+  SimDuration duration;  // from the first arrival to the last
+  // Gaps per second, (count - 1) / duration; nullopt if all arrive at once.
+  std::optional<double> mean_per_second;
+  // The most arrivals in any window [k s, (k + 1) s) or [k min, (k + 1) min), counted from the
+  // first arrival.
+  std::int64_t peak_per_second = 0;
+  std::int64_t peak_per_minute = 0;
+  // Standard deviation of the gaps over their mean: 1 for Poisson arrivals, larger for bursts.
+  std::optional<double> gap_variation;
+};
+
+// How requests arrive, in constant memory.
+class ArrivalStatistics {
+ public:
+  void add(SimTime arrival);  // no earlier than the one before; O(1)
+  ArrivalFigures figures() const;
+
+ private:
+  // Finds the fullest of the windows of one length.
+  class Windows {
+   public:
+    explicit Windows(SimDuration length) : length_(length) {}
+    void add(SimDuration since_first);
+    std::int64_t peak() const { return peak_; }
+
+   private:
+    SimDuration length_;
+    std::int64_t index_ = 0;
+    std::int64_t count_ = 0;
+    std::int64_t peak_ = 0;
+  };
+
+  std::int64_t count_ = 0;
+  SimTime first_;
+  SimTime last_;
+  Windows seconds_{SimDuration(kNanosecondsPerSecond)};
+  Windows minutes_{SimDuration(60 * kNanosecondsPerSecond)};
+  // Welford's running mean and sum of squared deviations of the gaps, in seconds.
+  double gap_mean_ = 0;
+  double gap_squares_ = 0;
+};
 
 // What paging would leave unused at the end of each request if paged alone: the rest of its last
 // block.

@@ -1,6 +1,6 @@
 #pragma once
 
-// Generates arrival times, one after the other, from an ArrivalSpec (sim/workloads/arrivals.h).
+// Generates arrival times, one after the other, from an ArrivalSpec (workload_specs.h).
 
 #include <cstdint>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "core/random_stream.h"
 #include "core/status.h"
 #include "core/units.h"
-#include "sim/workloads/arrivals.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::sim {
 

@@ -3,7 +3,7 @@
 // Distributions over RandomStream that give the same bits on every machine, which those of std:: do
 // not guarantee. Each is a small value type: built once with its parameters, then called with a
 // stream. Parameters out of range are a broken contract; external text is checked before it gets
-// here (length_distribution.h, arrivals.h).
+// here (length_distribution.h, workload_specs.h).
 
 #include <cstdint>
 

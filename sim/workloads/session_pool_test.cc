@@ -1,4 +1,4 @@
-#include "sim/workloads/session_pool.h"
+#include "sim/workloads/synthetic_workload.h"
 
 #include <map>
 #include <set>

@@ -3,8 +3,13 @@
 // Synthetic requests composed of named parts: arrivals, lengths, shared prefixes, decoding. Each
 // part draws from its own stream, split from the seed by the part's name and the request's number,
 // so that changing one part does not change the draws of the others.
+//
+// Content is made of runs: templates, chats and agents that repeat one another's prefixes. Runs are
+// canonical: the prompt of a turn is exactly the runs of the previous turn, then that turn's
+// output, then the new tokens. Two requests share a prefix if and only if their runs agree.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,13 +20,66 @@
 #include "core/units.h"
 #include "sim/request.h"
 #include "sim/workloads/arrival_process.h"
-#include "sim/workloads/arrivals.h"
-#include "sim/workloads/decoding_spec.h"
+#include "sim/workloads/distributions.h"
 #include "sim/workloads/length_distribution.h"
-#include "sim/workloads/prefix_sharing.h"
-#include "sim/workloads/session_pool.h"
+#include "sim/workloads/workload_specs.h"
 
 namespace recto::sim {
+
+// A chat, or a single request, at some turn. It begins with its template, if templates are used.
+struct Session {
+  std::int64_t turns_done = 0;
+  std::int64_t turns_left = 0;
+  TokenCount history;            // sum of the runs
+  std::vector<ContentRun> runs;  // all that was said so far
+};
+
+// The new tokens of one request.
+struct Turn {
+  std::int64_t request = 0;
+  TokenCount own_prompt_tokens;  // without the history
+  TokenCount output_tokens;
+};
+
+// In an open loop, every request picks a random session, but never one of the most recently used
+// half: consecutive turns of a session are at least half as many arrivals apart as there are active
+// sessions, which leaves time for the answer. (Sessions in strict rotation would give a cache
+// either every hit or none.) In a closed loop, every client has a session of its own.
+//
+// Choices for request i are drawn from streams split by i. Memory: the runs of the active sessions.
+class SessionPool {
+ public:
+  struct Options {
+    PrefixSharing sharing;                // valid
+    std::optional<std::int64_t> clients;  // of a closed loop
+  };
+  SessionPool(const Options& options, const RandomStream& stream);
+
+  // Returns the session that `request` continues; it is restarted if it has had all its turns.
+  // O(1).
+  Session& pick(std::int64_t request, std::optional<std::int64_t> client);
+
+  // Restarts the session with `request` as its first turn. O(1).
+  void begin(Session& session, std::int64_t request);
+
+  // Adds the turn to the session and returns the token content of its request; null if nothing is
+  // shared. O(turns so far).
+  std::shared_ptr<const TokenContent> add_turn(Session& session, const Turn& turn);
+
+ private:
+  std::size_t pick_slot(std::int64_t request);
+
+  PrefixSharing sharing_;
+  RandomStream slot_stream_;
+  RandomStream turns_stream_;
+  RandomStream template_stream_;
+  RandomStream template_length_stream_;
+  std::optional<Zipf> template_choice_;
+  Geometric turns_;
+  std::vector<Session> sessions_;
+  std::vector<std::size_t> rested_;  // slots that may be picked, in no particular order
+  std::deque<std::size_t> resting_;  // slots that spoke last, latest at the back
+};
 
 struct SyntheticOptions {
   LengthDistribution prompts;  // what a request adds to its template, if it has one
@@ -41,13 +99,6 @@ struct SyntheticOptions {
   // a later turn would be, it begins a new session instead.
   std::optional<TokenCount> max_context;
 };
-
-// The name and the text form of one part, for manifests.
-struct NamedPart {
-  std::string name;
-  std::string text;
-};
-std::vector<NamedPart> describe_parts(const SyntheticOptions& options);
 
 // O(turns of the session) per request; memory does not grow with the number of requests.
 class SyntheticWorkload : public RequestSource {

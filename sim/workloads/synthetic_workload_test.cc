@@ -210,16 +210,5 @@ TEST_CASE("lengths that hardly ever fit are an error with the request's number, 
              ContainsSubstring("request 0: no prompt of gamma:mean=1000,shape=50"));
 }
 
-TEST_CASE("every part is described by its text") {
-  SyntheticOptions options = plain();
-  options.max_context = TokenCount(2048);
-  std::string all;
-  for (const NamedPart& part : describe_parts(options)) all += part.name + "=" + part.text + ";";
-  CHECK(all ==
-        "arrivals=poisson:2;prompts=lognormal:mean=161,cv=1.2;"
-        "follow_ups=lognormal:mean=161,cv=1.2;outputs=gamma:mean=338,shape=1.3;sharing=none;"
-        "decoding=single;requests=1000;seed=7;max_context=2048;");
-}
-
 }  // namespace
 }  // namespace recto::sim

@@ -23,6 +23,7 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
+from gpu_peers.results import print_table  # noqa: E402
 from operations import OPERATIONS, Operation, Skipped  # noqa: E402
 
 HEADINGS = ("ns for each", "ours", "plain C++", "", "Python", "", "floor", "")
@@ -89,14 +90,6 @@ def ratio(value: float) -> str:
     return f"{value:.1f} x"
 
 
-def print_table(rows: list[tuple[str, ...]]) -> None:
-    widths = [max(len(row[column]) for row in rows) for column in range(len(rows[0]))]
-    for row in rows:
-        cells = [row[0].ljust(widths[0])]
-        cells += [cell.rjust(width) for cell, width in zip(row[1:], widths[1:])]
-        print("  ".join(cells).rstrip())
-
-
 def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("program", help="the benchmark, //cuda/cache:cache_benchmark")
@@ -116,7 +109,7 @@ def main(arguments: list[str]) -> int:
     except Failed as error:
         print(f"compare: {error}", file=sys.stderr)
         return 1
-    rows = [HEADINGS]
+    rows = []
     for operation in operations:
         if operation.name not in measured:
             print(f"compare: {options.program} has no {operation.name}", file=sys.stderr)
@@ -125,7 +118,7 @@ def main(arguments: list[str]) -> int:
         rows.append(row)
         if skipped:
             print(skipped)
-    print_table(rows)
+    print_table((*HEADINGS, ""), [(*row, "") for row in rows])
     print(EXPLAINED)
     return 0
 

@@ -16,11 +16,17 @@ from unittest import mock
 
 sys.dont_write_bytecode = True
 
-from gpu_peers import command_line, registry, results  # noqa: E402
-from gpu_peers.case import SMALL_CASES, BadCase, Case, parse_case, usual_cases  # noqa: E402
-from gpu_peers.figures import statistics_of  # noqa: E402
-from gpu_peers.random_blocks import RandomStream, shuffled_ids  # noqa: E402
-from gpu_peers.results import Results  # noqa: E402
+from gpu_peers import command_line, peers, results  # noqa: E402
+from gpu_peers.case import (  # noqa: E402
+    SMALL_CASES,
+    BadCase,
+    Case,
+    RandomStream,
+    parse_case,
+    shuffled_ids,
+    usual_cases,
+)
+from gpu_peers.results import Results, statistics_of  # noqa: E402
 
 NAME = "decode/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16"
 PREFILL = "prefill/batch:4/context:4096/rows:1024/group:4/head_dim:128/types:bf16-bf16/block:16"
@@ -264,7 +270,7 @@ class CommandLineTest(unittest.TestCase):
             code, out, _ = run_main("--list", "--case", NAME)
         self.assertEqual(code, 0)
         lines = out.splitlines()
-        for name in registry.NAMES:
+        for name in peers.NAMES:
             told = [line for line in lines if line.startswith(f"SKIPPED: {name}: ")]
             self.assertEqual(len(told), 1, out)
             self.assertIn("torch", told[0])

@@ -21,12 +21,16 @@ except ImportError as missing:
     print(f"SKIPPED: the GPU peers on a CPU: {missing}")
     sys.exit(0)
 
-from gpu_peers import card, command_line, registry, session  # noqa: E402
-from gpu_peers.case import SMALL_CASES, parse_case  # noqa: E402
-from gpu_peers.checking import check, expected_output  # noqa: E402
-from gpu_peers.peer import Peer, Prepared  # noqa: E402
-from gpu_peers.problem import make_edge_problem, make_problem, uniform  # noqa: E402
-from gpu_peers.random_blocks import GOLDEN_GAMMA, mixed  # noqa: E402
+from gpu_peers import card, command_line, session  # noqa: E402
+from gpu_peers.case import GOLDEN_GAMMA, SMALL_CASES, mixed, parse_case  # noqa: E402
+from gpu_peers.peers import Peer, Prepared, find_peer  # noqa: E402
+from gpu_peers.problem import (  # noqa: E402
+    check,
+    expected_output,
+    make_edge_problem,
+    make_problem,
+    uniform,
+)
 from gpu_peers.session import Session  # noqa: E402
 
 DECODE, PREFILL = SMALL_CASES[0], SMALL_CASES[4]
@@ -144,7 +148,7 @@ def answers_zeros(problem, timer):
 class RunTest(unittest.TestCase):
     def test_inputs_take_turns_and_the_first_is_not_counted(self):
         made = Session("cpu", 8, MadeUpTimer())
-        outcome = next(made.outcomes(DECODE, [registry.find_peer("sdpa")]))
+        outcome = next(made.outcomes(DECODE, [find_peer("sdpa")]))
         self.assertEqual(outcome.state, "measured")
         self.assertEqual(outcome.seconds, [1e-3 * i for i in range(2, 10)])
         calls = made.timer.calls

@@ -1,12 +1,15 @@
 """What is measured on the Python block manager: the operations of the C++ benchmark, with the same
-names and sizes. Each returns nanoseconds per operation.
+names and sizes. Each function takes its size and the number of repetitions, and returns nanoseconds
+per operation.
 """
 
+import itertools
 import random
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 
 from python_manager import PythonManager
 
@@ -19,21 +22,27 @@ class Skipped(Exception):
 
 @dataclass(frozen=True)
 class Operation:
-    name: str  # as in the C++ benchmark, with its arguments
+    name: str  # as in the C++ benchmark, with its argument
     size: int  # the argument: blocks of the pool, sequences or tokens
     unit: str  # what one operation is
     measure: Callable[[int], float]  # takes the number of repetitions; more is more exact
 
 
-def median_ns(times: int, operations: int, steps: Iterator[Callable[[], None]]) -> float:
-    """Times each step by this thread's clock, without what its generator does in between."""
-    elapsed = []
-    for _ in range(times):
-        step = next(steps)
-        start = time.thread_time_ns()
-        step()
-        elapsed.append(time.thread_time_ns() - start)
-    return statistics.median(elapsed) / operations
+class Stopwatch:
+    """Takes the time of each `with` block by this thread's clock."""
+
+    def __init__(self):
+        self._elapsed = []
+
+    def __enter__(self) -> None:
+        self._start = time.thread_time_ns()
+
+    def __exit__(self, *_) -> None:
+        self._elapsed.append(time.thread_time_ns() - self._start)
+
+    def median_ns(self, operations: int) -> float:
+        """Of one of the operations of a block."""
+        return statistics.median(self._elapsed) / operations
 
 
 def prompt_ids(seed: int, count: int) -> list[int]:
@@ -46,22 +55,17 @@ def allocate_and_free(num_blocks: int, times: int) -> float:
     manager = PythonManager(num_blocks, BLOCK_SIZE)
     order = [manager.allocate() for _ in range(num_blocks)]
     random.Random(1).shuffle(order)
-
-    def steps():
-        while True:
-            for begin in range(0, num_blocks - batch + 1, batch):
-                blocks = order[begin:begin + batch]
-
-                def step():
-                    for block in blocks:
-                        manager.give_back(block)
-                    for i in range(batch):
-                        blocks[i] = manager.allocate()
-
-                yield step
-                order[begin:begin + batch] = blocks
-
-    return median_ns(times, batch, steps())
+    watch = Stopwatch()
+    begins = itertools.cycle(range(0, num_blocks - batch + 1, batch))
+    for begin in itertools.islice(begins, times):
+        blocks = order[begin:begin + batch]
+        with watch:
+            for block in blocks:
+                manager.give_back(block)
+            for i in range(batch):
+                blocks[i] = manager.allocate()
+        order[begin:begin + batch] = blocks
+    return watch.median_ns(batch)
 
 
 def append_one_to_each(num_sequences: int, times: int) -> float:
@@ -70,18 +74,14 @@ def append_one_to_each(num_sequences: int, times: int) -> float:
     batch = [manager.admit([first]) for first in range(num_sequences)]
     for i, sequence in enumerate(batch):
         manager.append([sequence], 1 + i % BLOCK_SIZE)
-
-    def step():
-        for _ in range(num_steps):
-            manager.append(batch)
-
-    def steps():
-        while True:
-            yield step
-            for i, sequence in enumerate(batch):
-                manager.truncate(sequence, 1 + i % BLOCK_SIZE)
-
-    return median_ns(times, num_steps * num_sequences, steps())
+    watch = Stopwatch()
+    for _ in range(times):
+        with watch:
+            for _ in range(num_steps):
+                manager.append(batch)
+        for i, sequence in enumerate(batch):
+            manager.truncate(sequence, 1 + i % BLOCK_SIZE)
+    return watch.median_ns(num_steps * num_sequences)
 
 
 def compute(manager: PythonManager, ids: list[int]) -> int:
@@ -101,55 +101,42 @@ def full_cache(num_blocks: int, tokens: int) -> PythonManager:
 def admit_cold(num_blocks: int, times: int) -> float:
     tokens = 4096
     manager = full_cache(num_blocks, tokens)
-
-    def steps():
-        seed = 1 << 20
-        while True:
-            ids = prompt_ids(seed, tokens)
-            done = []
-            yield lambda: done.append(compute(manager, ids))
-            manager.release(done[0])
-            seed += 1
-
-    return median_ns(times, tokens, steps())
+    watch = Stopwatch()
+    for seed in range(1 << 20, (1 << 20) + times):
+        ids = prompt_ids(seed, tokens)
+        with watch:
+            sequence = compute(manager, ids)
+        manager.release(sequence)
+    return watch.median_ns(tokens)
 
 
 def admit_cached(num_blocks: int, times: int) -> float:
     tokens = 4096
     manager = full_cache(num_blocks, tokens)
-    order = list(range(1, 1 + num_blocks * BLOCK_SIZE // tokens))
-    random.Random(1).shuffle(order)
-
-    def steps():
-        while True:
-            for seed in order:
-                ids = prompt_ids(seed, tokens)
-                done = []
-                yield lambda: done.append(manager.admit(ids))
-                if manager.sequences[done[0]].length != tokens - BLOCK_SIZE:
-                    raise RuntimeError("a cached prompt was not found")
-                manager.release(done[0])
-
-    return median_ns(times, tokens, steps())
+    seeds = list(range(1, 1 + num_blocks * BLOCK_SIZE // tokens))
+    random.Random(1).shuffle(seeds)
+    watch = Stopwatch()
+    for seed in itertools.islice(itertools.cycle(seeds), times):
+        ids = prompt_ids(seed, tokens)
+        with watch:
+            sequence = manager.admit(ids)
+        if manager.sequences[sequence].length != tokens - BLOCK_SIZE:
+            raise RuntimeError("a cached prompt was not found")
+        manager.release(sequence)
+    return watch.median_ns(tokens)
 
 
 def evict_under_pressure(num_blocks: int, times: int) -> float:
     num_prompts, tokens = 8, 16 * BLOCK_SIZE
     manager = full_cache(num_blocks, 4096)
-
-    def steps():
-        seed = 1 << 20
-        while True:
-            prompts = [prompt_ids(seed + i, tokens) for i in range(num_prompts)]
-            seed += num_prompts
-
-            def step():
-                for ids in prompts:
-                    manager.release(compute(manager, ids))
-
-            yield step
-
-    return median_ns(times, num_prompts * tokens // BLOCK_SIZE, steps())
+    watch = Stopwatch()
+    for step in range(times):
+        first = (1 << 20) + step * num_prompts
+        prompts = [prompt_ids(first + i, tokens) for i in range(num_prompts)]
+        with watch:
+            for ids in prompts:
+                manager.release(compute(manager, ids))
+    return watch.median_ns(num_prompts * tokens // BLOCK_SIZE)
 
 
 def fork_long_sequence(num_sequences: int, times: int) -> float:
@@ -158,14 +145,12 @@ def fork_long_sequence(num_sequences: int, times: int) -> float:
     batch = [manager.admit([0]) for _ in range(num_sequences)]
     for _ in range(num_blocks):
         manager.append(batch, BLOCK_SIZE)
-
-    def steps():
-        while True:
-            done = []
-            yield lambda: done.append(manager.fork(batch[0]))
-            manager.release(done[0])
-
-    return median_ns(times, num_blocks, steps())
+    watch = Stopwatch()
+    for _ in range(times):
+        with watch:
+            fork = manager.fork(batch[0])
+        manager.release(fork)
+    return watch.median_ns(num_blocks)
 
 
 def update_tables(tokens: int, times: int) -> float:
@@ -180,22 +165,19 @@ def update_tables(tokens: int, times: int) -> float:
     batch = [manager.admit([first]) for first in range(num_sequences)]
     for i, sequence in enumerate(batch):
         manager.append([sequence], tokens + i % BLOCK_SIZE)
-
-    def write():
-        for row, sequence in enumerate(batch):
-            table = manager.sequences[sequence].table
-            buffer[row, :len(table)] = table
-
-    def steps():
-        while True:
-            manager.append(batch)
-            yield write
-
-    return median_ns(times, 1, steps())
+    watch = Stopwatch()
+    for _ in range(times):
+        manager.append(batch)
+        with watch:
+            for row, sequence in enumerate(batch):
+                table = manager.sequences[sequence].table
+                buffer[row, :len(table)] = table
+    return watch.median_ns(1)
 
 
-def _operations() -> Iterator[Operation]:
-    kinds = (
+OPERATIONS = tuple(
+    Operation(f"{function.__name__}/{argument}:{size}", size, unit, partial(function, size))
+    for function, argument, sizes, unit in (
         (allocate_and_free, "blocks", (1_000, 100_000, 10_000_000), "block"),
         (append_one_to_each, "sequences", (256,), "sequence and step"),
         (admit_cold, "blocks", (1_000, 30_000), "token"),
@@ -204,10 +186,5 @@ def _operations() -> Iterator[Operation]:
         (fork_long_sequence, "sequences", (1,), "block"),
         (update_tables, "tokens", (4_096,), "step"),
     )
-    for function, argument, sizes, unit in kinds:
-        for size in sizes:
-            yield Operation(f"{function.__name__}/{argument}:{size}", size, unit,
-                            lambda times, f=function, s=size: f(s, times))
-
-
-OPERATIONS = tuple(_operations())
+    for size in sizes
+)

@@ -11,11 +11,17 @@ from typing import Iterator
 # or an unlisted one: a line of it that is not a command is reported, not skipped.
 OTHER_LANGUAGES = {"cpp", "json", "python", "text"}
 
-_FENCE = re.compile(r"^ {0,3}(```+|~~~+)\s*([\w+-]*)")
-_PRINTED = re.compile(r"^<!-- printed( in part)? by: (.*\S)\s*-->$")
-_EXIT_CODE = re.compile(r"\bexit code (\d+)")
+_BLOCK = re.compile(  # fenced or indented
+    r"""(?: ^<!--[ ]printed(?P<part>[ ]in[ ]part)?[ ]by:[ ](?P<printer>[^\n]*\S)\s*-->\n )?
+        (?: ^[ ]{0,3}(?P<fence>```+|~~~+)[ \t]*(?P<language>[\w+-]*)[^\n]*\n
+            (?P<fenced>.*?) (?: ^[ \t]*(?P=fence)[^\n]*$ | \Z )
+          | (?: (?<=\n\n) | \A ) (?P<indented>(?:[ ]{4}[^\n]*(?:\n|\Z))+) )""",
+    re.VERBOSE | re.MULTILINE | re.DOTALL,
+)
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-_HERE_DOCUMENT = re.compile(r"<<-?\s*'?(\w+)'?")
+# A line, those that continue it, and those of its here-document.
+_STATEMENT = re.compile(r"^(?:.*\\\n)*.*<<-?\s*'?(\w+)'?.*\n(?:.*\n)*?\s*\1$|^(?:.*\\\n)*.+", re.M)
+_EXIT_CODE = re.compile(r"\bexit code (\d+)")
 _COMMENT = re.compile(r"(?:^|\s)#(?:\s|$).*")
 
 
@@ -44,8 +50,9 @@ class Command:
 class Block:
     line: int  # of its first line of code
     language: str
-    lines: tuple[str, ...]
-    announced: re.Match | None  # the remark before it that names what printed it
+    text: str
+    printer: str | None  # the remark before it names what printed it
+    is_part: bool
 
 
 def markdown_of(path: str, text: str) -> str:
@@ -57,45 +64,13 @@ def markdown_of(path: str, text: str) -> str:
 
 
 def blocks_of(text: str) -> Iterator[Block]:
-    lines = text.split("\n")
-    at = 0
-    while at < len(lines):
-        fence = _FENCE.match(lines[at])
-        announced = _PRINTED.match(lines[at - 1]) if at else None
-        if fence:
-            end = at + 1
-            while end < len(lines) and not lines[end].lstrip().startswith(fence[1]):
-                end += 1
-            yield Block(at + 2, fence[2], tuple(lines[at + 1 : end]), announced)
-            at = end + 1
-        elif lines[at].startswith("    ") and (at == 0 or not lines[at - 1].strip()):
-            end = at
-            while end < len(lines) and lines[end].startswith("    "):
-                end += 1
-            yield Block(at + 1, "", tuple(line[4:] for line in lines[at:end]), announced)
-            at = end
-        else:
-            at += 1
-
-
-def statements_of(block: Block) -> Iterator[tuple[int, str]]:
-    """Line and text of each statement: continued lines are joined, here-documents kept whole."""
-    at = 0
-    while at < len(block.lines):
-        begin, line = at, block.lines[at]
-        at += 1
-        here = _HERE_DOCUMENT.search(line)
-        if here:
-            while at < len(block.lines):
-                line += "\n" + block.lines[at]
-                at += 1
-                if block.lines[at - 1].strip() == here[1]:
-                    break
-        while line.endswith("\\") and at < len(block.lines):
-            line = line[:-1].rstrip() + " " + block.lines[at].strip()
-            at += 1
-        if line.strip() and not line.strip().startswith("#"):
-            yield block.line + begin, line.strip().removeprefix("$ ")
+    for match in _BLOCK.finditer(text):
+        kind = "indented" if match["fence"] is None else "fenced"
+        code = match[kind]
+        if kind == "indented":
+            code = re.sub(r"(?m)^    ", "", code)
+        yield Block(text.count("\n", 0, match.start(kind)) + 1, match["language"] or "",
+                    code.rstrip("\n"), match["printer"], bool(match["part"]))
 
 
 def _command(document: str, line: int, text: str, **more) -> Command:
@@ -105,33 +80,22 @@ def _command(document: str, line: int, text: str, **more) -> Command:
     return Command(document, line, bare, exit_code=int(code[1]) if code else 0, **more)
 
 
-def _without_blocks(text: str) -> str:
-    lines = text.split("\n")
-    for block in blocks_of(text):
-        for number in range(block.line - 1, block.line - 1 + len(block.lines)):
-            lines[number] = ""
-    return "\n".join("" if _FENCE.match(line) else line for line in lines)
+def _of_block(document: str, block: Block) -> Iterator[Command]:
+    if block.printer:
+        yield _command(document, block.line, block.printer, place=Place.PRINTED,
+                       printed=tuple(block.text.split("\n")), is_part=block.is_part)
+    elif block.language not in OTHER_LANGUAGES:
+        for match in _STATEMENT.finditer(block.text):
+            statement = re.sub(r"\s*\\\n\s*", " ", match[0]).strip().removeprefix("$ ")
+            if statement and not statement.startswith("#"):
+                line = block.line + block.text.count("\n", 0, match.start())
+                yield _command(document, line, statement)
 
 
 def commands_of(document: str, text: str, is_program) -> Iterator[Command]:
     """In document order; `is_program` says whether a statement's first word is a known program."""
-    found = []
-    for block in blocks_of(text):
-        statements = list(statements_of(block))
-        if block.announced:
-            found.append(
-                _command(
-                    document,
-                    block.line,
-                    block.announced[2],
-                    place=Place.PRINTED,
-                    printed=block.lines,
-                    is_part=bool(block.announced[1]),
-                )
-            )
-        elif block.language not in OTHER_LANGUAGES:
-            found += [_command(document, line, statement) for line, statement in statements]
-    prose = _without_blocks(text)
+    found = [command for block in blocks_of(text) for command in _of_block(document, block)]
+    prose = _BLOCK.sub(lambda match: "\n" * match[0].count("\n"), text)
     for match in _INLINE.finditer(prose):
         statement = " ".join(match[1].split())
         if " " in statement and is_program(statement):

@@ -5,21 +5,13 @@ import shutil
 import subprocess
 import time
 from collections import Counter
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 from bazel_commands import BazelCommands
 from command_blocks import OTHER_LANGUAGES, Command, Place
-from listed_commands import EntryList
-from machine import Machine
-from shell_words import (
-    program_of,
-    simple_commands,
-    split_at_and,
-    tokens_of,
-    without_prefixes,
-)
-from workplace import Done, Workplace
+from shell_words import calls_of, program_of, simple_commands
+from workplace import Machine, Workplace, end_of
 
 BAZEL = "./bazelw"
 # What a block may call. Whoever adds one documents in documents/README.md how it is checked.
@@ -37,134 +29,142 @@ def is_program(statement: str) -> bool:
     )
 
 
+class BadList(Exception):
+    """A line of a list that cannot be read, with its file and number."""
+
+
+@dataclass
+class Entry:
+    """A line of presupposed.txt, slow.txt or not_run.txt: `document | subject | text`."""
+
+    where: str
+    document: str
+    subject: str  # a file, or a command, or its beginning and *
+    text: str  # why, or how it is made
+    is_used: bool = False
+
+    def use(self, document: str, command: str) -> bool:
+        """Whether it is of this command; if so it is marked as used."""
+        begins = self.subject.endswith("*") and command.startswith(self.subject[:-1])
+        fits = document == self.document and (begins or command == self.subject)
+        self.is_used |= fits
+        return fits
+
+
+def read_list(path: Path) -> list[Entry]:
+    entries = []
+    for number, line in enumerate(path.read_text().splitlines(), 1):
+        if line.strip() and not line.startswith("#"):
+            parts = [part.strip() for part in line.split(" | ")]
+            if len(parts) != 3 or not all(parts):
+                raise BadList(f"{path.name}:{number}: expected DOCUMENT | WHAT | TEXT")
+            entries.append(Entry(f"{path.name}:{number}", *parts))
+    return entries
+
+
 @dataclass
 class Lists:
-    presupposed: EntryList
-    slow: EntryList
-    not_run: EntryList
+    presupposed: list[Entry]
+    slow: list[Entry]
+    not_run: list[Entry]
     runs_slow: bool = False
 
-
-@dataclass
-class Tally:
-    counts: Counter = field(default_factory=Counter)
-    errors: list[str] = field(default_factory=list)
-    remarks: list[str] = field(default_factory=list)  # what is skipped or put off, and why
-    put_off: int = 0  # commands that are checked here, and run by RECTO_FULL=1 or on other machines
-    seconds: list[tuple[float, str]] = field(default_factory=list)
+    def unused(self) -> list[str]:
+        left = [each for each in self.presupposed + self.slow + self.not_run if not each.is_used]
+        return [f"{each.where}: {each.document}: {each.subject}: stands in the document no longer"
+                for each in left]
 
 
 class DocumentCheck:
-    def __init__(self, program: Path, bazel: BazelCommands, lists: Lists, tally: Tally,
-                 machine: Machine = Machine()):
-        self._program = program
-        self._machine = machine
+    def __init__(self, bazel: BazelCommands, lists: Lists, machine: Machine):
         self._bazel = bazel
         self._lists = lists
-        self._tally = tally
+        self._machine = machine
+        self.counts: Counter = Counter()  # of commands that are run, checked, put off or skipped
+        self.errors: list[str] = []
+        self.remarks: list[str] = []  # what is skipped or put off, and why
+        self.seconds: list[tuple[float, str]] = []
 
     def check(self, document: str, commands: list[Command], workplace: Workplace) -> None:
         """`workplace` is like a checkout, and is left that way."""
         self._place = workplace
         text = "\n".join(command.text for command in commands)
-        self._wanted = [e for e in self._lists.presupposed.of(document) if e.subject in text]
+        self._wanted = [each for each in self._lists.presupposed
+                        if each.document == document and each.subject in text]
         for entry in self._wanted:
             entry.is_used = True
-        ran_before = self._tally.counts["run"]
+        ran_before = self.counts["run"]
         for command in commands:
-            for part in split_at_and(command.text):
-                self._check_part(command, part)
-        if self._tally.counts["run"] > ran_before:
+            self._check(command)
+        if self.counts["run"] > ran_before:
             for file in workplace.restore():
                 message = f"{document}: its commands write {file} anew, and not as it stands there"
-                self._tally.errors.append(message)
+                self.errors.append(message)
 
-    def _check_part(self, command: Command, part: str) -> None:
+    def _check(self, command: Command) -> None:
         try:
-            tokens_of(part)
+            calls = calls_of(command.text)
         except ValueError as error:
-            return self._fail(command, part, f"no shell can read it: {error}")
-        skipped = self._lists.not_run.find(command.document, part)
-        if skipped:
-            self._tally.remarks.append(f"{command.where}: {part}: {skipped.text}")
-            return self._count("skipped")
-        unknown = [
-            words[0]
-            for words in map(without_prefixes, simple_commands(part))
-            if words and not is_program(words[0])
-        ]
+            return self._fail(command, f"no shell can read it: {error}")
+        if entry := _find(self._lists.not_run, command):
+            return self._skip(command, entry.text)
+        unknown = [words[0] for words in calls if not is_program(words[0])]
         if unknown:
-            message = f"{unknown[0]}: of no class in tools/documents/README.md; {_NO_COMMANDS}"
-            return self._fail(command, part, message)
-        if program_of(part) == BAZEL and not self._is_script(command, part):
-            self._check_bazel(command, part)
-        elif program_of(part).startswith("bazel-bin/"):
-            self._conclude(command, part, self._bazel.program_error(program_of(part)))
-        elif command.place is Place.TEXT:
-            self._conclude(command, part, self._recto_error(part))
+            return self._fail(command, f"{unknown[0]}: of no class in tools/documents/README.md; "
+                              f"{_NO_COMMANDS}")
+        program, is_text = calls[0][0], command.place is Place.TEXT
+        is_script = calls[0][1:2] == ["python"] and calls[0][2:3] and calls[0][2].endswith(".py")
+        if program == BAZEL and (is_text or not is_script):
+            self._conclude(command, self._bazel_error(calls[0]))
+        elif program.startswith("bazel-bin/"):
+            label = "//%s:%s" % tuple(program.removeprefix("bazel-bin/").rsplit("/", 1))
+            self._conclude(command, self._bazel.target_error("run", label))
+        elif is_text:
+            self._conclude(command, self._recto_error(calls))
         else:
-            self._run_or_check(command, part)
+            self._run_or_check(command, calls)
 
-    def _is_script(self, command: Command, part: str) -> bool:
-        """A Python program of ours, by name, that runs without Bazel."""
-        words = without_prefixes(simple_commands(part)[0])
-        is_file = words[1:2] == ["python"] and words[2:3] and words[2].endswith(".py")
-        return bool(is_file) and command.place is not Place.TEXT
-
-    def _check_bazel(self, command: Command, part: str) -> None:
-        arguments = self._bazel.runs_recto(part)
-        error = self._bazel.error(part)
-        if error is None and arguments:
-            error = self._recto_error("recto " + " ".join(arguments))
-        self._conclude(command, part, error)
-
-    def _run_or_check(self, command: Command, part: str) -> None:
-        slow = self._lists.slow.find(command.document, part)
-        missing = [
-            word
-            for words in simple_commands(part)
-            for word in {_first_program(words), *without_prefixes(words)[:1]}
-            if word not in _BUILTINS | {"recto"}
-            and ("/" not in word or word.startswith("/"))
-            and shutil.which(word) is None
-        ]
-        if missing:
-            self._tally.remarks.append(f"{command.where}: {part}: there is no {missing[0]} here")
-            return self._count("skipped")
-        why_not = slow.text if slow and not self._lists.runs_slow else self._machine.lacks(part)
+    def _run_or_check(self, command: Command, calls: list[list[str]]) -> None:
+        slow = _find(self._lists.slow, command)
+        timers = [words[0] for words in simple_commands(command.text) if words[0] not in _BUILTINS]
+        for program in (*timers, *(words[0] for words in calls)):
+            is_of_machine = "/" not in program or program.startswith("/")
+            is_ours = program in _BUILTINS | {"recto"} or "=" in program
+            if is_of_machine and not is_ours and shutil.which(program) is None:
+                return self._skip(command, f"there is no {program} here")
+        why_not = self._machine.lacks(command.text)
+        if slow and not self._lists.runs_slow:
+            why_not = slow.text
         if why_not:
-            self._tally.remarks.append(f"{command.where}: {part}: not run: {why_not}")
-            self._tally.put_off += 1
-            if program_of(part) == BAZEL:
-                return self._check_bazel(command, part)
-            return self._conclude(command, part, self._recto_error(part))
-        error = self._presuppose()
-        if error:
-            return self._fail(command, part, error)
+            self.remarks.append(f"{command.where}: {command.text}: not run: {why_not}")
+            self.counts["put off"] += 1
+            is_bazel = calls[0][0] == BAZEL
+            error = self._bazel_error(calls[0]) if is_bazel else self._recto_error(calls)
+            return self._conclude(command, error)
+        if error := self._presuppose():
+            return self._fail(command, error)
         began = time.monotonic()
-        done = self._place.run(part)
-        self._tally.seconds.append((time.monotonic() - began, f"{command.where}: {part}"))
-        self._count("run")
-        self._judge(command, part, done)
-
-    def _judge(self, command: Command, part: str, done: Done) -> None:
-        if done.exit_code != command.exit_code:
-            message = f"exit code {done.exit_code}, expected {command.exit_code}{done.shown()}"
-            self._fail(command, part, message)
+        done = self._place.run(command.text)
+        self.seconds.append((time.monotonic() - began, f"{command.where}: {command.text}"))
+        self.counts["run"] += 1
+        if done.returncode != command.exit_code:
+            expected = f"exit code {done.returncode}, expected {command.exit_code}"
+            self._fail(command, expected + end_of(done))
         elif command.place is Place.PRINTED:
-            difference = _difference(command, done.out.rstrip("\n").split("\n"))
-            if difference:
-                self._fail(command, part, difference)
+            if difference := _difference(command, done.stdout.rstrip("\n").split("\n")):
+                self._fail(command, difference)
 
-    def _recto_error(self, part: str) -> str | None:
+    def _bazel_error(self, words: list[str]) -> str | None:
+        error = self._bazel.error(words)
+        if error is None and words[1] == "run" and "--" in words:
+            if "//experiments:recto" in words:
+                return self._recto_error([["recto", *words[words.index("--") + 1 :]]])
+        return error
+
+    def _recto_error(self, calls: list[list[str]]) -> str | None:
         """Has recto itself parse each call of it, stopped by one flag too many."""
-        for words in map(without_prefixes, simple_commands(part)):
-            if words[0] != "recto":
-                continue
-            error = self._parse_error(words)
-            if error:
-                return error
-        return None
+        errors = (self._parse_error(words) for words in calls if words[0] == "recto")
+        return next(filter(None, errors), None)
 
     def _parse_error(self, words: list[str]) -> str | None:
         # Twice: a flag without its value would take the first for it, and the command would run.
@@ -183,32 +183,31 @@ class DocumentCheck:
 
     def _parse(self, arguments: list[str]) -> subprocess.CompletedProcess:
         """For command lines that end before they do anything."""
-        return subprocess.run([self._program, *arguments], capture_output=True, text=True)
+        return subprocess.run([self._machine.recto, *arguments], capture_output=True, text=True)
 
     def _presuppose(self) -> str | None:
         """Makes what the document presupposes, before the first command runs."""
         while self._wanted:
             entry = self._wanted.pop(0)
-            error = self._place.make(entry.subject, entry.text)
-            if error:
+            if error := self._place.make(entry.subject, entry.text):
                 return f"{entry.where}: {error}"
         return None
 
-    def _conclude(self, command: Command, part: str, error: str | None) -> None:
-        self._count("checked")
+    def _conclude(self, command: Command, error: str | None) -> None:
+        self.counts["checked"] += 1
         if error:
-            self._fail(command, part, error)
+            self._fail(command, error)
 
-    def _count(self, what: str) -> None:
-        self._tally.counts[what] += 1
+    def _skip(self, command: Command, why: str) -> None:
+        self.remarks.append(f"{command.where}: {command.text}: {why}")
+        self.counts["skipped"] += 1
 
-    def _fail(self, command: Command, part: str, message: str) -> None:
-        self._tally.errors.append(f"{command.where}: {part}\n    {message}")
+    def _fail(self, command: Command, message: str) -> None:
+        self.errors.append(f"{command.where}: {command.text}\n    {message}")
 
 
-def _first_program(words: list[str]) -> str:
-    """As written, so that for a timed command it is the timer."""
-    return next(word for word in words if "=" not in word)
+def _find(entries: list[Entry], command: Command) -> Entry | None:
+    return next((each for each in entries if each.use(command.document, command.text)), None)
 
 
 def _difference(command: Command, printed: list[str]) -> str | None:

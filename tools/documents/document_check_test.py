@@ -8,10 +8,8 @@ from pathlib import Path
 
 from bazel_commands import BazelCommands
 from command_blocks import commands_of
-from document_check import DocumentCheck, Lists, Tally, is_program
-from listed_commands import BadList, EntryList
-from machine import KIT, Machine
-from workplace import Workplace
+from document_check import BadList, DocumentCheck, Lists, is_program, read_list
+from workplace import KIT, Machine, Workplace
 
 # A program that knows `recto go --fast`, and stops at any other flag as recto does.
 PROGRAM = """#!/usr/bin/env bash
@@ -45,35 +43,36 @@ class Documents(unittest.TestCase):
     def entries(self, name, text):
         path = Path(self.folder.name, name)
         path.write_text(text)
-        return EntryList.read(path)
+        return read_list(path)
 
-    def check(self, text, presupposed="", slow="", not_run="", machine=Machine()):
+    def check(self, text, presupposed="", slow="", not_run="", **machine):
+        machine = Machine(self.program, **machine)
         lists = Lists(
             self.entries("presupposed.txt", presupposed),
             self.entries("slow.txt", slow),
             self.entries("not_run.txt", not_run),
         )
-        tally = Tally()
         commands = list(commands_of("d.md", text, is_program))
         place = Path(tempfile.mkdtemp(dir=self.folder.name))
-        workplace = Workplace(place, ["kept.txt", "bazelw"], self.root, self.program, machine)
-        bazel = BazelCommands([], "", "")
-        check = DocumentCheck(self.program, bazel, lists, tally, machine)
+        workplace = Workplace(place, ["kept.txt", "bazelw"], self.root, machine)
+        bazel = BazelCommands({"experiments": 'recto_binary(name = "recto")'}, "", "")
+        check = DocumentCheck(bazel, lists, machine)
         check.check("d.md", commands, workplace)
         self.assertEqual((place / "kept.txt").read_text(), "kept\n")
         self.assertFalse((place / "a").exists())
-        self.unused = lists.presupposed.unused() + lists.slow.unused() + lists.not_run.unused()
-        return tally
+        self.unused = lists.unused()
+        return check
 
     def test_what_is_right(self):
         tally = self.check(
-            "`recto go --fast`\n```sh\nrecto go --fast\nrecto go --slow # exit code 2\ncat a\n```\n"
+            "`recto go --fast`\n`./bazelw run //experiments:recto -- go --fast`\n"
+            "```sh\nrecto go --fast\nrecto go --slow # exit code 2\ncat a\n```\n"
             "<!-- printed by: recto go -->\n```\none\ntwo\n```\n"
             "<!-- printed in part by: recto go -->\n```\ntwo\n```\n",
             presupposed="d.md | a | copy kept.txt\n",
         )
         self.assertEqual(tally.errors, [])
-        self.assertEqual(tally.counts, {"run": 5, "checked": 1})
+        self.assertEqual(tally.counts, {"run": 5, "checked": 2})
         self.assertEqual(self.unused, [])
 
     def test_what_is_wrong(self):
@@ -93,6 +92,8 @@ class Documents(unittest.TestCase):
             ("```sh\nrecto 'go\n```\n", "no shell can read it"),
             ("```sh\ncat a\n```\n", "exit code 1, expected 0"),
             ("```sh\n./bazelw build //a\n```\n", "//a: no such target"),
+            ("`./bazelw run //experiments:recto -- go --slow`\n", "--slow: stands not in the help"),
+            ("`bazel-bin/experiments/recta go`\n", "//experiments:recta: no such target"),
             ("```sh\ncat /dev/null > kept.txt\n```\n", "its commands write kept.txt anew"),
             ("<!-- printed by: recto go -->\n```\none\n```\n", "1 lines; printed are 2"),
             ("<!-- printed by: recto go -->\n```\none\nTWO\n```\n", "line 2 of the block"),
@@ -111,7 +112,7 @@ class Documents(unittest.TestCase):
         slow, not_run = "d.md | recto go --fast | long\n", "d.md | frobnicate * | no\n"
         tally = self.check(text, slow=slow, not_run=not_run)
         self.assertEqual((tally.errors, self.unused), ([], []))
-        self.assertEqual(tally.counts, {"checked": 1, "skipped": 1})
+        self.assertEqual(tally.counts, {"checked": 1, "put off": 1, "skipped": 1})
         self.assertEqual(len(tally.remarks), 2)
         tally = self.check(text, slow=slow.replace("fast", "slow"), not_run="e" + not_run[1:])
         self.assertEqual(len(tally.errors), 1)
@@ -124,23 +125,23 @@ class Documents(unittest.TestCase):
     def test_what_needs_packages_is_run_where_they_are(self):
         text = "```sh\n./bazelw python kept.py b # exit code 3\n```\n"
         presupposed = "d.md | kept.py | run echo 'raise SystemExit(3)' > kept.py\n"
-        tally = self.check(text, presupposed, machine=Machine(python=Path(sys.executable)))
+        tally = self.check(text, presupposed, python=Path(sys.executable))
         self.assertEqual((tally.errors, tally.counts), ([], {"run": 1}))
         tally = self.check("```sh\n./bazelw python no.py\nrecto plot --fast\n```\n")
         self.assertEqual(len(tally.errors), 1)
         self.assertIn("no.py: there is no such script", tally.errors[0])
-        self.assertEqual(tally.counts, {"checked": 2})
+        self.assertEqual(tally.counts, {"checked": 2, "put off": 2})
         self.assertEqual(len(tally.remarks), 2)
         self.assertIn("not run: there is no Python with packages here", tally.remarks[0])
 
     def test_what_needs_the_kit_finds_it_where_recto_looks(self):
         for flag in ("--cuda a.cu", "--adapter b.cc"):
-            self.assertIn("no kit", Machine().lacks(f"X=1 recto verify {flag}"))
+            self.assertIn("no kit", Machine(self.program).lacks(f"X=1 recto verify {flag}"))
         kit = Path(self.folder.name, "kit")
         kit.mkdir()
-        machine = Machine(kit=kit)
+        machine = Machine(self.program, kit)
         self.assertIsNone(machine.lacks("recto verify --cuda a.cu"))
-        tally = self.check(f"```sh\ncp kept.txt {KIT}/\n```\n", machine=machine)
+        tally = self.check(f"```sh\ncp kept.txt {KIT}/\n```\n", kit=kit)
         self.assertEqual(tally.errors, [])
         self.assertTrue((kit / "kept.txt").exists())
 

@@ -6,7 +6,6 @@ RECTO_FULL=1 runs what takes long, too. README.md tells the classes.
 
 import argparse
 import os
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -16,87 +15,74 @@ ROOT = HERE.parents[1]
 sys.path[:0] = [str(HERE), str(ROOT / "tools/tidy")]
 
 from bazel_commands import BazelCommands  # noqa: E402
-from bazel_targets import package_of  # noqa: E402
 from command_blocks import commands_of, markdown_of  # noqa: E402
-from document_check import DocumentCheck, Lists, Tally, is_program  # noqa: E402
-from listed_commands import BadList, EntryList  # noqa: E402
-from machine import Machine, kit_beside  # noqa: E402
+from document_check import BadList, DocumentCheck, Lists, is_program, read_list  # noqa: E402
 from tree import Tree  # noqa: E402
-from workplace import Workplace  # noqa: E402
+from workplace import KIT, Machine, Workplace  # noqa: E402
 
 SLOW_S = 20  # anything slower belongs in slow.txt
 
 
 def read_lists() -> Lists:
     names = ("presupposed", "slow", "not_run")
-    lists = Lists(*(EntryList.read(HERE / f"{name}.txt") for name in names))
+    lists = Lists(*(read_list(HERE / f"{name}.txt") for name in names))
     lists.runs_slow = os.environ.get("RECTO_FULL") == "1"
     return lists
 
 
-def bazel_of(tree, program: Path) -> BazelCommands:
+def bazel_of(tree: Tree) -> BazelCommands:
     macros = "\n".join(file.text for file in tree.values() if file.path.endswith(".bzl"))
-    bazelrc = (ROOT / ".bazelrc").read_text()
-    builds = [file for file in tree.values() if file.name == "BUILD"]
-    packages = [package_of(file.folder, file.text) for file in builds]
-
-    def help_of_recto(command: str) -> str:
-        done = subprocess.run([program, command, "--help"], capture_output=True, text=True)
-        return done.stdout
-
-    return BazelCommands(packages, bazelrc, macros, help_of_recto)
+    packages = {file.folder: file.text for file in tree.values() if file.name == "BUILD"}
+    return BazelCommands(packages, (ROOT / ".bazelrc").read_text(), macros)
 
 
-def show(tally: Tally, documents: int, unused: list[str]) -> int:
-    for remark in tally.remarks:
+def machine_of(arguments: argparse.Namespace) -> Machine:
+    """RECTO_PYTHON is what ./bazelw calls the interpreter that it has found."""
+    program, python = arguments.recto.resolve(), os.environ.get("RECTO_PYTHON", "")
+    if arguments.python_file:
+        python = arguments.python_file.read_text().strip()
+    beside = Path(f"{program}.runfiles/recto", KIT)  # where `bazel build` puts it
+    kit = arguments.kit or (beside if beside.is_dir() else None)
+    return Machine(program, kit and kit.resolve(), Path(python) if python else None)
+
+
+def show(check: DocumentCheck, documents: int, unused: list[str]) -> int:
+    for remark in check.remarks:
         print(f"SKIPPED: {remark}")
-    for seconds, what in sorted(tally.seconds, reverse=True)[:5]:
+    for seconds, what in sorted(check.seconds, reverse=True)[:5]:
         hint = f" (more than {SLOW_S} s: slow.txt?)" if seconds > SLOW_S else ""
         print(f"{seconds:6.1f} s  {what}{hint}")
-    errors = tally.errors + unused
+    errors = check.errors + unused
     for error in errors:
         print(error)
-    counts = f"{tally.counts['run']} run, {tally.counts['checked']} checked"
-    if tally.put_off:
-        counts += f" ({tally.put_off} of these put off)"
-    counts += f", {tally.counts['skipped']} skipped"
+    counts = f"{check.counts['run']} run, {check.counts['checked']} checked"
+    if put_off := check.counts["put off"]:
+        counts += f" ({put_off} of these put off)"
+    counts += f", {check.counts['skipped']} skipped"
     print(f"{documents} documents: {counts}; {len(errors)} wrong")
     return 1 if errors else 0
 
 
-def machine_of(arguments) -> Machine:
-    """RECTO_PYTHON is what ./bazelw calls the interpreter that it has found."""
-    python = os.environ.get("RECTO_PYTHON", "")
-    if arguments.python_file:
-        python = arguments.python_file.read_text().strip()
-    kit = arguments.kit or kit_beside(arguments.recto.resolve())
-    return Machine(kit and kit.resolve(), Path(python) if python else None)
-
-
-def main(arguments) -> int:
-    program, chosen = arguments.recto.resolve(), arguments.documents
-    if not os.access(program, os.X_OK):
-        print(f"{program}: expected the program recto")
+def main(arguments: argparse.Namespace) -> int:
+    machine, chosen = machine_of(arguments), arguments.documents
+    if not os.access(machine.recto, os.X_OK):
+        print(f"{machine.recto}: expected the program recto")
         return 2
     tree = Tree.of_folder(ROOT)
-    files = list(tree)
     try:
         lists = read_lists()
     except BadList as error:
         print(error)
         return 2
-    tally, machine = Tally(), machine_of(arguments)
-    check = DocumentCheck(program, bazel_of(tree, program), lists, tally, machine)
+    check = DocumentCheck(bazel_of(tree), lists, machine)
     documents = [file for file in tree.of("markdown", "notebook")
                  if not chosen or file.path in chosen]
     with tempfile.TemporaryDirectory(dir=os.environ.get("TEST_TMPDIR")) as folder:
-        workplace = Workplace(Path(folder), files, ROOT, program, machine)
+        workplace = Workplace(Path(folder), list(tree), ROOT, machine)
         for file in documents:
             commands = list(commands_of(file.path, markdown_of(file.path, file.text), is_program))
             check.check(file.path, commands, workplace)
-    every = (lists.presupposed, lists.slow, lists.not_run)
-    unused = [] if chosen else [line for entries in every for line in entries.unused()]
-    return show(tally, len(documents), unused)
+    return show(check, len(documents), [] if chosen else lists.unused())
 
 
 def command_line() -> argparse.ArgumentParser:

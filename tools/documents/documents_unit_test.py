@@ -2,16 +2,12 @@
 """What counts as a command, and which errors in words, targets and flags are reported."""
 
 import json
-import tempfile
 import unittest
-from collections import namedtuple
-from pathlib import Path
 
 from bazel_commands import BazelCommands
 from command_blocks import Command, Place, commands_of, markdown_of
 from document_check import is_program
-from script_flags import script_flags_error
-from shell_words import program_of, simple_commands, split_at_and, without_prefixes
+from shell_words import calls_of, program_of, simple_commands, without_prefixes
 
 DOCUMENT = """\
 # Title
@@ -50,9 +46,6 @@ one
 two
 ```
 """
-
-Target = namedtuple("Target", "name rule")
-Package = namedtuple("Package", "folder targets")
 
 
 def found(text=DOCUMENT):
@@ -116,20 +109,25 @@ class Words(unittest.TestCase):
         self.assertEqual(simple_commands("a $(b c) --d $(e)"), [["a", "1", "--d", "1"], ["b", "c"],
                                                                ["e"]])
 
-    def test_parts_and_programs(self):
-        self.assertEqual(split_at_and("a 'b && c' && d"), ["a 'b && c'", "d"])
+    def test_calls_and_programs(self):
+        self.assertEqual(calls_of("A=1 a 'b && c' && time d"), [["a", "b && c"], ["d"]])
         self.assertEqual(program_of("X=1 Y=2 recto plan"), "recto")
         self.assertEqual(program_of("it's"), "")
 
 
 class Bazel(unittest.TestCase):
     def setUp(self):
-        packages = [
-            Package("core", [Target("units_test", "recto_test"), Target("core", "recto_library")]),
-            Package("verify", [Target("speed", "recto_benchmark")]),
-        ]
+        packages = {
+            "core": 'recto_test(\n    name = "units_test",\n)\nrecto_library(name = "core")',
+            "verify": 'recto_benchmark(name = "speed", srcs = ["a.cc"])',
+            "sim": '[a_test(name = "%s_test" % kind) for kind in ("long", "wide")]\n'
+                   '[a_test(name = "lib" + kind + "_test") for kind in ("long", "wide")]',
+        }
         rc = "build:asan --copt=-g\ntest:full --test_timeout=7200\n"
         self.bazel = BazelCommands(packages, rc, 'name = name + "_smoke_test"')
+
+    def error(self, line):
+        return self.bazel.error(calls_of(line)[0])
 
     def test_what_could_be_run(self):
         for line in (
@@ -138,6 +136,7 @@ class Bazel(unittest.TestCase):
             "./bazelw build --config=full //core",
             "./bazelw run //verify:speed -- --benchmark_filter=a",
             "./bazelw run //core:units_test -- --list-test-cases",
+            "./bazelw test //sim:long_test //sim:libwide_test",
             "A=b ./bazelw ...",
             "./bazelw test TARGET",
             "./bazelw browser",
@@ -145,8 +144,7 @@ class Bazel(unittest.TestCase):
             "./bazelw python FILE",
             "./bazelw python tools/documents/documents.py RECTO",
         ):
-            self.assertIsNone(self.bazel.error(line), line)
-        self.assertIsNone(self.bazel.program_error("bazel-bin/verify/speed"))
+            self.assertIsNone(self.error(line), line)
 
     def test_what_could_not(self):
         for line, expected in (
@@ -157,6 +155,7 @@ class Bazel(unittest.TestCase):
             ("./bazelw python nowhere.py", "nowhere.py: there is no such script"),
             ("./bazelw test //core:unit_test", "//core:unit_test: no such target"),
             ("./bazelw test //cores/...", "no package below cores/"),
+            ("./bazelw test //sim:short_test", "no such target"),
             ("./bazelw test //verify:speed", "is a recto_benchmark and no test"),
             ("./bazelw run //core:unit_test", "//core:unit_test: no such target"),
             ("./bazelw run //core/...", "runs more than one target"),
@@ -165,31 +164,7 @@ class Bazel(unittest.TestCase):
             ("./bazelw test --frobnicate //core/...", "--frobnicate: not a flag"),
             ("./bazelw test core", "expected a target that begins with //"),
         ):
-            self.assertIn(expected, self.bazel.error(line) or "", line)
-
-    def test_flags_of_scripts(self):
-        helps = {"sweep": "  --seed N\n"}
-        with tempfile.TemporaryDirectory() as folder:
-            script = Path(folder, "script.py")
-            parsing = "import argparse\nargparse.ArgumentParser(epilog='%s').parse_args()\n"
-            def error(epilog, *arguments):
-                script.write_text(parsing % epilog)
-                return script_flags_error(script, arguments, helps.get)
-            passing = "All other flags are those of `recto sweep`, which see."
-            self.assertIsNone(error("see --fast", "FILE", "--fast", "--help=1"))
-            self.assertEqual(error("", "--slow=1"), "--slow: stands not in the help of script.py")
-            self.assertIsNone(error(passing, "--seed", "1"))
-            self.assertIn("--sed: stands not", error(passing, "--sed", "1"))
-            script.write_text("import no_such_module")
-            self.assertIn("--help: exit code 1: ModuleNotFoundError",
-                          script_flags_error(script, ["--fast"], helps.get))
-        wrong = self.bazel.error("./bazelw python tools/documents/documents.py --frobnicate")
-        self.assertIn("documents.py", wrong or "")
-
-    def test_arguments_of_recto(self):
-        line = "./bazelw run -c opt //experiments:recto -- plan --list"
-        self.assertEqual(self.bazel.runs_recto(line), ["plan", "--list"])
-        self.assertIsNone(self.bazel.runs_recto("./bazelw run //verify:speed -- plan"))
+            self.assertIn(expected, self.error(line) or "", line)
 
 
 if __name__ == "__main__":

@@ -10,48 +10,22 @@ _TIMER_FLAGS_WITH_A_WORD = {"-f", "-o"}
 _SIGNS = set("();<>|&")
 
 
-def tokens_of(statement: str) -> list[str]:
-    """Words, operators and redirections; quoted operators are parts of words. ValueError if
-    unbalanced."""
-    lexer = shlex.shlex(statement.split("\n")[0], posix=True, punctuation_chars=True)
-    lexer.whitespace_split = True
-    lexer.commenters = ""
-    return list(lexer)
-
-
-def split_at_and(statement: str) -> list[str]:
-    """The parts between `&&`, each a statement of its own."""
-    if "\n" in statement:
-        return [statement]
-    parts, quote, begin, at = [], None, 0, 0
-    while at < len(statement):
-        letter = statement[at]
-        if quote:
-            quote = None if letter == quote else quote
-        elif letter in "'\"":
-            quote = letter
-        elif statement.startswith("&&", at):
-            parts.append(statement[begin:at].strip())
-            at += 1
-            begin = at + 1
-        at += 1
-    return parts + [statement[begin:].strip()]
-
-
 def simple_commands(statement: str) -> list[list[str]]:
-    """The words of each command between pipes and the like, without redirections.
-
-    Commands in $( ) come last; their output is replaced by 1.
+    """The words of each command between pipes, `&&` and the like, without redirections; ValueError
+    if quotes are unbalanced. Commands in $( ) come last; their output is replaced by 1.
     """
     inner = [command for part in _SUBSTITUTION.findall(statement) for command in
              simple_commands(part)]
+    first_line = _SUBSTITUTION.sub("1", statement).split("\n")[0]  # others are a here-document
+    lexer = shlex.shlex(first_line, posix=True, punctuation_chars=True)
+    lexer.whitespace_split = True
+    lexer.commenters = ""
     commands: list[list[str]] = [[]]
-    words = iter(tokens_of(_SUBSTITUTION.sub("1", statement)))
-    for word in words:
+    for word in lexer:
         if not set(word) <= _SIGNS:
             commands[-1].append(word)
         elif set(word) <= set("<>&") and set(word) & set("<>"):
-            next(words, None)
+            next(lexer, None)
             if commands[-1] and commands[-1][-1].isdigit():  # of 2>file
                 commands[-1].pop()
         else:
@@ -70,11 +44,15 @@ def without_prefixes(words: list[str]) -> list[str]:
     return words[at:]
 
 
+def calls_of(statement: str) -> list[list[str]]:
+    """The words of each command after all prefixes; ValueError if quotes are unbalanced."""
+    return list(filter(None, map(without_prefixes, simple_commands(statement))))
+
+
 def program_of(statement: str) -> str:
     """The first word after all prefixes; empty if there is none."""
     try:
-        commands = simple_commands(statement)
+        calls = calls_of(statement)
     except ValueError:
         return ""
-    words = without_prefixes(commands[0]) if commands else []
-    return words[0] if words else ""
+    return calls[0][0] if calls else ""

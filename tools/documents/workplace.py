@@ -6,27 +6,40 @@ import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 
-from machine import KIT, Machine
+from shell_words import calls_of
 
 TIME_LIMIT_S = 1800
+KIT = "verify/cuda_source/cuda_kit"  # where recto looks for it, below its current folder
 
 
 @dataclass(frozen=True)
-class Done:
-    exit_code: int
-    out: str
-    err: str
+class Machine:
+    """What some machines lack."""
 
-    def shown(self) -> str:
-        """The end of the output, for a message."""
-        lines = (self.out + self.err).strip().splitlines()[-12:]
-        return "".join(f"\n      {line[:200]}" for line in lines)
+    recto: Path  # the program
+    kit: Path | None = None  # the folder that //verify/cuda_source:cuda_kit makes
+    python: Path | None = None  # an interpreter with the packages of bazel/python
+
+    def lacks(self, statement: str) -> str | None:
+        """What the statement needs but is missing here; nothing if it can run."""
+        for words in calls_of(statement):
+            if words[0] == "recto" and self.kit is None and {"--cuda", "--adapter"} & {*words}:
+                return "there is no kit for CUDA sources here"
+            needs_packages = words[:2] in (["recto", "plot"], ["./bazelw", "python"])
+            if needs_packages and self.python is None:
+                return "there is no Python with packages here"
+        return None
+
+
+def end_of(done: subprocess.CompletedProcess) -> str:
+    """Of its output, for a message."""
+    lines = (done.stdout + done.stderr).strip().splitlines()[-12:]
+    return "".join(f"\n      {line[:200]}" for line in lines)
 
 
 class Workplace:
-    def __init__(self, folder: Path, files: list[str], root: Path, program: Path,
-                 machine: Machine = Machine()):
-        """Copies `files` of the checkout at `root`; `program` is recto."""
+    def __init__(self, folder: Path, files: list[str], root: Path, machine: Machine):
+        """Copies `files` of the checkout at `root`."""
         self._folder = folder
         self._files = files
         self._root = root
@@ -36,7 +49,7 @@ class Workplace:
             shutil.copy2(root / file, target)
         built = folder / "bazel-bin/experiments"
         built.mkdir(parents=True)
-        (built / "recto").symlink_to(program)
+        (built / "recto").symlink_to(machine.recto)
         if machine.kit:
             (folder / KIT).parent.mkdir(parents=True, exist_ok=True)
             (folder / KIT).symlink_to(machine.kit)
@@ -74,23 +87,15 @@ class Workplace:
             return False
         return mine.read_bytes() != its.read_bytes()
 
-    def has(self, path: str) -> bool:
-        return (self._folder / path).exists()
-
-    def run(self, statement: str) -> Done:
+    def run(self, statement: str) -> subprocess.CompletedProcess:
+        command = ["bash", "-c", statement]
         try:
-            done = subprocess.run(
-                ["bash", "-c", statement],
-                cwd=self._folder,
-                env=self._environment,
-                stdin=subprocess.DEVNULL,
-                capture_output=True,
-                text=True,
-                timeout=TIME_LIMIT_S,
-            )
+            return subprocess.run(command, cwd=self._folder, env=self._environment,
+                                  stdin=subprocess.DEVNULL, capture_output=True, text=True,
+                                  timeout=TIME_LIMIT_S)
         except subprocess.TimeoutExpired:
-            return Done(124, "", f"took more than {TIME_LIMIT_S} s")
-        return Done(done.returncode, done.stdout, done.stderr)
+            message = f"took more than {TIME_LIMIT_S} s"
+            return subprocess.CompletedProcess(command, 124, "", message)
 
     def make(self, file: str, how: str) -> str | None:
         """Does `copy PATH` or `run STATEMENT`; returns why it failed, or nothing."""
@@ -98,7 +103,7 @@ class Workplace:
         target = self._folder / file
         target.parent.mkdir(parents=True, exist_ok=True)
         if verb == "copy":
-            if not self.has(rest):
+            if not (self._folder / rest).exists():
                 return f"there is no {rest} to be copied"
             shutil.copy2(self._folder / rest, target)
             return None
@@ -106,4 +111,4 @@ class Workplace:
             return f"found '{how}'; expected copy PATH or run STATEMENT"
         done = self.run(rest)
         # A run may fail on purpose and still leave the file that is wanted.
-        return None if target.exists() else f"{rest} made no {file}{done.shown()}"
+        return None if target.exists() else f"{rest} made no {file}{end_of(done)}"

@@ -9,8 +9,8 @@ from random import Random
 from case import At, Case, Fill
 from exact_attention import DIGITS, PRINTED_DIGITS, HeadCache, Row, attend, working_context
 from number_codes import decode, encode
+from pool_layout import Token  # a query row is one, too
 
-Token = list[list[int]]  # codes [head][dim]; a query row is one too
 Tokens = list[list[Token]]  # [sequence][token]
 
 

@@ -50,7 +50,7 @@ def _decode_e4m3(code: int) -> float:
     return sign * (8 + mantissa) * 2.0 ** (exponent - 10)
 
 
-def encode(value: float, element_type: str) -> int:
+def encode(value: float | Fraction, element_type: str) -> int:
     """The code nearest to a finite value within the format's range; the even one of two equally
     near."""
     largest = _LARGEST_CODE[element_type]
@@ -85,6 +85,16 @@ def garbage(element_type: str) -> Iterator[int]:
     return itertools.cycle(_GARBAGE[element_type])
 
 
+def lanes(element_type: str) -> int:
+    """Adjacent dims of a packed pool, 16 bytes of them."""
+    return 16 // BYTES[element_type]
+
+
 def to_bytes(codes: list[int], element_type: str) -> bytes:
     """Little-endian, in the order given."""
     return b"".join(code.to_bytes(BYTES[element_type], "little") for code in codes)
+
+
+def hex_lines(codes: list[int], element_type: str) -> list[str]:
+    data = to_bytes(codes, element_type)
+    return [data[start : start + 40].hex() for start in range(0, len(data), 40)]

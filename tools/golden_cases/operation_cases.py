@@ -4,14 +4,17 @@ cache, rotary embedding. Each document is one file, with several cases in it."""
 from dataclasses import dataclass, field
 from decimal import Decimal, localcontext
 from fractions import Fraction
-from math import isinf, isnan
+from itertools import repeat
+from math import copysign, inf, isinf, isnan
 from random import Random
-from typing import Any
+from typing import Any, Iterator
 
 from exact_attention import PRINTED_DIGITS
 from exact_rotary import rotate
-from number_codes import BYTES, decode, encode, garbage, to_bytes
-from pool_layout import NESTINGS, Axis, Coordinates, Storage, lay_out
+from number_codes import decode, encode, fp32, garbage, hex_lines, lanes
+from pool_layout import NESTINGS, Storage, Token, lay_out_pool, pack_strides_of, strides_of
+
+Slots = dict[tuple[int, int], Token]  # by block and slot
 
 _LARGEST = {"e4m3": 448.0, "e5m2": 57344.0}
 _NAN = {"e4m3": 0x7F, "e5m2": 0x7E}
@@ -29,25 +32,9 @@ def quantise(x: float, scale: float, element_type: str) -> int:
 
 def _fp32_quotient(x: float, scale: float) -> float:
     """Infinite beyond fp32's range, which makes no difference to fp8."""
-    exact = Fraction(x) / Fraction(scale)
-    if abs(exact) > Fraction(decode(0x7F7FFFFF, "fp32")):
-        return float("inf") if exact > 0 else float("-inf")
-    return decode(_nearest_fp32(exact, x), "fp32")
-
-
-def _nearest_fp32(exact: Fraction, x: float) -> int:
-    """By bisection, like number_codes.encode, which takes floats: a quotient is not a float."""
-    low, high = 0, 0x7F7FFFFF
-    while high - low > 1:
-        middle = (low + high) // 2
-        if Fraction(decode(middle, "fp32")) <= abs(exact):
-            low = middle
-        else:
-            high = middle
-    to_low = abs(exact) - Fraction(decode(low, "fp32"))
-    to_high = Fraction(decode(high, "fp32")) - abs(exact)
-    code = high if (to_high, high % 2) < (to_low, low % 2) else low
-    return code + (1 << 31 if str(x).startswith("-") else 0)
+    exact = abs(Fraction(x) / Fraction(scale))
+    is_in_range = exact <= Fraction(decode(0x7F7FFFFF, "fp32"))
+    return copysign(decode(encode(exact, "fp32"), "fp32") if is_in_range else inf, x)
 
 
 def fp8_rounding() -> dict[str, Any]:
@@ -116,31 +103,31 @@ def _write_document(write: Write) -> dict[str, Any]:
         dims = (write.head_dim_k, write.head_dim_v)[side]
         scales = (write.k_scales, write.v_scales)[side]
         tokens = _draw_tokens(write, name, dims)
-        before, after = (_pool(write, side, dims, held)
-                         for held in ({}, _stored(write, tokens, scales)))
-        fields[name] = {"head_dim": dims, "scales": [decode(encode(s, "fp32"), "fp32")
-                                                     for s in scales],
-                        **_strides(write, before, side),
-                        "source": _hex([code for token in tokens for head in token
-                                        for code in head], write.source_type),
-                        "before": _hex(before.codes, write.cache_type),
-                        "after": _hex(after.codes, write.cache_type)}
+        before = _pool(write, side, {}, garbage(write.cache_type))
+        written = _pool(write, side, _stored(write, tokens, scales), repeat(None))
+        after = [old if new is None else new for old, new in zip(before.codes, written.codes)]
+        is_packed = write.layout == "packed"
+        fields[name] = {"head_dim": dims, "scales": [fp32(scale) for scale in scales],
+                        **strides_of(before),
+                        **(pack_strides_of(before, side, lanes(write.cache_type))
+                           if is_packed else {}),
+                        "source": hex_lines([code for token in tokens for head in token
+                                             for code in head], write.source_type),
+                        "before": hex_lines(before.codes, write.cache_type),
+                        "after": hex_lines(after, write.cache_type)}
     return fields
 
 
-Tokens = list[list[list[int]]]  # codes [token][head][dim]
-
-
-def _draw_tokens(write: Write, name: str, dims: int) -> Tokens:
+def _draw_tokens(write: Write, name: str, dims: int) -> list[Token]:
     random = Random(f"kv write {write.layout} {write.source_type} {write.cache_type} {name}")
     return [[[encode(random.random() * 8 - 4, write.source_type) for _ in range(dims)]
              for _ in range(write.num_kv_heads)] for _ in write.slots]
 
 
-def _stored(write: Write, tokens: Tokens, scales: tuple[float, ...]) -> dict[tuple[int, int], Any]:
-    """Codes [head][dim] by block and slot; of two tokens for one slot, the later one wins."""
-    of_head = [decode(encode(s, "fp32"), "fp32") for s in
-               ((scales * write.num_kv_heads)[: write.num_kv_heads] or (1.0,) * write.num_kv_heads)]
+def _stored(write: Write, tokens: list[Token], scales: tuple[float, ...]) -> Slots:
+    """Of two tokens for one slot, the later one wins."""
+    of_head = [fp32(scale) for scale in
+               (scales * write.num_kv_heads)[: write.num_kv_heads] or (1.0,) * write.num_kv_heads]
 
     def code(source: int, head: int) -> int:
         value = decode(source, write.source_type)
@@ -156,36 +143,11 @@ def _stored(write: Write, tokens: Tokens, scales: tuple[float, ...]) -> dict[tup
     return held
 
 
-def _pool(write: Write, side: int, dims: int, held: dict[tuple[int, int], Any]) -> Storage:
-    width = 16 // BYTES[write.cache_type]
-    packs = [list(range(dims))[first : first + width] for first in range(0, dims, width)]
+def _pool(write: Write, side: int, held: Slots, trash: Iterator[int | None]) -> Storage:
     sizes = {"block": write.num_blocks, "slot": write.block_size, "head": write.num_kv_heads,
-             "dim": dims, "pack": len(packs), "lane": width}
-    trash = garbage(write.cache_type)
-
-    def code_at(at: Coordinates) -> int:
-        unwritten = next(trash)
-        token = held.get((at["block"], at["slot"]))
-        if token is None:
-            return unwritten
-        return token[at["head"]][packs[at["pack"]][at["lane"]] if "pack" in at else at["dim"]]
-
-    nesting = NESTINGS[write.layout][side].split()
-    return lay_out([Axis(name, sizes[name], write.padding.get(name, 0)) for name in nesting],
-                   code_at, trash)
-
-
-def _strides(write: Write, storage: Storage, side: int) -> dict[str, int]:
-    strides = {f"{axis}_stride": storage.strides[axis] for axis in ("block", "head", "slot")}
-    if write.layout == "packed":
-        strides["pack_width"] = 16 // BYTES[write.cache_type] if side == 0 else 1
-        strides["pack_stride"] = storage.strides["pack" if side == 0 else "dim"]
-    return strides
-
-
-def _hex(codes: list[int], element_type: str) -> list[str]:
-    data = to_bytes(codes, element_type)
-    return [data[start : start + 40].hex() for start in range(0, len(data), 40)]
+             "dim": (write.head_dim_k, write.head_dim_v)[side], "lane": lanes(write.cache_type)}
+    return lay_out_pool(NESTINGS[write.layout][side], sizes, write.padding,
+                        lambda at: held.get((at["block"], at["slot"])), trash)
 
 
 def rotary() -> dict[str, Any]:

@@ -4,12 +4,21 @@ from random import Random
 from typing import Any
 
 from case import Case, Rows
-from drawn_case import DrawnCase, Token, Tokens
-from number_codes import BYTES, garbage, to_bytes
-from pool_layout import NESTINGS, Axis, Coordinates, Storage, lay_out
+from drawn_case import DrawnCase, Tokens
+from number_codes import garbage, hex_lines, lanes
+from pool_layout import (
+    NESTINGS,
+    Axis,
+    Coordinates,
+    Storage,
+    Token,
+    lay_out,
+    lay_out_pool,
+    pack_strides_of,
+    strides_of,
+)
 
 OUR_LAYER = 1  # of a buffer of several
-_BYTES_PER_LINE = 40
 
 BlockIds = list[list[int]]  # physical blocks of each sequence, in logical order
 Slots = dict[tuple[int, int], Token]  # by block and slot; others hold garbage
@@ -59,7 +68,7 @@ def _place_rows(plan: Rows, tokens: Tokens, element_type: str) -> dict[str, Any]
         "head_dim": sizes["dim"],
         "row_stride": storage.strides["row"],
         "head_stride": storage.strides["head"],
-        "bytes": _hex_lines(storage, element_type),
+        "bytes": hex_lines(storage.codes, element_type),
     }
 
 
@@ -79,7 +88,7 @@ def _place_pools(case: Case, drawn: DrawnCase, block_ids: BlockIds) -> dict[str,
         name: {"buffer": storages.index(storage), **_view(case, storage, side)}
         for side, (name, storage) in enumerate(zip("kv", own))
     }
-    return views | {"buffers": [_hex_lines(storage, shape.kv_type) for storage in storages]}
+    return views | {"buffers": [hex_lines(storage.codes, shape.kv_type) for storage in storages]}
 
 
 def _slots(tokens: Tokens, block_ids: BlockIds, block_size: int) -> Slots:
@@ -95,22 +104,16 @@ def _slots(tokens: Tokens, block_ids: BlockIds, block_size: int) -> Slots:
 
 def _lay_out_pool(case: Case, tensors: list[Slots], nesting: str, dims: int) -> Storage:
     shape, pool = case.shape, case.pool
-    width = 16 // BYTES[shape.kv_type]  # a pack has 16 bytes of adjacent dims
-    packs = [list(range(dims))[first : first + width] for first in range(0, dims, width)]
     sizes = {"tensor": len(tensors), "layer": pool.num_layers, "block": _num_blocks(case),
              "slot": pool.block_size, "head": shape.num_kv_heads, "dim": dims,
-             "pack": len(packs), "lane": width}
-    trash = garbage(shape.kv_type)
+             "lane": lanes(shape.kv_type)}
 
-    def code_at(at: Coordinates) -> int:
-        token = tensors[at.get("tensor", 0)].get((at["block"], at["slot"]))
-        if token is None or at.get("layer", OUR_LAYER) != OUR_LAYER:
-            return next(trash)
-        dim = packs[at["pack"]][at["lane"]] if "pack" in at else at["dim"]
-        return token[at["head"]][dim]
+    def token_at(at: Coordinates) -> Token | None:
+        if at.get("layer", OUR_LAYER) != OUR_LAYER:
+            return None
+        return tensors[at.get("tensor", 0)].get((at["block"], at["slot"]))
 
-    axes = [Axis(name, sizes[name], pool.padding.get(name, 0)) for name in nesting.split()]
-    return lay_out(axes, code_at, trash)
+    return lay_out_pool(nesting, sizes, pool.padding, token_at, garbage(shape.kv_type))
 
 
 def _num_blocks(case: Case) -> int:
@@ -133,19 +136,9 @@ def _view(case: Case, storage: Storage, side: int) -> dict[str, Any]:
         "block_size": pool.block_size,
         "num_kv_heads": shape.num_kv_heads,
         "head_dim": (shape.head_dim_k, shape.head_dim_v)[side],
-        "block_stride": strides["block"],
-        "head_stride": strides["head"],
-        "slot_stride": strides["slot"],
+        **strides_of(storage),
         "scales": list((pool.k_scales, pool.v_scales)[side]),
     }
     if pool.layout == "packed":
-        # V's packs hold a single dim.
-        fields["pack_width"] = 16 // BYTES[shape.kv_type] if side == 0 else 1
-        fields["pack_stride"] = strides["pack" if side == 0 else "dim"]
+        fields |= pack_strides_of(storage, side, lanes(shape.kv_type))
     return fields
-
-
-def _hex_lines(storage: Storage, element_type: str) -> list[str]:
-    data = to_bytes(storage.codes, element_type)
-    starts = range(0, len(data), _BYTES_PER_LINE)
-    return [data[start : start + _BYTES_PER_LINE].hex() for start in starts]

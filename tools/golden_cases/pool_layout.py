@@ -47,6 +47,37 @@ def lay_out(axes: list[Axis], code_at: Callable[[Coordinates], int],
     return storage
 
 
+Token = list[list[int]]  # codes [head][dim]
+
+
+def lay_out_pool(nesting: str, sizes: dict[str, int], padding: dict[str, int],
+                 token_at: Callable[[Coordinates], Token | None],
+                 garbage: Iterator[int]) -> Storage:
+    """A pool of tokens, and garbage where there is none. `sizes` has the lanes of a pack."""
+    dims = range(sizes["dim"])
+    packs = [dims[first : first + sizes["lane"]] for first in dims[:: sizes["lane"]]]
+
+    def code_at(at: Coordinates) -> int:
+        token = token_at(at)
+        if token is None:
+            return next(garbage)
+        return token[at["head"]][packs[at["pack"]][at["lane"]] if "pack" in at else at["dim"]]
+
+    sizes = {**sizes, "pack": len(packs)}
+    axes = [Axis(name, sizes[name], padding.get(name, 0)) for name in nesting.split()]
+    return lay_out(axes, code_at, garbage)
+
+
+def strides_of(storage: Storage) -> dict[str, int]:
+    return {f"{axis}_stride": storage.strides[axis] for axis in ("block", "head", "slot")}
+
+
+def pack_strides_of(storage: Storage, side: int, lanes: int) -> dict[str, int]:
+    """Of a packed pool; `side`: K or V, whose packs hold a single dim."""
+    return {"pack_width": (lanes, 1)[side],
+            "pack_stride": storage.strides[("pack", "dim")[side]]}
+
+
 # The documented shapes of K and of V. `lane` is the dim within a pack.
 NESTINGS = {
     "token-major": ("block slot head dim", "block slot head dim"),

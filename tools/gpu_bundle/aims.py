@@ -26,21 +26,24 @@ class BadFile(Exception):
     """Which file, and what was expected."""
 
 
-def read_rows(path, numbers):
-    """The fields of each benchmark that was measured, with its name without the library's suffix.
+def read(path, fields):
+    """The fields of each benchmark that was measured, with its name without the library's suffix,
+    and of each that was not.
 
-    `numbers` are the fields that each must have, with values above 0.
+    `fields` are those that each must have, numbers above 0.
     """
     try:
-        rows = json.loads(path.read_text("utf-8"))["benchmarks"]
-        measured = [row for row in rows if not row.get("error_occurred")]
+        whole = json.loads(path.read_text("utf-8"))
+        measured = [row for row in whole["benchmarks"] if not row.get("error_occurred")]
         for index, row in enumerate(measured):
-            for name in ("name", *numbers):
+            for name in ("name", *fields):
                 if name not in row:
                     raise ValueError(f"{row.get('name', f'row {index}')} has no {name}")
-                if name != "name" and not row[name] > 0:
+                if name not in ("name", "peer") and not row[name] > 0:
                     raise ValueError(f"{row['name']}: {name} is {row[name]}")
-        return [row | {"name": row["name"].removesuffix(SUFFIX)} for row in measured]
+        rows = [row | {"name": row["name"].removesuffix(SUFFIX)} for row in measured]
+        return rows, [(each["name"], each["peer"], each["state"])
+                      for each in whole.get("not_measured", [])]
     except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
         said = error if type(error) is ValueError else repr(error)
         raise BadFile(f"{path}: expected JSON of measurements: {said}") from error
@@ -66,46 +69,28 @@ def against_contiguous(rows):
     return ratios
 
 
-def read_left_out(path):
-    """For each peer and case without a figure its state: skipped, refused or wrong."""
-    try:
-        whole = json.loads(path.read_text("utf-8"))
-        return {(each["name"], each["peer"]): each["state"]
-                for each in whole.get("not_measured", [])}
-    except (OSError, ValueError, TypeError, KeyError, AttributeError) as error:
-        raise BadFile(f"{path}: expected JSON of measurements: {error!r}") from error
-
-
-class Peers:
-    """What was measured of peers, and what was not."""
-
-    def __init__(self, folder):
-        path = folder / "peers.json"
-        rows = read_rows(path, ("median_us",)) if path.exists() else []
-        self._states = read_left_out(path) if path.exists() else {}
-        try:
-            self._times = {(row["name"], row["peer"]): row["median_us"] for row in rows}
-        except KeyError as error:
-            raise BadFile(f"{path}: expected a peer in each row: {error!r}") from error
-        self.names = list(dict.fromkeys(peer for _, peer in [*self._times, *self._states]))
-
-    def ratios(self, row):
-        """Recto's time over each peer's."""
-        return {peer: row["median_us"] / self._times[row["name"], peer]
-                for peer in self.names if (row["name"], peer) in self._times}
-
-    def left_out(self, case):
-        """The peers that were asked the case but have no figure: skipped, refused or wrong."""
-        return {peer: self._states[case, peer] for peer in self.names
-                if (case, peer) in self._states}
+def read_peers(folder):
+    """By peer and case microseconds, or why there is no figure: skipped, refused or wrong."""
+    path = folder / "peers.json"
+    answers = {}
+    rows, left_out = read(path, ("peer", "median_us")) if path.exists() else ([], [])
+    for row in rows:
+        answers.setdefault(row["peer"], {})[row["name"]] = row["median_us"]
+    for case, peer, state in left_out:
+        answers.setdefault(peer, {})[case] = state
+    return answers
 
 
 def over_peers(rows, peers, is_met):
     """The verdict over all peers, and a line for each case that they were asked."""
     figures, gaps, lines, compared = {}, Counter(), [], 0
-    cases_of = Counter(dict.fromkeys(peers.names, 0))
+    cases_of = Counter(dict.fromkeys(peers, 0))
     for row in rows:
-        ratios, left_out = peers.ratios(row), peers.left_out(row["name"])
+        answers = {peer: cases[row["name"]] for peer, cases in peers.items()
+                   if row["name"] in cases}
+        left_out = {peer: each for peer, each in answers.items() if isinstance(each, str)}
+        ratios = {peer: row["median_us"] / us for peer, us in answers.items()
+                  if peer not in left_out}  # recto's time over each peer's
         if not ratios and not left_out:
             continue
         compared += bool(ratios)
@@ -148,19 +133,12 @@ def verdict(figures, is_met, worst_of, num_cases=None):
     return f"{'not met' if missed else 'met'} ({told}, worst {figures[worst]:.3f}: {worst})"
 
 
-def is_prefill(row):
-    return row["name"].startswith("prefill/")
-
-
-def is_asked_of_peers(row):
-    return PEERS_SERVE.search(row["name"])
-
-
 def report(folder):
-    rows = read_rows(folder / "attention.json",
-                     ("median_us", "context", "group", "fraction_of_copy_rate"))
-    peers = Peers(folder)
-    asked = list(filter(is_asked_of_peers, rows))
+    rows, _ = read(folder / "attention.json",
+                   ("median_us", "context", "group", "fraction_of_copy_rate"))
+    peers = read_peers(folder)
+    asked = [row for row in rows if PEERS_SERVE.search(row["name"])]
+    prefill = [row for row in asked if row["name"].startswith("prefill/")]
     yield ("decode, of the copy rate, at least 0.90",
            verdict(against_copy(rows), lambda share: share >= 0.9, min))
     yield ("decode in blocks of 16, over contiguous, at most 1.03",
@@ -168,7 +146,7 @@ def report(folder):
     yield ("decode, over each peer, below 1",
            *over_peers(list(filter(is_aimed_at, asked)), peers, lambda ratio: ratio < 1))
     yield ("prefill, over each peer, at most 1.10",
-           *over_peers(list(filter(is_prefill, asked)), peers, lambda ratio: ratio <= 1.1))
+           *over_peers(prefill, peers, lambda ratio: ratio <= 1.1))
 
 
 def main(arguments):

@@ -10,7 +10,7 @@ import threading
 import unittest
 from pathlib import Path
 
-from trial_cluster import TOOL
+from cluster_test_support import TOOL
 
 RECTO = Path(sys.argv.pop(1)).resolve()
 GRID = "--block-size 8,16 --requests 20".split()

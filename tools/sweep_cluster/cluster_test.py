@@ -11,8 +11,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import trial_cluster
-from trial_cluster import TOOL, Processes, WatchedRecto
+import cluster_test_support as support
+from cluster_test_support import TOOL, Processes, WatchedRecto
 
 RECTO = Path(sys.argv.pop(1)).resolve()
 # 12 points under 2 seeds; those of one model fail, having no room for it.
@@ -45,11 +45,11 @@ class ClusterTest(unittest.TestCase):
                                    process_group=0, env=os.environ | more)
         self.addCleanup(process.stdout.close)
         self.addCleanup(process.stderr.close)
-        self.addCleanup(trial_cluster.end, process)
+        self.addCleanup(support.end, process)
         return process
 
     def finish(self, process, code):
-        out, err = process.communicate(timeout=trial_cluster.DEADLINE_S)
+        out, err = process.communicate(timeout=support.DEADLINE_S)
         self.assertEqual(process.returncode, code, out + err)
         return err
 
@@ -73,7 +73,7 @@ class ClusterTest(unittest.TestCase):
         tool = self.start(recto.path, "--scheduler", address)
         parent, held = recto.wait_until_held(tool)
         [victim] = [worker for worker in workers if worker.pid == parent]
-        kept = trial_cluster.journalled_runs(self.out)
+        kept = support.journalled_runs(self.out)
         victim.send_signal(signal.SIGKILL)
         err = self.finish(tool, 1)
         self.assertIn("6 of 12 points failed", err)
@@ -92,9 +92,9 @@ class ClusterTest(unittest.TestCase):
         tool = self.start(recto.path, "--scheduler", address)
         _, held = recto.wait_until_held(tool)
         done = len(recto.runs()) - len(held)
-        trial_cluster.wait_for(lambda: len(trial_cluster.journalled_runs(self.out)) == done)
-        trial_cluster.end(scheduler)
-        trial_cluster.end(worker)
+        support.wait_for(lambda: len(support.journalled_runs(self.out)) == done)
+        support.end(scheduler)
+        support.end(worker)
         recto.let_go()
         again, same_address = self.processes.scheduler(port=address.split(":")[-1])
         self.assertEqual(same_address, address)
@@ -109,10 +109,10 @@ class ClusterTest(unittest.TestCase):
         recto = self.recto(hold_at=5)
         tool = self.start(recto.path)
         recto.wait_until_held(tool)
-        trial_cluster.end(tool)
+        support.end(tool)
         recto.let_go()
-        trial_cluster.wait_until_free(self.out)
-        trial_cluster.wait_until_gone(tool)
+        support.wait_until_free(self.out)
+        support.wait_until_gone(tool)
         started = len(recto.runs())
         journal = self.out / "sweep.journal.jsonl"
         kept = journal.read_text().count('"values"')

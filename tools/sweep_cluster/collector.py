@@ -5,6 +5,24 @@ import json
 import subprocess
 import sys
 
+VERSION_SECONDS = 60  # a program that does not answer by then is no recto
+
+
+def version_of(recto):
+    """What it says of itself, and None; or None, and what is wrong with it."""
+    try:
+        done = subprocess.run([recto, "--version"], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=VERSION_SECONDS)
+    except subprocess.TimeoutExpired:
+        return None, f"--version did not end within {VERSION_SECONDS} s"
+    except OSError as error:
+        return None, error.strerror
+    said = done.stdout.strip()
+    if done.returncode == 0 and said.startswith("recto "):
+        return said, None
+    first = (said or done.stderr.strip() or "nothing").splitlines()[0]
+    return None, f"--version says {first[:200]}, exit code {done.returncode}"
+
 
 class CollectorEnded(Exception):
     """The collector accepts nothing more; its exit code and last output say why."""
@@ -34,9 +52,6 @@ class Collector:
             self._process.stdin.flush()
         except BrokenPipeError:
             raise CollectorEnded(self.finish()) from None
-
-    def hand_in_lost(self, run, reason):
-        self.hand_in(json.dumps({"run": run, "error": reason}).encode() + b"\n")
 
     def finish(self):
         """Lets it write the results, or say what is missing; returns its exit code."""

@@ -19,8 +19,8 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import trial_cluster
-from trial_cluster import TOOL, WatchedRecto
+import cluster_test_support as support
+from cluster_test_support import TOOL, WatchedRecto
 
 sys.path.insert(0, str(TOOL.parent / "documents"))
 from command_blocks import blocks_of  # noqa: E402
@@ -90,8 +90,8 @@ class KubeCluster(SpecCluster):
 
 def program_with(name):
     """The one Python program of the document that calls this."""
-    [text] = ["\n".join(block.lines) for block in blocks_of(DOCUMENT)
-              if block.language == "python" and f"{name}(" in "\n".join(block.lines)]
+    [text] = [block.text for block in blocks_of(DOCUMENT)
+              if block.language == "python" and f"{name}(" in block.text]
     return text
 
 
@@ -123,11 +123,11 @@ class Documented(unittest.TestCase):
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, start_new_session=True,
             env=os.environ | environment)
         try:
-            printed, _ = process.communicate(timeout=trial_cluster.DEADLINE_S)
+            printed, _ = process.communicate(timeout=support.DEADLINE_S)
         except subprocess.TimeoutExpired:
             os.killpg(process.pid, signal.SIGKILL)
             printed, _ = process.communicate()
-            self.fail(f"not done within {trial_cluster.DEADLINE_S} s\n{printed}")
+            self.fail(f"not done within {support.DEADLINE_S} s\n{printed}")
         self.assertEqual(process.returncode, 0, printed)
 
     def places(self):
@@ -136,7 +136,7 @@ class Documented(unittest.TestCase):
 
     def check_same_as_alone(self):
         subprocess.run([RECTO, "sweep", "--out", "alone", "--grid", "grid.json"], cwd=self.folder,
-                       check=True, capture_output=True, timeout=trial_cluster.DEADLINE_S)
+                       check=True, capture_output=True, timeout=support.DEADLINE_S)
         for name in ("sweep.csv", "manifest.json"):
             self.assertEqual((self.folder / "results" / name).read_bytes(),
                              (self.folder / "alone" / name).read_bytes(), name)

@@ -1,18 +1,20 @@
 """Hands out the runs of a sweep to a Dask cluster and collects the results."""
 
 import collections
+import json
 import shlex
 import sys
 import time
 
+import cloudpickle
 from distributed import KilledWorker, as_completed
 
-from .connection import DEATHS_MAX, ByValue
-from .part import run_part
-from .run_queue import TASKS_PER_SLOT, RunQueue, count_runs, split_off, text_of
+from . import worker
+from .run_queue import TASKS_PER_SLOT, RunQueue, text_of
 
+DEATHS_MAX = 3  # processes that a run may kill
 SLOTS_EVERY_S = 2.0
-RUN_PART = ByValue(run_part)
+cloudpickle.register_pickle_by_value(worker)  # not required on schedulers and workers
 
 
 class Refused(Exception):
@@ -21,6 +23,23 @@ class Refused(Exception):
 
 class SchedulerLost(Exception):
     pass
+
+
+class ByValue:
+    """Wraps a function so that it is pickled by value. (Dask pickles functions inside a task by
+    name.)"""
+
+    def __init__(self, function):
+        self._pickled = cloudpickle.dumps(function)
+
+    def __reduce__(self):
+        return cloudpickle.loads, (self._pickled,)
+
+    def __call__(self, *arguments):
+        return cloudpickle.loads(self._pickled)(*arguments)
+
+
+RUN_PART = ByValue(worker.run_part)
 
 
 def say(text):
@@ -35,7 +54,7 @@ class Drive:
         self._job = job
         self._sweep_arguments = sweep_arguments
         self._queue = RunQueue(collector.plan["left"])
-        self._in_flight = {}  # future -> its spans
+        self._in_flight = {}  # future -> its runs
         self._deaths = collections.Counter()  # by run
 
     def is_done(self):
@@ -51,8 +70,8 @@ class Drive:
                 self._take(future)
                 self._fill(client, completed, slots)
         finally:
-            for spans in self._in_flight.values():
-                self._queue.put_back(spans)
+            for runs in self._in_flight.values():
+                self._queue.put_back(runs)
             self._in_flight.clear()
         if not self.is_done():
             raise SchedulerLost
@@ -60,56 +79,54 @@ class Drive:
     def _fill(self, client, completed, slots):
         count = slots.count()
         while len(self._queue) and len(self._in_flight) < TASKS_PER_SLOT * count:
-            spans = self._queue.take(count)
-            future = client.submit(RUN_PART, self._job, text_of(spans), pure=False)
-            self._in_flight[future] = spans
+            runs = self._queue.take(count)
+            future = client.submit(RUN_PART, self._job, text_of(runs), pure=False)
+            self._in_flight[future] = runs
             completed.add(future)
 
     def _take(self, future):
-        spans = self._in_flight.pop(future)
+        runs = self._in_flight.pop(future)
         if future.status == "finished":
-            self._take_result(future.result(), spans)
+            self._take_result(future.result(), runs)
         elif future.status == "error":
-            self._take_error(future.exception(), spans)
+            self._take_error(future.exception(), runs)
         else:
-            self._queue.put_back(spans)
+            self._queue.put_back(runs)
             raise SchedulerLost
 
-    def _take_result(self, result, spans):
+    def _take_result(self, result, runs):
         if result["refused"]:
             raise Refused(f"{result['where']}: {result['refused']}")
         self._collector.hand_in(result["lines"])
         done = max(result["lines"].count(b"\n") - 1, 0)  # the first line says their basis
         self._queue.learn(done, result["seconds"])
-        undone = split_off(spans, done)[1]
-        if undone and not result["died"]:
-            raise Refused(f"{result['where']}: recto printed {done} of {count_runs(spans)} runs "
+        if runs[done:] and not result["died"]:
+            raise Refused(f"{result['where']}: recto printed {done} of {len(runs)} runs "
                           "and ended well; expected all of them")
-        if undone:
-            [(run, _)], rest = split_off(undone, 1)
-            self._queue.put_back(rest)
-            self._count_death(run, f"{result['died']} on {result['where']}")
+        if runs[done:]:
+            self._queue.put_back(runs[done + 1 :])
+            self._count_death(runs[done], f"{result['died']} on {result['where']}")
 
     def _count_death(self, run, how):
         self._deaths[run] += 1
         if self._deaths[run] < DEATHS_MAX:
-            self._queue.put_back_alone([(run, run)])
+            self._queue.put_back_alone([run])
         else:
             self._lose(run, f"recto was ended by {how}, for the {DEATHS_MAX}rd time")
 
-    def _take_error(self, error, spans):
+    def _take_error(self, error, runs):
         if not isinstance(error, KilledWorker):
             raise Refused(f"a worker failed: {error!r}")
-        if count_runs(spans) > 1:
-            self._queue.put_back_alone(spans)
+        if len(runs) > 1:
+            self._queue.put_back_alone(runs)
         else:
-            self._lose(spans[0][0], "workers that died while they ran it: "
+            self._lose(runs[0], "workers that died while they ran it: "
                        f"{error.allowed_failures + 1}")
 
     def _lose(self, run, reason):
         command = shlex.join(["recto", "sweep", *self._sweep_arguments, "--runs", str(run)])
         say(f"run {run} is given up: {reason}; it is {command}")
-        self._collector.hand_in_lost(run, reason)
+        self._collector.hand_in(json.dumps({"run": run, "error": reason}).encode() + b"\n")
 
 
 class Slots:

@@ -13,7 +13,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from sweep_cluster import task_cost  # noqa: E402
-from sweep_cluster.million_points import Costs, plan  # noqa: E402
+from sweep_cluster.task_cost import Costs, plan  # noqa: E402
 
 RECTO = str(Path(sys.argv.pop(1)).resolve())
 DOCUMENT = Path(sys.argv.pop(1)).read_text()

@@ -1,3 +1,4 @@
+#!/usr/bin/env python3
 """Each rule sees its cases, no other rule reports them, and the program says what was found."""
 
 import contextlib
@@ -8,13 +9,13 @@ import tempfile
 import unittest
 from pathlib import Path
 
-import header_check
+import compiler_checks
 import tidy
-from rules import RULES, violations_of
+from tidy import NAMES, violations_of
 from tidy_test_cases import CLEAN, HEADERS, SOURCES, TREES, header, source
 from tree import File, Tree
 
-_ROWS = [f"| a rule | `tidy:{rule}` |" for rule in RULES]
+_ROWS = [f"| a rule | `tidy:{rule}` |" for rule in NAMES]
 STYLE = "\n".join(["# Style", "", "| rule | enforced by |", "|---|---|", *_ROWS, ""])
 
 
@@ -26,7 +27,7 @@ def overlaid(overlay):
 
 def rules_broken(overlay):
     texts = sorted(overlaid(overlay).items())
-    return {rule for rule, _ in violations_of(Tree((p, File(p, t.encode())) for p, t in texts))}
+    return {found.rule for found in violations_of(Tree((p, File(p, t.encode())) for p, t in texts))}
 
 
 def cases(which):
@@ -39,9 +40,9 @@ def cases(which):
 class CasesTest(unittest.TestCase):
     def test_every_rule_has_cases_that_fail_and_cases_that_pass(self):
         self.assertEqual(rules_broken({}), set())
-        self.assertEqual({rule for rule, _ in cases(1)}, set(RULES) - {"style-map"})
-        without_passes = {"style-map", "ratchet", "allowed", "pragma-once"}
-        self.assertEqual({rule for rule, _ in cases(0)}, set(RULES) - without_passes)
+        self.assertEqual({rule for rule, _ in cases(1)}, set(NAMES) - {"style-map"})
+        without_passes = {"style-map", "allowed", "pragma-once"}
+        self.assertEqual({rule for rule, _ in cases(0)}, set(NAMES) - without_passes)
 
     def test_what_must_pass_passes_every_rule(self):
         for rule, overlay in cases(0):
@@ -103,15 +104,17 @@ class ProgramTest(unittest.TestCase):
         left = [".bazelrc", ".ci/run", "WORKSPACE", "c.cc"]
         self.assertEqual(list(Tree.of_folder(self.root)), left)
 
-    @unittest.skipUnless(header_check.shutil.which("g++"), "g++ is not there")
+    @unittest.skipUnless(compiler_checks.shutil.which("g++"), "g++ is not there")
     def test_a_header_that_needs_another_or_has_no_guard_does_not_compile_alone(self):
         once = "#pragma once\n"
         self.write({"a.h": once + "struct A {};", "b.h": once + "A b;", "c.h": "struct C {};"})
-        errors = [str(header_check.error_of(name, self.root)) for name in ("a.h", "b.h", "c.h")]
+        error_of = compiler_checks.error_of_header
+        errors = [str(error_of(name, self.root)) for name in ("a.h", "b.h", "c.h")]
         self.assertEqual([error[:5] for error in errors], ["None", "b.h:2", "c.h:1"], errors)
 
     def test_kinds_go_by_name_folder_and_first_line(self):
-        expected = {"a/b.cuh": "c++", "BUILD": "build", ".clang-tidy": "config", "a.md": "markdown"}
+        expected = {"a/b.cuh": "header", "a/b.cu": "c++", "BUILD": "build", "a.md": "markdown"}
+        expected |= {".clang-tidy": "config"}
         expected |= {"LICENSE": "data", "sim/testdata/a.py": "data", "sim/vendored/a.js": "data"}
         self.assertEqual({path: File(path, b"").kind for path in expected}, expected)
         self.assertEqual(File("bazelw", b"#!/usr/bin/env bash").kind, "shell")

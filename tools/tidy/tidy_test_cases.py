@@ -84,13 +84,11 @@ _KERNEL = {
 }
 _TESTS = ('name = "sim_test", deps = glob(["x"])', 'srcs = ["a_test.cc"]')
 _UNUSED = {"verify/agree_test.cc": "\n"}
-_LONG_LINE = script("long.py", "#" * 120 + "\n" + "#" * 110)
-_DEBT = "line-columns | sim/long.py | %d | a table that reads better wide"
 
 SOURCES = {
     "include-path": (
         ["#include <vector>\n#include <zlib.h>"],
-        ['#include "pool.h"', '#include "sim/gone.h"', "#include <core/units.h>"]
+        ['#include "pool.h"', "#include <core/units.h>", "#include <sim/pool.h>"]
         + ['#include "sim/../core/units.h"'],
     ),
     "function-lines": (
@@ -99,6 +97,10 @@ SOURCES = {
             "namespace a {\nclass B {\n" + "void f() {\n  g();\n}\n" * 30 + "};\n}",
             "const int kTable[] = {\n" + "  1,\n" * 80 + "};",
             'const char* text = R"({\n' + "{\n" * 70 + ')";',
+            "enum class A {\n" + "  kB,\n" * 80 + "};\nstruct C {\n" + "  int d;\n" * 80 + "};",
+            "const std::vector<int> table = {\n" + "  f(1),\n" * 80 + "};\nint a = f(\n    {1});",
+            "void f() {\n  g();\n}\n" + "void h();\n" * 80 + "void i() {\n}",
+            f"template <class T>\nauto A::operator()(T a) const -> B<T> {{\n{_BODY[:-6]}}}",
         ],
         [
             f"void f() {{\n{_LONG_BODY}}}",
@@ -107,7 +109,9 @@ SOURCES = {
             f"template <class T>\nauto A::operator()(T a) const -> B<T> {{\n{_BODY}}}",
             f"static const auto f = [](int a) {{\n{_LONG_BODY}}};",
             "#define F() \\\n" + "  f(); \\\n" * 60 + "  g()",
-            "void f() {\n#if A\n  if (a) {\n#else\n  if (b) {\n#endif\n  }\n}",
+            f"void f() {{\n#if A\n  f();\n#endif\n{_BODY}}}",
+            "class B {\n public:\n  B* operator=(int a) {\n" + "    f();\n" * 59 + "  }\n};",
+            f"void f(int a,\n       int b)\n    const {{\n  // {{\n{_BODY}}}",
         ],
     ),
     "line-columns": (
@@ -202,10 +206,6 @@ TREES = {
         [_notebook("import pandas as pd")],
         [_notebook("from experiments import run"), _notebook("import verify.laws")],
     ),
-    "own-header-first": (
-        [{"sim/pool.cc": '// #include "core/units.h"\n#include "sim/pool.h"\n'}],
-        [{"sim/pool.cc": code} for code in ('#include <vector>\n#include "sim/pool.h"\n', "\n")],
-    ),
     "heavy-header": (
         [source("#include <CLI/CLI.hpp>")
          | listed("heavy_headers", "CLI/ | sim/pool.cc\ncatch2/ | *.h")],
@@ -235,11 +235,12 @@ TREES = {
         [source("\n" * 298), script("long.py", "\n" * 300)],
     ),
     "function-lines": (
-        [], [script("long.py", "def f():\n" + "    g()\n" * 60), script("broken.py", "def f(:")]
+        [script("long.py", "def f():\n" + "    g()\n" * 59 + "\n\nX = 1\n" + "\n" * 60)],
+        [script("long.py", "class A:\n    def f():\n" + "        g()\n" * 60)],
     ),
     "line-columns": (
-        [readme("word " * 30 + "end"), _LONG_LINE | listed("ratchet", _DEBT % 120)],
-        [script("a.py", "#" * 101), _LONG_LINE | listed("ratchet", _DEBT % 115)],
+        [readme("word " * 30 + "end")],
+        [script("a.py", "#" * 101)],
     ),
     "parameters": (
         [script("run.py", "def f(self, a, b, c, d, e): pass")],
@@ -285,11 +286,6 @@ TREES = {
         [readme("`core/units.cc`, `units.cc`, `../core/units.cc`, `_test.cc`, `NAME_law.cc`")]
         + [readme("`units.json`, `a gone.py`\n\n```\n`gone.py`\n```")],
         [readme("`gone_test.py`"), readme("`cores/units_test.cc`"), readme("`nits.h`")],
-    ),
-    "ratchet": (
-        [],
-        [_LONG_LINE | listed("ratchet", _DEBT % 121), listed("ratchet", "line-columns | a | x")]
-        + [listed("ratchet", "file-lines | sim/pool.cc | 400 | it was long once")],
     ),
     "allowed": (
         [],

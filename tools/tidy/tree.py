@@ -1,4 +1,4 @@
-"""The files under check, as git lists them: their kinds, texts, and declarations."""
+"""The files under check, as git lists them: their kinds, texts and code."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ import re
 import subprocess
 from functools import cached_property
 from pathlib import Path
-from typing import Dict, Iterator
-
-import cpp
+from typing import Dict
 
 # The kind of a file goes by its name, its suffix, or its folder.
 _KINDS = {
     # Also suffixes that this project does not use, so that a new one escapes no rule.
-    "c++": ".h .cc .cu .cuh .c .cpp .cxx .hh .hpp .hxx .inc .inl",
+    "c++": ".cc .cu .c .cpp .cxx",
+    "header": ".h .cuh .hh .hpp .hxx .inc .inl",
     "python": ".py",
     "shell": ".sh",
     "build": ".bzl .bazel .BUILD BUILD WORKSPACE .bazelrc",
@@ -32,8 +31,31 @@ _EVIDENCE = re.compile(r"_(?:test|fuzz|benchmark)$")
 # What a build or an editor leaves behind, for trees without git.
 _MADE = re.compile(r"(?:^|/)(?:bazel-|__pycache__/|\.(?!ci/|bazel|clang|gitignore))")
 
-CODE = ("c++", "python", "shell", "build", "web")
-TEXT = (*CODE, "config", "markdown")  # written by us
+CPP = ("c++", "header")
+CODE = (*CPP, "python", "shell", "build", "web")
+
+_NO_CODE = re.compile(  # each begins with a character of its own, for speed
+    r"""
+      (?P<include> ^[ \t]*\#[ \t]*include\b[^\n]* )
+    | (?P<comment> //(?:[^\n\\]|\\.)* | /\*.*?(?:\*/|\Z) )
+    | R"(?P<mark>[^()\\\s]{0,16})\(.*?\)(?P=mark)"
+    | "(?:[^"\\\n]|\\.)*"
+    | '(?<![0-9A-Fa-f']')(?:[^'\\\n]|\\.)+'  # in 1'000 the quote stands between digits
+    """,
+    re.VERBOSE | re.DOTALL | re.MULTILINE,
+)
+
+
+def blank(match: re.Match) -> str:
+    return re.sub(r"[^\n]", " ", match.group())
+
+
+def _blank_inside(match: re.Match) -> str:
+    text = match.group()
+    if match["include"]:
+        return text
+    every = re.sub(r"[^\n\\]|\\(?!\n)", " ", text)  # but for the marks of lines that go on
+    return every if match["comment"] else text[0] + every[1:-1] + text[-1]
 
 
 class File:
@@ -69,50 +91,26 @@ class File:
             kind = "python" if b"python" in self.data.split(b"\n", 1)[0] else "shell"
         return kind or "data"
 
-    @property
-    def is_header(self) -> bool:
-        return self.kind == "c++" and self.suffix.startswith((".h", ".i", ".cuh"))
+    @cached_property
+    def code(self) -> str:
+        """The text with blanks for comments; in C++ also for what is in quotes."""
+        if self.kind in CPP:
+            return _NO_CODE.sub(_blank_inside, self.text)
+        return re.sub(r"(?m)^ *#.*$", blank, self.text)
 
     @cached_property
-    def lines(self) -> list[str]:
-        lines = self.text.split("\n")
-        return lines[:-1] if lines[-1] == "" else lines
+    def includes(self) -> list[tuple[int, str]]:
+        """Offset and path of each, also of those that only one side of an #if sees."""
+        found = re.finditer(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)', self.code, re.MULTILINE)
+        return [(match.start(), match[1]) for match in found]
+
+    @cached_property
+    def python_functions(self) -> list[ast.FunctionDef]:
+        return [node for node in ast.walk(ast.parse(self.text))
+                if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef))]
 
     def line_at(self, offset: int) -> int:
         return self.text.count("\n", 0, offset) + 1
-
-    @cached_property
-    def code(self) -> str:
-        """The text without comments; in C++ without what is in quotes, too."""
-        is_cpp = self.kind == "c++"
-        return cpp.code_of(self.text) if is_cpp else re.sub(r"(?m)^ *#.*$", cpp.blank, self.text)
-
-    @cached_property
-    def includes(self) -> list[cpp.Include]:
-        return cpp.includes_of(self.text, self.code)
-
-    @cached_property
-    def declarations(self) -> cpp.Declarations:
-        """Of a C++ or Python file."""
-        if self.kind == "c++":
-            return cpp.Scanner(self.code, self.line_at).found
-        try:
-            return cpp.Declarations(list(_python_functions(ast.parse(self.text))))
-        except SyntaxError as error:
-            return cpp.Declarations([], error.lineno or 1)
-
-
-def _python_functions(module: ast.Module) -> Iterator[cpp.Declaration]:
-    nodes: list[ast.AST] = [module]
-    while nodes:
-        node = nodes.pop()
-        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            arguments = node.args.posonlyargs + node.args.args + node.args.kwonlyargs
-            names = [each.arg for each in arguments if each.arg not in ("self", "cls")]
-            lines = node.end_lineno - node.lineno + 1
-            yield cpp.Declaration(node.name, node.lineno, lines, names)
-        for field in ("body", "orelse", "handlers", "finalbody"):
-            nodes += getattr(node, field, ())
 
 
 class Tree(Dict[str, File]):
@@ -134,10 +132,3 @@ class Tree(Dict[str, File]):
 
     def of(self, *kinds: str) -> list[File]:
         return [file for file in self.values() if file.kind in kinds]
-
-    def rows(self, path: str, count: int) -> Iterator[tuple[int, list[str]]]:
-        """Line and fields of each row of a table `a | b | c`; missing fields are empty."""
-        for number, line in enumerate(self[path].lines if path in self else (), 1):
-            if line and not line.startswith("#"):
-                fields = [field.strip() for field in line.split(" | ", count - 1)]
-                yield number, fields + [""] * (count - len(fields))

@@ -101,9 +101,10 @@ LawVerdict judge_write(const LawCase& law_case, const NpzArrays& arrays) {
   const auto v = find_array(arrays, expected_pool(kAnswerVPool, write_case.kv().v));
   for (const Status& status :
        {check_names(arrays, {kAnswerKPool, kAnswerVPool}), k.status(), v.status()}) {
-    if (!verdict.thrown && !status.is_ok()) verdict.thrown = status.message();
+    if (verdict.call_failure || status.is_ok()) continue;
+    verdict.call_failure = {kThrown, status.message()};
   }
-  if (verdict.thrown) return verdict;
+  if (verdict.call_failure) return verdict;
   verdict.comparison.elements = write_case.num_codes();
   return with_findings(std::move(verdict), "against the reference's write",
                        write_case.differences({k.value()->data, v.value()->data}));
@@ -160,7 +161,7 @@ LawVerdict judge_answer(CaseOperation operation, const CaseSpec& spec, const Npz
   LawVerdict verdict;
   const auto seen = attention_answer(placed.inputs(), arrays);
   if (!seen.is_ok()) {
-    verdict.thrown = seen.status().message();
+    verdict.call_failure = {kThrown, seen.status().message()};
     return verdict;
   }
   verdict.comparison = compare_answer(placed.inputs(), seen.value(), bound_kind);

@@ -33,7 +33,7 @@ Result<reference::AttentionResult> attention_answer(const PagedAttentionInputs& 
 Comparison compare_answer(const PagedAttentionInputs& inputs,
                           const reference::AttentionResult& seen, BoundKind bound_kind);
 
-// Besides numbers beyond their bounds: `thrown` has arrays that are missing or of another shape or
+// Besides numbers beyond their bounds: `call_failure` has arrays that are missing or of another shape or
 // type, `found` the codes of pools that differ from the reference's.
 LawVerdict judge_answer(CaseOperation operation, const CaseSpec& spec, const NpzArrays& arrays,
                         BoundKind bound_kind);

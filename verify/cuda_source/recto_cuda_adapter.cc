@@ -15,8 +15,8 @@
 #include "core/units.h"
 #include "verify/cuda_source/call_memory.h"
 #include "verify/simt/checks/access_checker.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/executor.h"
-#include "verify/simt/memory/device_memory.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto {

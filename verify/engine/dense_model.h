@@ -4,12 +4,14 @@
 // rounded as the cache stores them, q as the kernels receive it. It uses nothing from cuda/.
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
 #include "reference/numerics.h"
-#include "verify/engine/model_weights.h"
+#include "verify/engine/model.h"
 #include "verify/engine/rounding_flow.h"
+#include "verify/engine/token_choice.h"
 
 namespace recto::verify {
 
@@ -21,16 +23,33 @@ class DenseModel {
 
   // The output of the final norm for each token: [tokens, hidden]; with errors, if they are
   // followed.
-  Flow run(std::span<const std::int32_t> tokens, Following following) const;
+  Flow run(std::span<const Token> tokens, Following following) const;
 
   const ModelWeights& weights() const { return weights_; }
 
  private:
   Flow attend(const Flow& x, const LayerWeights& layer) const;
+  Flow into_cache(const Flow& x, float scale) const;
 
   const ModelWeights& weights_;
   const KvRounding rounding_;
   const std::vector<reference::KernelNumerics> kernels_;
 };
+
+struct GeneratedText {
+  std::vector<std::vector<Token>> outputs;  // [width][output_tokens]
+  // [width][output_tokens]: the logits that each token was chosen by, [1, vocabulary], of beams
+  // along their path.
+  std::vector<std::vector<Flow>> logits;
+  // The lead of the chosen over the rejected at the closest choice, in deviations.
+  double closest = std::numeric_limits<double>::infinity();
+
+  // Whether rounding could not change any choice.
+  bool is_decided() const { return closest > kFlowLambda; }
+};
+
+// Generates a request's sequences one at a time, without a cache, each token from the whole text
+// before it.
+GeneratedText generate_densely(const DenseModel& model, const GenerationRequest& request);
 
 }  // namespace recto::verify

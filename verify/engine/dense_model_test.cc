@@ -1,4 +1,4 @@
-#include "verify/engine/dense_generation.h"
+#include "verify/engine/dense_model.h"
 
 #include <cmath>
 

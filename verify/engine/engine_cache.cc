@@ -1,24 +1,33 @@
 #include "verify/engine/engine_cache.h"
 
-#include <utility>
+#include <fmt/format.h>
+
+#include <algorithm>
 
 namespace recto::verify {
 
-Result<std::unique_ptr<EngineCache>> EngineCache::create(const ManagedOptions& options,
-                                                         KvStore& store, CacheMoves moves,
-                                                         CacheFault fault) {
-  Result<cache::BlockManager> manager = make_manager(options);
+Result<std::unique_ptr<EngineCache>> EngineCache::create(
+    const EngineOptions& options, const std::vector<GenerationRequest>& requests, KvStore& store,
+    EngineRecord& record) {
+  ManagedOptions managed{.pool_slots = TokenCount(options.num_blocks * options.block_size),
+                         .block_size = TokenCount(options.block_size),
+                         .caching = options.caching,
+                         .host_pool = TokenCount(options.host_blocks * options.block_size),
+                         .max_sequences = options.max_sequences,
+                         .max_length = TokenCount(options.max_length)};
+  for (const GenerationRequest& request : requests) {
+    managed.max_width = std::max(managed.max_width, request.width);
+    // Room for all members is requested as if for one sequence; waiting sequences count, too.
+    managed.max_sequences += request.width;
+  }
+  Result<cache::BlockManager> manager = make_manager(managed);
   RECTO_RETURN_IF_ERROR(manager.status());
-  return std::unique_ptr<EngineCache>(
-      new EngineCache(options, std::move(manager).value(), store, std::move(moves), fault));
+  auto cache = std::unique_ptr<EngineCache>(new EngineCache(managed, std::move(manager).value()));
+  cache->fault_ = options.fault;
+  cache->store_ = &store;
+  cache->record_ = &record;
+  return cache;
 }
-
-EngineCache::EngineCache(const ManagedOptions& options, cache::BlockManager manager, KvStore& store,
-                         CacheMoves moves, CacheFault fault)
-    : ManagedAllocator(options, std::move(manager)),
-      store_(store),
-      moves_(std::move(moves)),
-      fault_(fault) {}
 
 // At the end of a step a request releases what it has only if it has finished; otherwise the
 // release is a beam switch that the simulator drew.
@@ -40,18 +49,30 @@ sim::Growth EngineCache::share(sim::SequenceId parent, sim::SequenceId child, To
 
 void EngineCache::on_copies(std::span<const cache::BlockCopy> copies) {
   if (copies.empty()) return;
-  if (fault_ != CacheFault::kCopy) store_.copy(copies);
-  moves_.copied(copies);
+  std::vector<BlockPair> pairs;
+  for (const cache::BlockCopy& copy : copies) {
+    pairs.push_back({copy.source.value(), copy.destination.value()});
+    record_->tell(
+        -1, fmt::format("block {} is copied to {}", pairs.back().source, pairs.back().destination));
+  }
+  if (fault_ != EngineFault::kDroppedCopy) store_->copy(pairs);
+  record_->run.counts.copied_blocks += std::ssize(copies);
 }
 
 void EngineCache::on_swap_out(std::span<const cache::SwapCopy> copies) {
-  store_.swap_out(copies);
-  moves_.swapped_out(copies);
+  std::vector<BlockPair> pairs;
+  for (const auto& copy : copies) pairs.push_back({copy.device.value(), copy.host.value()});
+  store_->swap_out(pairs);
+  record_->run.counts.swapped_blocks += std::ssize(copies);
+  record_->tell(-1, fmt::format("{} blocks go to the host", copies.size()));
 }
 
 void EngineCache::on_swap_in(std::span<const cache::SwapCopy> copies) {
-  if (fault_ != CacheFault::kSwapIn) store_.swap_in(copies);
-  moves_.swapped_in(copies);
+  std::vector<BlockPair> pairs;
+  for (const auto& copy : copies) pairs.push_back({copy.host.value(), copy.device.value()});
+  if (fault_ != EngineFault::kDroppedSwapIn) store_->swap_in(pairs);
+  record_->run.counts.swapped_blocks += std::ssize(copies);
+  record_->tell(-1, fmt::format("{} blocks come back", copies.size()));
 }
 
 }  // namespace recto::verify

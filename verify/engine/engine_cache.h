@@ -7,29 +7,36 @@
 // that it manages their slots. The engine and this class ignore the draw and follow the beams'
 // scores (`branch`); the scheduler does not know.
 
-#include <functional>
+#include <cstdint>
 #include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "verify/engine/engine.h"
 #include "verify/engine/kv_store.h"
-#include "verify/managed_simulation/managed_allocator.h"
+#include "verify/block_manager/managed_allocator.h"
 
 namespace recto::verify {
 
-// Callbacks, called after the move is done.
-struct CacheMoves {
-  std::function<void(std::span<const cache::BlockCopy>)> copied;
-  std::function<void(std::span<const cache::SwapCopy>)> swapped_out;
-  std::function<void(std::span<const cache::SwapCopy>)> swapped_in;
-};
+// What a run has done so far.
+struct EngineRecord {
+  void tell(std::int64_t request, std::string text) {
+    run.events.push_back({.step = now, .request = request, .text = std::move(text)});
+  }
 
-// What is left out, for tests of the law.
-enum class CacheFault { kNone, kCopy, kSwapIn };
+  EngineRun run = {};
+  std::int64_t now = 0;  // steps
+};
 
 class EngineCache final : public ManagedAllocator {
  public:
-  // `store` must outlive the cache. Fails if the manager cannot be created.
-  static Result<std::unique_ptr<EngineCache>> create(const ManagedOptions& options, KvStore& store,
-                                                     CacheMoves moves, CacheFault fault);
+  // Of a size for these requests. The store and the record must outlive the cache. Fails if the
+  // manager cannot be created.
+  static Result<std::unique_ptr<EngineCache>> create(const EngineOptions& options,
+                                                     const std::vector<GenerationRequest>& requests,
+                                                     KvStore& store, EngineRecord& record);
 
   sim::Growth share(sim::SequenceId parent, sim::SequenceId child, TokenCount length) override;
   sim::Release release(sim::SequenceId sequence, TokenCount context) override;
@@ -39,17 +46,16 @@ class EngineCache final : public ManagedAllocator {
   void end_completion() { is_completing_ = false; }
 
  private:
-  EngineCache(const ManagedOptions& options, cache::BlockManager manager, KvStore& store,
-              CacheMoves moves, CacheFault fault);
+  using ManagedAllocator::ManagedAllocator;
 
   void on_copies(std::span<const cache::BlockCopy> copies) override;
   void on_swap_out(std::span<const cache::SwapCopy> copies) override;
   void on_swap_in(std::span<const cache::SwapCopy> copies) override;
   bool is_drawn_switch(sim::SequenceId sequence, TokenCount context) const;
 
-  KvStore& store_;
-  const CacheMoves moves_;
-  const CacheFault fault_;
+  EngineFault fault_ = EngineFault::kNone;
+  KvStore* store_ = nullptr;
+  EngineRecord* record_ = nullptr;
   bool is_completing_ = false;
 };
 

@@ -1,11 +1,14 @@
-// Checks whether an engine can be asked for something at all.
+// What a model, requests and an engine's options must be.
 
 #include <fmt/format.h>
 
-#include "verify/engine/engine_run.h"
+#include "verify/engine/engine.h"
 
 namespace recto::verify {
 namespace {
+
+constexpr std::int64_t kLargest = 1 << 20;     // of any size
+constexpr std::int64_t kWeightsMax = 1 << 28;  // 2 GiB of them
 
 struct Limit {
   const char* name;
@@ -21,6 +24,17 @@ Status check_limits(std::initializer_list<Limit> limits) {
         fmt::format("{} = {}; expected {} to {}", limit.name, limit.value, limit.min, limit.max));
   }
   return Status::ok();
+}
+
+// The number of weights in all matrices, in fp64, which no product of sizes overflows.
+double weights_of(const ModelShape& shape) {
+  const auto hidden = static_cast<double>(shape.hidden);
+  const double heads =
+      2.0 * (static_cast<double>(shape.num_q_heads) + static_cast<double>(shape.num_kv_heads));
+  const double of_layer =
+      hidden * (heads * static_cast<double>(shape.head_dim) + 3.0 * static_cast<double>(shape.ffn));
+  return static_cast<double>(shape.layers) * of_layer +
+         2.0 * hidden * static_cast<double>(shape.vocabulary);
 }
 
 Status check_request(const ModelShape& shape, const GenerationRequest& request) {
@@ -47,6 +61,40 @@ Status check_request(const ModelShape& shape, const GenerationRequest& request) 
 
 }  // namespace
 
+Status check_shape(const ModelShape& shape) {
+  RECTO_RETURN_IF_ERROR(check_limits({{"vocabulary", shape.vocabulary, 1, kLargest},
+                                      {"hidden", shape.hidden, 1, kLargest},
+                                      {"layers", shape.layers, 1, kLargest},
+                                      {"num_q_heads", shape.num_q_heads, 1, kLargest},
+                                      {"num_kv_heads", shape.num_kv_heads, 1, kLargest},
+                                      {"head_dim", shape.head_dim, 1, kLargest},
+                                      {"ffn", shape.ffn, 1, kLargest}})
+                            .in("model"));
+  if (shape.vocabulary < 2) {
+    return Status::invalid_input(
+        fmt::format("model: vocabulary = {}; expected at least 2", shape.vocabulary));
+  }
+  if (shape.head_dim % 2 != 0) {
+    return Status::invalid_input(fmt::format(
+        "model: head_dim = {}; expected an even number, as pairs are rotated", shape.head_dim));
+  }
+  if (shape.num_q_heads % shape.num_kv_heads != 0) {
+    return Status::invalid_input(
+        fmt::format("model: num_q_heads = {}; expected a multiple of num_kv_heads, which is {}",
+                    shape.num_q_heads, shape.num_kv_heads));
+  }
+  if (const double weights = weights_of(shape); weights > static_cast<double>(kWeightsMax)) {
+    return Status::invalid_input(
+        fmt::format("model: {:.3g} weights; expected at most {}", weights, kWeightsMax));
+  }
+  if (!(shape.rotary_base > 1) || !(shape.norm_epsilon > 0)) {
+    return Status::invalid_input(
+        fmt::format("model: rotary_base = {}, norm_epsilon = {}; expected above 1 and above 0",
+                    shape.rotary_base, shape.norm_epsilon));
+  }
+  return Status::ok();
+}
+
 Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest>& requests,
                     const EngineOptions& options) {
   RECTO_RETURN_IF_ERROR(check_limits({{"block_size", options.block_size, 1, 1 << 16},
@@ -60,10 +108,6 @@ Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest
                             .in("engine"));
   for (std::size_t i = 0; i < requests.size(); ++i) {
     const std::string name = fmt::format("request {}", i);
-    if (requests[i].id != static_cast<std::int64_t>(i)) {
-      return Status::invalid_input(
-          fmt::format("{}: id = {}; expected {}, its place in the list", name, requests[i].id, i));
-    }
     if (i > 0 && requests[i].arrival_step < requests[i - 1].arrival_step) {
       return Status::invalid_input(
           fmt::format("{}: arrival_step = {}; expected at least {}, that of the one before", name,

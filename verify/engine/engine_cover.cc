@@ -61,45 +61,37 @@ constexpr std::array kMemories = {
 
 constexpr std::array kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
 
-// With coarse numbers mixing weights are damped, and change few tokens, so copying weights come
-// twice as often.
-constexpr std::array kWeights = {WeightKind::kCopying, WeightKind::kCopying, WeightKind::kMixing};
+enum Factor { kNumber, kSequence, kBlock, kChunk, kMemory, kCache, kLayout, kCall, kModel };
+constexpr std::array<int, 9> kLevels = {std::ssize(kNumbers),    std::ssize(kSequences),
+                                        std::ssize(kBlockSizes), std::ssize(kTokensOfStep),
+                                        std::ssize(kMemories),   2,
+                                        std::ssize(kLayouts),    3,
+                                        std::ssize(kModels)};
 
-enum Factor {
-  kNumber,
-  kSequence,
-  kBlock,
-  kChunk,
-  kMemory,
-  kCache,
-  kLayout,
-  kCall,
-  kModel,
-  kWeight,
-  kFactors
-};
+EngineScenario scenario_of(const Sequences& sequences, std::uint64_t seed) {
+  EngineScenario scenario{.seed = seed, .shape = {.vocabulary = 12}};
+  scenario.traffic.decoding = sequences.decoding;
+  scenario.traffic.width = sequences.width;
+  scenario.options.draft_tokens = sequences.drafts;
+  return scenario;
+}
 
+// A row has a level of each factor.
 EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   const auto pick = [&row](const auto& values, Factor factor) {
-    return values[static_cast<std::size_t>(row[static_cast<std::size_t>(factor)])];
+    return values[static_cast<std::size_t>(row[factor])];
   };
   const EngineNumbers numbers = pick(kNumbers, kNumber);
   const Sequences sequences = pick(kSequences, kSequence);
   const Memory memory = pick(kMemories, kMemory);
   const Model model = pick(kModels, kModel);
-  EngineScenario scenario;
-  scenario.seed = seed;
-  scenario.shape.vocabulary = 12;
+  EngineScenario scenario = scenario_of(sequences, seed);
+  scenario.attention_share = numbers.attention_share;
   scenario.shape.num_q_heads = model.num_q_heads;
   scenario.shape.num_kv_heads = model.num_kv_heads;
   scenario.shape.has_qk_norm = model.has_qk_norm;
   const bool is_16_bit = element_bytes(numbers.rounding.cache) == 2;
   scenario.shape.head_dim = is_16_bit ? model.head_dim_16_bit : model.head_dim;
-  scenario.draw = {.seed = seed, .attention_share = numbers.attention_share};
-  // fp32 can decide by what all of attention mixes, too.
-  if (!numbers.is_fp32()) scenario.weights = pick(kWeights, kWeight);
-  scenario.traffic.decoding = sequences.decoding;
-  scenario.traffic.width = sequences.width;
   scenario.pool = memory.pool;
   EngineOptions& options = scenario.options;
   options.rounding = numbers.rounding;
@@ -109,30 +101,13 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   options.max_batched_tokens = pick(kTokensOfStep, kChunk);
   options.max_sequences = 6;
   options.preemption = memory.preemption;
-  options.draft_tokens = sequences.drafts;
   options.calls = row[kCall] == 1 ? StepCalls::kTogether : StepCalls::kApart;
   if (row[kCall] == 2) options.decode_kernel = AttentionKernel::kPlainDecode;
-  scenario.name = fmt::format("{}, {}, {}, block {}, {} tokens, {}, dim {}{}{}", numbers.name,
+  scenario.name = fmt::format("{}, {}, {}, block {}, {} tokens, {}, dim {}{}", numbers.name,
                               sequences.name, memory.name, options.block_size,
                               options.max_batched_tokens, kv_layout_name(options.layout),
-                              scenario.shape.head_dim, row[kCache] == 1 ? ", cache" : "",
-                              scenario.weights == WeightKind::kCopying ? ", copying" : "");
+                              scenario.shape.head_dim, row[kCache] == 1 ? ", cache" : "");
   return scenario;
-}
-
-std::array<int, kFactors> levels_of_all() {
-  std::array<int, kFactors> levels{};
-  levels[kNumber] = std::ssize(kNumbers);
-  levels[kSequence] = std::ssize(kSequences);
-  levels[kBlock] = std::ssize(kBlockSizes);
-  levels[kChunk] = std::ssize(kTokensOfStep);
-  levels[kMemory] = std::ssize(kMemories);
-  levels[kCache] = 2;
-  levels[kLayout] = std::ssize(kLayouts);
-  levels[kCall] = 3;
-  levels[kModel] = std::ssize(kModels);
-  levels[kWeight] = std::ssize(kWeights);
-  return levels;
 }
 
 }  // namespace
@@ -141,27 +116,27 @@ std::span<const EngineNumbers> engine_numbers() { return kNumbers; }
 
 std::vector<EngineScenario> engine_cover(unsigned number) {
   std::vector<EngineScenario> scenarios;
-  for (const std::vector<int>& row : pairwise_cover(levels_of_all(), 2026 + number)) {
+  for (const std::vector<int>& row : pairwise_cover(kLevels, 2026 + number)) {
     scenarios.push_back(scenario_of(row, 1000 * std::uint64_t{number} + scenarios.size()));
   }
   return scenarios;
 }
 
 std::vector<EngineScenario> engine_product() {
-  const std::array<int, kFactors> levels = levels_of_all();
   constexpr std::array kCrossed = {kSequence, kBlock, kChunk, kMemory, kCache};
-  std::int64_t size = 1;
-  for (const Factor factor : kCrossed) size *= levels[factor];
+  int size = 1;
+  for (const Factor factor : kCrossed) size *= kLevels[factor];
   RandomStream drawn = RandomStream(2026).split("the other factors");
   std::vector<EngineScenario> scenarios;
-  for (std::int64_t number = 0; number < size; ++number) {
+  for (int number = 0; number < size; ++number) {
     std::vector<int> row;
-    for (const int count : levels)
+    for (const int count : kLevels) {
       row.push_back(static_cast<int>(drawn.next_below(static_cast<std::uint64_t>(count))));
-    std::int64_t rest = number;
+    }
+    int rest = number;
     for (const Factor factor : kCrossed) {
-      row[factor] = static_cast<int>(rest % levels[factor]);
-      rest /= levels[factor];
+      row[factor] = rest % kLevels[factor];
+      rest /= kLevels[factor];
     }
     scenarios.push_back(scenario_of(row, 100'000 + scenarios.size()));
   }
@@ -176,25 +151,18 @@ std::vector<EngineScenario> split_contexts(Splits splits) {
       // Graphs have one split unless they are told.
       if (is_planned && graphs == StepGraphs::kReplayed) continue;
       const std::uint64_t number = scenarios.size();
-      EngineScenario scenario;
-      scenario.seed = 300'000 + number;
-      scenario.shape.vocabulary = 12;
+      EngineScenario scenario = scenario_of(sequences, 300'000 + number);
       scenario.shape.layers = is_planned ? 1 : 2;
-      scenario.draw = {.seed = scenario.seed, .attention_share = 1.0};
-      scenario.traffic = {.requests = is_planned ? 1 : 3,
-                          .prompt_min = is_planned ? 520 : 20,
-                          .prompt_max = is_planned ? 600 : 40,
-                          .shared_prompt = is_planned ? 0 : 12,
-                          .output_min = 4,
-                          .output_max = 9,
-                          .arrival_gap = 1,
-                          .decoding = sequences.decoding,
-                          .width = std::min(sequences.width, 2)};
+      EngineTraffic& traffic = scenario.traffic;
+      traffic.requests = is_planned ? 1 : 3;
+      traffic.prompt_min = is_planned ? 520 : 20;
+      traffic.prompt_max = is_planned ? 600 : 40;
+      traffic.arrival_gap = 1;
+      traffic.width = std::min(traffic.width, 2);
       EngineOptions& options = scenario.options;
       options.max_length = is_planned ? 1024 : 256;
       if (!is_planned) options.split_size = 8;
       options.layout = kLayouts[number % kLayouts.size()];
-      options.draft_tokens = sequences.drafts;
       options.graphs = graphs;
       // Of two neighbours one takes the kernel that plans choose.
       if (number % 4 >= 2) options.decode_kernel = AttentionKernel::kPlainDecode;
@@ -207,20 +175,6 @@ std::vector<EngineScenario> split_contexts(Splits splits) {
   return scenarios;
 }
 
-std::vector<EngineScenario> replayed_steps() {
-  std::vector<EngineScenario> scenarios = tiny_pools();
-  for (EngineScenario& scenario : engine_cover(7)) {
-    // Prefills get a call of their own, so that the other sequences can be replayed.
-    scenario.options.calls = StepCalls::kApart;
-    scenarios.push_back(std::move(scenario));
-  }
-  for (EngineScenario& scenario : scenarios) {
-    scenario.options.graphs = StepGraphs::kReplayed;
-    scenario.name += ", graphs";
-  }
-  return scenarios;
-}
-
 std::vector<EngineScenario> tiny_pools() {
   std::vector<EngineScenario> scenarios;
   for (const std::int64_t block_size : {1, 2, 4}) {
@@ -228,11 +182,8 @@ std::vector<EngineScenario> tiny_pools() {
       for (const sim::PreemptionRule rule :
            {sim::PreemptionRule::kRecompute, sim::PreemptionRule::kSwap}) {
         const std::uint64_t number = scenarios.size();
-        EngineScenario scenario;
-        scenario.seed = 200'000 + number;
-        scenario.shape.vocabulary = 12;
+        EngineScenario scenario = scenario_of(sequences, 200'000 + number);
         scenario.shape.layers = 1;
-        scenario.draw = {.seed = scenario.seed, .attention_share = 1.0};
         // Texts begin short and grow long, so that all are admitted and few stay.
         scenario.traffic = {.requests = 8,
                             .prompt_min = 1,
@@ -249,13 +200,26 @@ std::vector<EngineScenario> tiny_pools() {
         scenario.options.caching =
             number % 3 == 0 ? cache::PrefixCaching::kOn : cache::PrefixCaching::kOff;
         scenario.options.preemption = rule;
-        scenario.options.draft_tokens = sequences.drafts;
         scenario.name =
             fmt::format("tiny pool, {}, {}, block {}", sequences.name,
                         rule == sim::PreemptionRule::kSwap ? "swap" : "recompute", block_size);
         scenarios.push_back(scenario);
       }
     }
+  }
+  return scenarios;
+}
+
+std::vector<EngineScenario> replayed_steps() {
+  std::vector<EngineScenario> scenarios = tiny_pools();
+  for (EngineScenario& scenario : engine_cover(7)) {
+    // Prefills get a call of their own, so that the other sequences can be replayed.
+    scenario.options.calls = StepCalls::kApart;
+    scenarios.push_back(std::move(scenario));
+  }
+  for (EngineScenario& scenario : scenarios) {
+    scenario.options.graphs = StepGraphs::kReplayed;
+    scenario.name += ", graphs";
   }
   return scenarios;
 }

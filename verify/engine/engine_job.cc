@@ -4,38 +4,32 @@
 #include <numeric>
 #include <utility>
 
-#include "core/contract.h"
-
 namespace recto::verify {
 
 using reference::Vector;
 
 EngineJob::EngineJob(const GenerationRequest& request)
     : request_(request),
-      texts_(static_cast<std::size_t>(request.width), request.prompt),
-      members_(static_cast<std::size_t>(request.width)) {}
+      members_(static_cast<std::size_t>(request.width), Member{.text = request.prompt}) {}
 
 std::int64_t EngineJob::outputs() const {
-  return std::ssize(texts_.front()) - std::ssize(request_.prompt);
+  return std::ssize(members_.front().text) - std::ssize(request_.prompt);
 }
 
 std::vector<Token> EngineJob::drafts(std::int32_t member, std::int64_t count) const {
   const std::span<const Token> text = this->text(member);
   for (std::size_t end = text.size() - 1; end > 0; --end) {
     if (text[end - 1] != text.back()) continue;
-    const std::size_t most = std::min(static_cast<std::size_t>(count), text.size() - end);
-    return {text.begin() + static_cast<std::ptrdiff_t>(end),
-            text.begin() + static_cast<std::ptrdiff_t>(end + most)};
+    const auto after = text.subspan(end);
+    const std::size_t most = std::min(static_cast<std::size_t>(count), after.size());
+    return {after.begin(), after.begin() + static_cast<std::ptrdiff_t>(most)};
   }
   return {};
 }
 
 bool EngineJob::tell(std::int32_t member, const Vector& logits) {
-  if (outputs() == 0) {
-    for (Member& each : members_) each.told = logits;
-  } else {
-    members_[static_cast<std::size_t>(member)].told = logits;
-  }
+  at(member).told = logits;
+  if (outputs() == 0) std::ranges::for_each(members_, [&](Member& each) { each.told = logits; });
   return std::ranges::all_of(members_, [](const Member& each) { return each.told.has_value(); });
 }
 
@@ -49,21 +43,14 @@ std::vector<std::int32_t> EngineJob::choose() {
   if (request_.decoding == sim::Decoding::kBeam) {
     parent_of = search();
   } else {
-    sample();
+    for (const std::int32_t member : parent_of) go_on(member, {&*at(member).told, 1});
   }
   forget_logits();
   return parent_of;
 }
 
 Token EngineJob::token_by(std::int32_t member, std::int64_t output, const Vector& logits) const {
-  return best_token(token_scores(request_, {.member = member, .output = output}, logits));
-}
-
-void EngineJob::sample() {
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    const Vector told = *members_[i].told;
-    go_on(static_cast<std::int32_t>(i), std::span(&told, 1));
-  }
+  return best_token(token_scores(request_, member, output, logits));
 }
 
 std::vector<std::int32_t> EngineJob::search() {
@@ -76,21 +63,16 @@ std::vector<std::int32_t> EngineJob::search() {
     logits.push_back(*members_[i].told);
   }
   const std::vector<BeamCandidate> candidates = beam_candidates(scores, logits);
-  std::vector<std::vector<Token>> texts;
-  std::vector<Member> members;
+  std::vector<Member> next;
   std::vector<std::int32_t> parent_of;
   for (std::size_t i = 0; i < members_.size(); ++i) {
-    const BeamCandidate& candidate = candidates[i];
-    const auto parent = static_cast<std::size_t>(candidate.parent);
-    parent_of.push_back(candidate.parent);
-    texts.push_back(texts_[parent]);
-    texts.back().push_back(candidate.token);
-    members.push_back(members_[parent]);
-    members.back().logits.push_back(logits[parent]);
-    members.back().score = candidate.score;
+    parent_of.push_back(candidates[i].parent);
+    Member& member = next.emplace_back(at(candidates[i].parent));
+    member.text.push_back(candidates[i].token);
+    member.logits.push_back(*member.told);
+    member.score = candidates[i].score;
   }
-  texts_ = std::move(texts);
-  members_ = std::move(members);
+  members_ = std::move(next);
   return parent_of;
 }
 
@@ -105,23 +87,21 @@ std::int64_t EngineJob::right_drafts(std::int32_t member, std::span<const Token>
 }
 
 void EngineJob::go_on(std::int32_t member, std::span<const Vector> logits) {
-  std::vector<Token>& text = texts_[static_cast<std::size_t>(member)];
+  Member& mine = at(member);
   for (const Vector& each : logits) {
-    const std::int64_t output = std::ssize(text) - std::ssize(request_.prompt);
-    text.push_back(token_by(member, output, each));
-    members_[static_cast<std::size_t>(member)].logits.push_back(each);
+    mine.text.push_back(token_by(member, std::ssize(mine.logits), each));
+    mine.logits.push_back(each);
   }
 }
 
-void EngineJob::replace_last(std::int32_t member, Token token) {
-  texts_[static_cast<std::size_t>(member)].back() = token;
-}
+void EngineJob::replace_last(std::int32_t member, Token token) { at(member).text.back() = token; }
 
 EngineText EngineJob::result() const {
   EngineText result;
-  for (std::size_t i = 0; i < members_.size(); ++i) {
-    result.outputs.emplace_back(texts_[i].begin() + std::ssize(request_.prompt), texts_[i].end());
-    result.logits.push_back(members_[i].logits);
+  for (const Member& member : members_) {
+    result.outputs.emplace_back(member.text.begin() + std::ssize(request_.prompt),
+                                member.text.end());
+    result.logits.push_back(member.logits);
   }
   return result;
 }

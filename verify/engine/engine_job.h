@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "verify/engine/engine_run.h"
+#include "verify/engine/engine.h"
 #include "verify/engine/token_choice.h"
 
 namespace recto::verify {
@@ -21,9 +21,7 @@ class EngineJob {
   std::int64_t outputs() const;
   bool is_finished() const { return outputs() == request_.output_tokens; }
   // Prompt and output so far.
-  std::span<const Token> text(std::int32_t member) const {
-    return texts_[static_cast<std::size_t>(member)];
-  }
+  std::span<const Token> text(std::int32_t member) const { return at(member).text; }
 
   // Guesses the continuation of the text: what followed the previous occurrence of its last token;
   // empty if there is none.
@@ -52,18 +50,19 @@ class EngineJob {
 
  private:
   struct Member {
-    std::optional<reference::Vector> told;
-    std::vector<reference::Vector> logits;
-    double score = 0;  // of a beam
+    std::vector<Token> text;
+    std::optional<reference::Vector> told = {};
+    std::vector<reference::Vector> logits = {};  // that each output was chosen by
+    double score = 0;                            // of a beam
   };
 
+  const Member& at(std::int32_t member) const { return members_[static_cast<std::size_t>(member)]; }
+  Member& at(std::int32_t member) { return members_[static_cast<std::size_t>(member)]; }
   Token token_by(std::int32_t member, std::int64_t output, const reference::Vector& logits) const;
-  void sample();
   std::vector<std::int32_t> search();
 
   GenerationRequest request_;
-  std::vector<std::vector<Token>> texts_;  // [width]
-  std::vector<Member> members_;            // [width]
+  std::vector<Member> members_;  // [width]
 };
 
 }  // namespace recto::verify

@@ -4,10 +4,12 @@
 
 #include <algorithm>
 #include <ostream>
+#include <utility>
 
 #include "core/contract.h"
 #include "core/random_stream.h"
-#include "verify/engine/copying_weights.h"
+#include "core/units.h"
+#include "verify/kernels/kernel_numerics.h"
 
 namespace recto::verify {
 namespace {
@@ -27,7 +29,6 @@ GenerationRequest draw_request(const EngineScenario& scenario, std::int64_t id,
   const auto vocabulary = static_cast<std::uint64_t>(scenario.shape.vocabulary);
   RandomStream numbers = stream.split("numbers");
   GenerationRequest request;
-  request.id = id;
   request.decoding = traffic.decoding;
   request.width = traffic.width;
   request.output_tokens = between(numbers, traffic.output_min, traffic.output_max);
@@ -53,21 +54,30 @@ std::int64_t blocks_of(const GenerationRequest& request, std::int64_t block_size
   return shared + (ceil_div(final_context, block_size) - shared) * request.width;
 }
 
-// The index of the first differing token, or the number of tokens.
-std::int64_t first_difference(const std::vector<Token>& a, const std::vector<Token>& b) {
-  const auto [at, other] = std::ranges::mismatch(a, b);
-  static_cast<void>(other);
-  return at - a.begin();
+// The kernels that the host API's rule may choose. Where plans choose the split size, their
+// smallest is assumed if contexts reach a second one.
+std::vector<reference::KernelNumerics> kernels_of(const EngineScenario& scenario) {
+  constexpr std::int64_t kPlannedSplitMin = 256;
+  const ElementType type = scenario.options.rounding.type;
+  const ElementType cache = scenario.options.rounding.cache;
+  const EngineTraffic& traffic = scenario.traffic;
+  const bool is_split = traffic.prompt_max + traffic.output_max > kPlannedSplitMin;
+  const std::int64_t split_size =
+      scenario.options.split_size.value_or(is_split ? kPlannedSplitMin : 0);
+  return {decode_kernel_numerics(type, cache, split_size),
+          group_decode_numerics(type, cache, split_size),
+          prefill_numerics(type, cache, scenario.shape.head_dim)};
 }
 
+// NaN is the largest of all.
+double larger(double a, double b) { return b <= a ? a : b; }
+
 // The largest error of a logit, in deviations.
-double departure(const Vector& logits, const LogitFlow& flow) {
+double departure(const Vector& logits, const Flow& right) {
   double worst = 0;
   for (std::int64_t token = 0; token < logits.size(); ++token) {
-    const double error = std::abs(logits[token] - flow.value[token]);
-    // NaN is beyond any bound.
-    const double deviations = error == 0 ? 0 : error / flow.deviation[token];
-    worst = deviations <= worst ? worst : deviations;
+    const double error = std::abs(logits[token] - right.value(0, token));
+    worst = larger(worst, error == 0 ? 0 : error / right.deviation(0, token));
   }
   return worst;
 }
@@ -75,108 +85,90 @@ double departure(const Vector& logits, const LogitFlow& flow) {
 struct Comparer {
   EngineVerdict& verdict;
 
-  void fail(std::int64_t& count, const std::string& what) {
+  void fail(std::int64_t& count, const std::string& what) const {
     if (!verdict.failed()) verdict.first = what;
     ++count;
   }
 
-  void compare(std::int64_t request, const GeneratedText& dense, const EngineText& engine) {
-    for (std::size_t member = 0; member < dense.outputs.size(); ++member) {
-      const std::vector<Token>& right = dense.outputs[member];
-      const std::vector<Token>& seen = engine.outputs[member];
-      RECTO_CHECK_EQ(seen.size(), right.size());
-      const std::int64_t same = first_difference(right, seen);
-      verdict.tokens += std::ssize(right);
-      for (std::size_t i = 0; i < right.size(); ++i) {
-        const std::string place =
-            fmt::format("request {}, sequence {}, output {}", request, member, i);
-        // Logits after a different token are different.
-        const bool is_behind = static_cast<std::int64_t>(i) > same;
-        if (!is_behind) compare_logits(place, dense.logits[member][i], engine.logits[member][i]);
-        if (seen[i] == right[i]) continue;
-        fail(verdict.wrong_tokens, fmt::format("{}: token {}, not {}", place, seen[i], right[i]));
-      }
-    }
-  }
-
-  void compare_logits(const std::string& place, const LogitFlow& dense, const Vector& logits) {
-    const double deviations = departure(logits, dense);
-    verdict.worst_logit = deviations <= verdict.worst_logit ? verdict.worst_logit : deviations;
+  void compare_logits(const std::string& place, const Vector& logits, const Flow& right) const {
+    const double deviations = departure(logits, right);
+    verdict.worst_logit = larger(verdict.worst_logit, deviations);
     if (deviations <= kFlowLambda) return;
     fail(verdict.wrong_logits, fmt::format("{}: a logit is {:.3g} deviations away, where {} are "
                                            "allowed",
                                            place, deviations, kFlowLambda));
   }
-};
 
-// Where plans choose, the dense run assumes their smallest splits if contexts reach a second one.
-std::int64_t assumed_split_size(const EngineScenario& scenario) {
-  constexpr std::int64_t kPlannedSplitMin = 256;
-  const EngineTraffic& traffic = scenario.traffic;
-  const bool is_split = traffic.prompt_max + traffic.output_max > kPlannedSplitMin;
-  return scenario.options.split_size.value_or(is_split ? kPlannedSplitMin : 0);
-}
+  void compare(std::size_t request, const GeneratedText& dense, const EngineText& engine) const {
+    for (std::size_t member = 0; member < dense.outputs.size(); ++member) {
+      const std::vector<Token>& right = dense.outputs[member];
+      const std::vector<Token>& seen = engine.outputs[member];
+      RECTO_CHECK_EQ(seen.size(), right.size());
+      verdict.tokens += std::ssize(right);
+      bool is_behind_wrong = false;  // where logits are of another text
+      for (std::size_t i = 0; i < right.size(); ++i) {
+        const std::string place =
+            fmt::format("request {}, sequence {}, output {}", request, member, i);
+        if (!is_behind_wrong) {
+          compare_logits(place, engine.logits[member][i], dense.logits[member][i]);
+        }
+        if (seen[i] == right[i]) continue;
+        fail(verdict.wrong_tokens, fmt::format("{}: token {}, not {}", place, seen[i], right[i]));
+        is_behind_wrong = true;
+      }
+    }
+  }
+};
 
 }  // namespace
 
-DrawnTraffic draw_traffic(const EngineScenario& scenario, const ModelWeights& weights) {
-  const DenseModel model(
-      weights, scenario.options.rounding,
-      kernels_of(scenario.shape, scenario.options.rounding, assumed_split_size(scenario)));
+DrawnScenario draw_scenario(const EngineScenario& scenario) {
+  DrawnScenario drawn{
+      .scenario = scenario,
+      .weights = drawn_weights(
+          scenario.shape, {.seed = scenario.seed, .attention_share = scenario.attention_share})};
+  const DenseModel model(drawn.weights, scenario.options.rounding, kernels_of(scenario));
   const RandomStream stream = RandomStream(scenario.seed).split("requests");
   RandomStream arrivals = RandomStream(scenario.seed).split("arrivals");
-  DrawnTraffic traffic;
   std::int64_t arrival = 0;
-  std::int64_t sum = 0;
-  std::int64_t largest = 0;
   for (std::int64_t id = 0; id < scenario.traffic.requests; ++id) {
     arrival += between(arrivals, 0, scenario.traffic.arrival_gap);
-    for (std::uint64_t attempt = 0;; ++attempt) {
+    bool is_decided = false;
+    for (std::uint64_t attempt = 0; !is_decided; ++attempt) {
       RECTO_CHECK_LT(attempt, kDrawsMax);
       GenerationRequest request =
           draw_request(scenario, id, stream.split(static_cast<std::uint64_t>(id)).split(attempt));
       request.arrival_step = arrival;
       GeneratedText text = generate_densely(model, request);
-      ++traffic.drawn;
-      if (!text.is_decided()) {
-        ++traffic.undecided;
-        continue;
-      }
-      const std::int64_t blocks = blocks_of(request, scenario.options.block_size);
-      largest = std::max(largest, blocks);
-      sum += blocks;
-      traffic.requests.push_back(std::move(request));
-      traffic.texts.push_back(std::move(text));
-      break;
+      ++drawn.drawn;
+      is_decided = text.is_decided();
+      if (!is_decided) continue;
+      drawn.requests.push_back(std::move(request));
+      drawn.texts.push_back(std::move(text));
     }
   }
-  traffic.num_blocks = scenario.pool == PoolSize::kTight ? largest : sum;
-  return traffic;
+  return drawn;
 }
 
-ModelWeights weights_of(const EngineScenario& scenario) {
-  return scenario.weights == WeightKind::kCopying
-             ? copying_weights(scenario.shape, scenario.draw.seed)
-             : drawn_weights(scenario.shape, scenario.draw);
-}
-
-EngineVerdict judge_engine(const EngineScenario& scenario) {
-  const ModelWeights weights = weights_of(scenario);
-  const DrawnTraffic traffic = draw_traffic(scenario, weights);
-  EngineOptions options = scenario.options;
-  options.num_blocks = traffic.num_blocks;
+EngineVerdict judge_engine(const DrawnScenario& drawn, EngineFault fault) {
+  EngineOptions options = drawn.scenario.options;
+  options.fault = fault;
+  options.num_blocks = 0;
+  for (const GenerationRequest& request : drawn.requests) {
+    const std::int64_t blocks = blocks_of(request, options.block_size);
+    options.num_blocks = drawn.scenario.pool == PoolSize::kTight
+                             ? std::max(options.num_blocks, blocks)
+                             : options.num_blocks + blocks;
+  }
   // With a host pool of this size, the last request to be preempted finds no room on the host.
-  if (options.preemption == sim::PreemptionRule::kSwap) options.host_blocks = traffic.num_blocks;
-  const Result<EngineRun> run = run_engine(weights, traffic.requests, options);
+  if (options.preemption == sim::PreemptionRule::kSwap) options.host_blocks = options.num_blocks;
+  const Result<EngineRun> run = run_engine(drawn.weights, drawn.requests, options);
   RECTO_CHECK_EQ(run.status(), Status::ok());
-  EngineVerdict verdict;
-  verdict.drawn = traffic.drawn;
-  verdict.undecided = traffic.undecided;
-  verdict.counts = run.value().counts;
-  Comparer comparer{verdict};
-  for (std::size_t i = 0; i < traffic.requests.size(); ++i) {
-    const std::int64_t id = traffic.requests[i].id;
-    comparer.compare(id, traffic.texts[i], run.value().texts.at(id));
+  EngineVerdict verdict{.drawn = drawn.drawn,
+                        .undecided = drawn.drawn - std::ssize(drawn.requests),
+                        .counts = run.value().counts};
+  for (std::size_t i = 0; i < drawn.requests.size(); ++i) {
+    Comparer{verdict}.compare(i, drawn.texts[i], run.value().texts[i]);
   }
   return verdict;
 }
@@ -188,7 +180,7 @@ void EngineReport::add(const EngineScenario& scenario, const EngineVerdict& verd
   undecided += verdict.undecided;
   tokens += verdict.tokens;
   wrong_tokens += verdict.wrong_tokens;
-  worst_logit = verdict.worst_logit <= worst_logit ? worst_logit : verdict.worst_logit;
+  worst_logit = larger(worst_logit, verdict.worst_logit);
   const EngineCounts& counts = verdict.counts;
   out << fmt::format(
       "{:<78} tokens {:>3} right of {:>3}  logits within {:.2f} of {:.0f} deviations  steps {:>3}  "

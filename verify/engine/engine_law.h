@@ -16,8 +16,8 @@
 #include <string>
 #include <vector>
 
-#include "verify/engine/dense_generation.h"
-#include "verify/engine/engine_run.h"
+#include "verify/engine/dense_model.h"
+#include "verify/engine/engine.h"
 
 namespace recto::verify {
 
@@ -41,61 +41,50 @@ struct EngineTraffic {
   std::int32_t width = 1;
 };
 
-// The number formats of a model, and settings that go with them.
+// The number formats of a model, and how much of its tokens attention may decide in them
+// (WeightDraw): the coarser the numbers, the less, or rounding would decide too many.
 struct EngineNumbers {
   const char* name;
   KvRounding rounding;
-  // For mixing weights. The coarser the numbers, the less may depend on the output of attention, or
-  // rounding would decide too many tokens.
   double attention_share;
-
-  bool is_fp32() const { return rounding.cache == ElementType::kFp32; }
 };
 std::span<const EngineNumbers> engine_numbers();
 
-enum class WeightKind : std::uint8_t {
-  kMixing,   // drawn_weights: attention mixes what it reads
-  kCopying,  // copying_weights: tokens hang on single keys. Not for fp32
-};
-
 struct EngineScenario {
-  std::string name;
-  ModelShape shape;
-  WeightKind weights = WeightKind::kMixing;
-  WeightDraw draw;  // kCopying: its seed alone
-  EngineTraffic traffic;
+  std::string name = {};
+  std::uint64_t seed = 0;  // of weights and requests
+  ModelShape shape = {};
+  double attention_share = 1.0;
+  EngineTraffic traffic = {};
   PoolSize pool = PoolSize::kRoomy;
-  EngineOptions options;  // but for num_blocks and host_blocks
-  std::uint64_t seed = 0;
+  EngineOptions options = {};  // except num_blocks, host_blocks and fault
 };
 
-// What a scenario draws: decided requests, and their dense runs.
-struct DrawnTraffic {
-  std::vector<GenerationRequest> requests;
-  std::vector<GeneratedText> texts;  // [requests]
-  std::int64_t drawn = 0;
-  std::int64_t undecided = 0;  // of these
-  std::int64_t num_blocks = 0;
+// What a scenario draws: weights, decided requests, and their dense runs.
+struct DrawnScenario {
+  EngineScenario scenario;
+  ModelWeights weights;
+  std::vector<GenerationRequest> requests = {};
+  std::vector<GeneratedText> texts = {};  // [requests]
+  std::int64_t drawn = 0;                 // requests, with those that were undecided
 };
-DrawnTraffic draw_traffic(const EngineScenario& scenario, const ModelWeights& weights);
-
-ModelWeights weights_of(const EngineScenario& scenario);
+DrawnScenario draw_scenario(const EngineScenario& scenario);
 
 struct EngineVerdict {
-  std::int64_t drawn = 0;
-  std::int64_t undecided = 0;
-  std::int64_t tokens = 0;  // compared
+  std::int64_t drawn = 0;      // requests
+  std::int64_t undecided = 0;  // of these
+  std::int64_t tokens = 0;     // compared
   std::int64_t wrong_tokens = 0;
   std::int64_t wrong_logits = 0;  // tokens whose logits are beyond the bound
   double worst_logit = 0;         // of right texts: in deviations
-  EngineCounts counts;
-  std::string first;  // difference
+  EngineCounts counts = {};
+  std::string first = {};  // difference
 
   bool failed() const { return wrong_tokens + wrong_logits > 0; }
 };
 
 // Aborts if the scenario cannot be served.
-EngineVerdict judge_engine(const EngineScenario& scenario);
+EngineVerdict judge_engine(const DrawnScenario& drawn, EngineFault fault = EngineFault::kNone);
 
 // Scenarios that cover every pair of values of every two settings. Each `number` gives different
 // scenarios, with different weights and requests.

@@ -39,7 +39,7 @@ std::vector<EngineCounts> expect_dense_tokens(const std::vector<EngineScenario>&
   EngineCounts sum;
   std::vector<EngineCounts> counts;
   for (const EngineScenario& scenario : scenarios) {
-    const EngineVerdict verdict = judge_engine(scenario);
+    const EngineVerdict verdict = judge_engine(draw_scenario(scenario));
     report.add(scenario, verdict, std::cout);
     INFO(scenario.name);
     CHECK(verdict.first.empty());

@@ -1,4 +1,4 @@
-#include "verify/engine/engine_run.h"
+#include "verify/engine/engine.h"
 
 #include "bazel/testing/catch.h"
 
@@ -7,8 +7,8 @@ namespace {
 
 constexpr ModelShape kShape = {.vocabulary = 8, .hidden = 16, .layers = 1, .ffn = 8};
 
-GenerationRequest request_of(std::int64_t id, std::vector<Token> prompt) {
-  return {.id = id, .prompt = std::move(prompt), .output_tokens = 4};
+GenerationRequest request_of(std::vector<Token> prompt) {
+  return {.prompt = std::move(prompt), .output_tokens = 4};
 }
 
 Status status_of(const std::vector<GenerationRequest>& requests, const EngineOptions& options) {
@@ -18,7 +18,7 @@ Status status_of(const std::vector<GenerationRequest>& requests, const EngineOpt
 TEST_CASE("steps, tables and events of a run are kept") {
   EngineOptions options;
   options.block_size = 2;
-  const std::vector<GenerationRequest> requests = {request_of(0, {1, 2, 3})};
+  const std::vector<GenerationRequest> requests = {request_of({1, 2, 3})};
   const EngineRun run = run_engine(drawn_weights(kShape, {}), requests, options).value();
   REQUIRE(run.texts.size() == 1);
   CHECK(run.texts.at(0).outputs.at(0).size() == 4);
@@ -36,7 +36,7 @@ TEST_CASE("steps, tables and events of a run are kept") {
 TEST_CASE("a step goes on by the drafts that were right, and by its own token") {
   EngineOptions options;
   options.block_size = 2;
-  GenerationRequest request = request_of(0, {1, 2, 1, 2, 1});
+  GenerationRequest request = request_of({1, 2, 1, 2, 1});
   request.output_tokens = 40;
   const ModelWeights weights = drawn_weights(kShape, {});
   const EngineRun plain = run_engine(weights, {request}, options).value();
@@ -57,8 +57,8 @@ TEST_CASE("what is found in the prefix cache is not computed") {
   EngineOptions options;
   options.block_size = 2;
   options.caching = cache::PrefixCaching::kOn;
-  std::vector<GenerationRequest> requests = {request_of(0, {1, 2, 3, 4, 5}),
-                                             request_of(1, {1, 2, 3, 4, 5})};
+  std::vector<GenerationRequest> requests = {request_of({1, 2, 3, 4, 5}),
+                                             request_of({1, 2, 3, 4, 5})};
   requests[1].arrival_step = 2;
   const EngineRun run = run_engine(drawn_weights(kShape, {}), requests, options).value();
   CHECK(run.counts.hit_tokens == 4);
@@ -67,19 +67,17 @@ TEST_CASE("what is found in the prefix cache is not computed") {
 
 TEST_CASE("what can't be asked for is refused by name, and what is a step inside is not") {
   EngineOptions options;
-  CHECK(status_of({request_of(0, {7})}, options) == Status::ok());
-  CHECK(status_of({request_of(0, {8})}, options).message() ==
+  CHECK(status_of({request_of({7})}, options) == Status::ok());
+  CHECK(status_of({request_of({8})}, options).message() ==
         "request 0: prompt[0] = 8; expected 0 to 7");
-  CHECK(status_of({request_of(0, {})}, options).message() ==
+  CHECK(status_of({request_of({})}, options).message() ==
         "request 0: prompt: expected at least one token");
-  CHECK(status_of({request_of(1, {1})}, options).message() ==
-        "request 0: id = 1; expected 0, its place in the list");
-  GenerationRequest beams = request_of(0, {1});
+  GenerationRequest beams = request_of({1});
   beams.decoding = sim::Decoding::kBeam;
   beams.width = 8;
   CHECK(status_of({beams}, options).message() == "request 0: width = 8; expected 1 to 7");
   options.max_batched_tokens = 7;
-  CHECK(status_of({request_of(0, {1})}, options).message() ==
+  CHECK(status_of({request_of({1})}, options).message() ==
         "engine: max_batched_tokens = 7; expected 8 to 1048576");
 }
 
@@ -87,8 +85,8 @@ TEST_CASE("a request that the pool never holds is refused, and one that fills it
   EngineOptions options;
   options.block_size = 2;
   options.num_blocks = 3;
-  CHECK(status_of({request_of(0, {1, 2, 3})}, options) == Status::ok());
-  CHECK(status_of({request_of(0, {1, 2, 3, 4})}, options).message() ==
+  CHECK(status_of({request_of({1, 2, 3})}, options) == Status::ok());
+  CHECK(status_of({request_of({1, 2, 3, 4})}, options).message() ==
         "request 0: can never be served; expected a pool, a length and a number of sequences that "
         "it fits into alone");
 }
@@ -106,7 +104,7 @@ TEST_CASE("a model that no kernel serves is refused") {
   ModelShape shape = kShape;
   shape.head_dim = 80;
   const Result<EngineRun> run =
-      run_engine(drawn_weights(shape, {}), {request_of(0, {1})}, EngineOptions());
+      run_engine(drawn_weights(shape, {}), {request_of({1})}, EngineOptions());
   CHECK(run.status().code() == StatusCode::kInvalidInput);
   CHECK(run.status().message().starts_with("model: "));
 }

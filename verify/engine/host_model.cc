@@ -60,7 +60,7 @@ std::span<double> row_of(Matrix& matrix, std::int64_t row) {
 
 }  // namespace
 
-Matrix HostModel::embed(std::span<const std::int32_t> tokens) const {
+Matrix HostModel::embed(std::span<const Token> tokens) const {
   Matrix x(std::ssize(tokens), weights_.shape.hidden);
   for (std::int64_t row = 0; row < x.rows(); ++row) {
     x.row(row) = weights_.embedding.row(tokens[static_cast<std::size_t>(row)]);
@@ -68,12 +68,13 @@ Matrix HostModel::embed(std::span<const std::int32_t> tokens) const {
   return x;
 }
 
-HostModel::Projected HostModel::project(std::int64_t index, const Matrix& x,
-                                        std::span<const std::int64_t> positions) const {
+ProjectedRows HostModel::project(std::int64_t index, const Matrix& x,
+                                 std::span<const std::int64_t> positions) const {
   const ModelShape& shape = weights_.shape;
   const LayerWeights& weights = layer(index);
-  Projected result{Matrix::Zero(x.rows(), shape.q_size()), Matrix::Zero(x.rows(), shape.kv_size()),
-                   Matrix::Zero(x.rows(), shape.kv_size())};
+  ProjectedRows result{Matrix::Zero(x.rows(), shape.q_size()),
+                       Matrix::Zero(x.rows(), shape.kv_size()),
+                       Matrix::Zero(x.rows(), shape.kv_size())};
   for (std::int64_t row = 0; row < x.rows(); ++row) {
     const std::int64_t position = positions[static_cast<std::size_t>(row)];
     const std::vector<double> input = normed(x, row, weights.attention_norm, shape.norm_epsilon);

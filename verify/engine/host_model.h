@@ -7,25 +7,27 @@
 #include <span>
 #include <vector>
 
-#include "verify/engine/model_weights.h"
+#include "verify/engine/model.h"
+#include "verify/engine/token_choice.h"
 
 namespace recto::verify {
+
+// What attention gets of a layer's rows.
+struct ProjectedRows {
+  reference::Matrix q;  // [rows, q_size], normed and rotated
+  reference::Matrix k;  // [rows, kv_size], likewise
+  reference::Matrix v;  // [rows, kv_size]
+};
 
 class HostModel {
  public:
   // `weights` must outlive the model.
   explicit HostModel(const ModelWeights& weights) : weights_(weights) {}
 
-  struct Projected {
-    reference::Matrix q;  // [rows, q_size], normed and rotated
-    reference::Matrix k;  // [rows, kv_size], likewise
-    reference::Matrix v;  // [rows, kv_size]
-  };
-
-  reference::Matrix embed(std::span<const std::int32_t> tokens) const;  // [rows, hidden]
+  reference::Matrix embed(std::span<const Token> tokens) const;  // [rows, hidden]
   // Row r is at position positions[r].
-  Projected project(std::int64_t layer, const reference::Matrix& x,
-                    std::span<const std::int64_t> positions) const;
+  ProjectedRows project(std::int64_t layer, const reference::Matrix& x,
+                        std::span<const std::int64_t> positions) const;
   // Adds the output of attention to the residual stream, then applies the feed-forward part.
   void finish_layer(std::int64_t layer, const reference::Matrix& attention,
                     reference::Matrix& x) const;

@@ -1,65 +1,63 @@
 #include "verify/engine/kv_store.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "core/contract.h"
+#include "core/units.h"
 #include "cuda/cache_ops.h"
+#include "cuda/decode_step.h"
 #include "reference/rounding.h"
-#include "verify/engine/attention_flow.h"
+#include "verify/host_api/captured_step.h"
 #include "verify/host_api/host_api_backends.h"
-#include "verify/kernels/kernel_numerics.h"
+#include "verify/kernels/device_call.h"
 
 namespace recto::verify {
 namespace {
 
 using reference::Matrix;
 
-KvPoolShape pool_shape(const ModelShape& shape, const KvRounding& rounding,
-                       const KvStoreOptions& options, std::int64_t num_blocks) {
-  return {.layout = options.layout,
-          .type = rounding.cache,
-          .num_blocks = num_blocks,
-          .block_size = options.block_size,
-          .num_kv_heads = shape.num_kv_heads,
-          .head_dim_k = shape.head_dim,
-          .head_dim_v = shape.head_dim};
+std::vector<std::byte> encode(const Matrix& values, ElementType type) {
+  const std::int64_t bytes = element_bytes(type);
+  std::vector<std::byte> codes(static_cast<std::size_t>(values.size() * bytes));
+  for (std::int64_t i = 0; i < values.size(); ++i) {
+    const std::uint32_t code = reference::encode(values.data()[i], type);
+    std::memcpy(codes.data() + i * bytes, &code, static_cast<std::size_t>(bytes));
+  }
+  return codes;
 }
 
-// A kernel checks the contents before anything is written.
-struct CheckedOp {
-  std::vector<std::byte> memory = std::vector<std::byte>(kContentsCheckBytes);
+// Writes the values to the beginning of memory that stays in place.
+void encode_into(const Matrix& values, ElementType type, std::vector<std::byte>& memory) {
+  const std::vector<std::byte> codes = encode(values, type);
+  RECTO_CHECK_LE(codes.size(), memory.size());
+  std::ranges::copy(codes, memory.begin());
+}
 
-  CacheOpOptions options(DeviceCall& call) {
-    call.add_write("workspace", std::span(memory));
-    return {.contents_check = ContentsCheck::kOnDevice,
-            .workspace = {.data = memory.data(), .bytes = kContentsCheckBytes}};
-  }
-};
-
-using BlockLists = std::vector<std::vector<std::int64_t>>;
-
-// For each row, the length of the context that ends with it, and its sequence's table.
-struct RowTables {
-  explicit RowTables(const StepRows& step) {
-    for (std::int64_t s = 0; s < step.num_sequences(); ++s) {
-      const auto place = static_cast<std::size_t>(s);
-      const std::int32_t rows = step.query_start[place + 1] - step.query_start[place];
-      const auto blocks = std::span(step.table)
-                              .subspan(place * static_cast<std::size_t>(step.max_blocks),
-                                       static_cast<std::size_t>(step.max_blocks));
-      for (std::int32_t behind = rows - 1; behind >= 0; --behind) {
-        context_length.push_back(step.context_length[place] - behind);
-        table.insert(table.end(), blocks.begin(), blocks.end());
-      }
-    }
-  }
-
-  std::vector<std::int32_t> context_length;  // [rows]
-  std::vector<std::int32_t> table;           // [rows, max_blocks]
-};
+// Runs a call of cuda/cache_ops.h, whose arguments a kernel checks before anything is written.
+template <typename Launch>
+void run_checked(const Launch& launch) {
+  simt::Executor executor({});
+  std::vector<std::byte> memory(kContentsCheckBytes);
+  const CacheOpOptions options{.contents_check = ContentsCheck::kOnDevice,
+                               .workspace = {.data = memory.data(), .bytes = kContentsCheckBytes}};
+  DeviceCall(executor).run({}, [&](simt::Stream& stream) { return launch(options, &stream); });
+}
 
 }  // namespace
+
+// A captured decode step, and the memory that it reads and writes besides cache and tables.
+struct KvStore::Graph {
+  std::vector<std::byte> q;                 // [rows, num_q_heads, head_dim]
+  std::vector<std::byte> k;                 // [rows, num_kv_heads, head_dim]
+  std::vector<std::byte> v;                 // [rows, num_kv_heads, head_dim]
+  std::vector<std::int32_t> cached_length;  // [rows], -1: padding
+  std::vector<std::byte> out;               // [rows, num_q_heads, head_dim]
+  std::vector<float> lse_ln;                // [rows, num_q_heads]
+  std::vector<std::byte> workspace;
+  CapturedStep step;
+};
 
 KvStore::Pool::Pool(const KvPoolShape& shape, const KvRounding& rounding) {
   const KvPoolElements elements = count_pool_elements(shape).value();
@@ -73,95 +71,53 @@ KvStore::Pool::Pool(const KvPoolShape& shape, const KvRounding& rounding) {
   view.v.scale = {.kind = ScaleKind::kPerTensor, .data = &scales[1]};
 }
 
-KvStore::KvStore(const ModelShape& shape, const KvRounding& rounding, const KvStoreOptions& options)
+KvStore::KvStore(const ModelShape& shape, const EngineOptions& options)
     : shape_(shape),
-      rounding_(rounding),
-      how_(options.how),
+      options_(options),
       decode_(host_api_backend(
-          options.how, {.kernel = options.decode_kernel, .split_size = options.split_size})),
-      prefill_(host_api_backend(options.how, {})) {
+          {}, {.kernel = options.decode_kernel, .split_size = options.split_size})),
+      prefill_(host_api_backend({}, {})) {
+  KvPoolShape pool{.layout = options.layout,
+                   .type = options.rounding.cache,
+                   .block_size = options.block_size,
+                   .num_kv_heads = shape.num_kv_heads,
+                   .head_dim_k = shape.head_dim,
+                   .head_dim_v = shape.head_dim};
   for (std::int64_t layer = 0; layer < shape.layers; ++layer) {
-    device_.emplace_back(pool_shape(shape, rounding_, options, options.num_blocks), rounding_);
-    host_.emplace_back(pool_shape(shape, rounding_, options, options.host_blocks), rounding_);
+    pool.num_blocks = options.num_blocks;
+    device_.emplace_back(pool, options.rounding);
+    pool.num_blocks = options.host_blocks;
+    host_.emplace_back(pool, options.rounding);
   }
-  if (options.graphs) graphs_.emplace(shape, rounding, *options.graphs);
 }
 
-void KvStore::copy(std::span<const cache::BlockCopy> copies) {
-  if (copies.empty()) return;
-  std::vector<BlockPair> pairs;
-  BlockLists blocks;
-  for (const cache::BlockCopy& copy : copies) {
-    pairs.push_back({copy.source.value(), copy.destination.value()});
-    blocks.push_back({copy.source.value(), copy.destination.value()});
-  }
+KvStore::~KvStore() = default;
+
+void KvStore::copy(std::span<const BlockPair> pairs) {
   for (const Pool& pool : device_) {
-    simt::Executor executor(how_.executor);
-    DeviceCall call(executor);
-    call.add_write(pool.view, blocks,
-                   owners_in_turn(std::ssize(pairs) * shape_.num_kv_heads, std::ssize(pairs)));
-    call.add_read("pairs", std::span<const BlockPair>(pairs));
-    CheckedOp op;
-    const CacheOpOptions options = op.options(call);
-    call.run(how_.observer, [&](simt::Stream& stream) {
-      return run_block_copy(pool.view, pairs, options, &stream);
+    run_checked([&](const CacheOpOptions& options, KernelStream stream) {
+      return run_block_copy(pool.view, pairs, options, stream);
     });
   }
 }
 
-void KvStore::swap(std::span<const BlockPair> pairs, Direction direction) {
-  if (pairs.empty()) return;
-  const bool is_out = direction == Direction::kOut;
-  BlockLists sources;
-  BlockLists destinations;
-  for (const BlockPair& pair : pairs) {
-    sources.push_back({pair.source});
-    destinations.push_back({pair.destination});
-  }
-  const BlockOwners owners =
-      owners_in_turn(std::ssize(pairs) * shape_.num_kv_heads, std::ssize(pairs));
-  for (std::size_t layer = 0; layer < device_.size(); ++layer) {
-    const MutablePagedKvView& from = (is_out ? device_ : host_)[layer].view;
-    const MutablePagedKvView& to = (is_out ? host_ : device_)[layer].view;
-    simt::Executor executor(how_.executor);
-    DeviceCall call(executor);
-    call.add_read("from", as_const(from), sources, owners);
-    call.add_write(to, destinations, owners);
-    call.add_read("pairs", pairs);
-    CheckedOp op;
-    const CacheOpOptions options = op.options(call);
-    call.run(how_.observer, [&](simt::Stream& stream) {
-      return run_block_swap(as_const(from), to, pairs, options, &stream);
+void KvStore::swap(std::span<const BlockPair> pairs, const std::vector<Pool>& from,
+                   const std::vector<Pool>& to) {
+  for (std::size_t layer = 0; layer < from.size() && !pairs.empty(); ++layer) {
+    run_checked([&](const CacheOpOptions& options, KernelStream stream) {
+      return run_block_swap(as_const(from[layer].view), to[layer].view, pairs, options, stream);
     });
   }
 }
 
-void KvStore::swap_out(std::span<const cache::SwapCopy> copies) {
-  std::vector<BlockPair> pairs;
-  for (const auto& copy : copies) pairs.push_back({copy.device.value(), copy.host.value()});
-  swap(pairs, Direction::kOut);
-}
+void KvStore::swap_out(std::span<const BlockPair> pairs) { swap(pairs, device_, host_); }
+void KvStore::swap_in(std::span<const BlockPair> pairs) { swap(pairs, host_, device_); }
 
-void KvStore::swap_in(std::span<const cache::SwapCopy> copies) {
-  std::vector<BlockPair> pairs;
-  for (const auto& copy : copies) pairs.push_back({copy.host.value(), copy.device.value()});
-  swap(pairs, Direction::kIn);
-}
-
-std::vector<std::byte> KvStore::encode(const Matrix& values) const {
-  const std::int64_t bytes = element_bytes(rounding_.type);
-  std::vector<std::byte> codes(static_cast<std::size_t>(values.size() * bytes));
-  for (std::int64_t i = 0; i < values.size(); ++i) {
-    const std::uint32_t code = reference::encode(values.data()[i], rounding_.type);
-    std::memcpy(codes.data() + i * bytes, &code, static_cast<std::size_t>(bytes));
-  }
-  return codes;
-}
-
-RowsView KvStore::rows(const std::vector<std::byte>& codes, std::int64_t num_rows,
-                       std::int64_t heads) const {
+template <typename View>
+View KvStore::view_of(std::vector<std::byte>& codes, std::int64_t num_rows,
+                      std::int64_t heads) const {
   return {.data = codes.data(),
-          .type = rounding_.type,
+          .type = options_.rounding.type,
           .num_rows = num_rows,
           .num_heads = heads,
           .head_dim = shape_.head_dim,
@@ -169,82 +125,97 @@ RowsView KvStore::rows(const std::vector<std::byte>& codes, std::int64_t num_row
           .head_stride = shape_.head_dim};
 }
 
-void KvStore::write(std::int64_t layer, const StepRows& step, const Matrix& k, const Matrix& v) {
-  const std::vector<std::byte> k_codes = encode(k);
-  const std::vector<std::byte> v_codes = encode(v);
-  const KvWriteInputs inputs{.k = rows(k_codes, k.rows(), shape_.num_kv_heads),
-                             .v = rows(v_codes, v.rows(), shape_.num_kv_heads),
-                             .slot_mapping = step.slots,
-                             .kv = device_[static_cast<std::size_t>(layer)].view};
-  simt::Executor executor(how_.executor);
-  DeviceCall call(executor);
-  call.add_read("k", inputs.k);
-  call.add_read("v", inputs.v);
-  call.add_read("slot_mapping", inputs.slot_mapping);
-  BlockLists blocks;
-  for (const std::int64_t slot : step.slots) blocks.push_back({slot / inputs.kv.k.block_size});
-  call.add_write(inputs.kv, blocks, owners_in_turn(std::ssize(blocks), std::ssize(blocks)));
-  CheckedOp op;
-  const CacheOpOptions options = op.options(call);
-  call.run(how_.observer, [&](simt::Stream& stream) {
-    return run_kv_write(inputs, kernels::RepeatedSlots::kNone, options, &stream);
-  });
-}
-
 PagedAttentionInputs KvStore::inputs(std::int64_t layer, const StepRows& step,
-                                     const std::vector<std::byte>& q) const {
-  return {.q = rows(q, step.query_start.back(), shape_.num_q_heads),
+                                     std::vector<std::byte>& q) const {
+  return {.q = view_of<RowsView>(q, step.query_start.back(), shape_.num_q_heads),
           .kv = as_const(device_[static_cast<std::size_t>(layer)].view),
-          .block_table = {.data = step.table.data(),
-                          .num_seqs = step.num_sequences(),
-                          .max_blocks = step.max_blocks,
-                          .row_stride = step.max_blocks},
+          .block_table = step.table,
           .query_start = step.query_start,
           .context_length = step.context_length,
-          .options = {.scale = attention_scale(shape_)}};
+          .options = {.scale = shape_.attention_scale()}};
 }
 
-Matrix KvStore::attend(std::int64_t layer, const StepRows& step, const Matrix& q) {
-  const std::vector<std::byte> codes = encode(q);
-  const PagedAttentionInputs call = inputs(layer, step, codes);
-  const bool is_decode = q.rows() == step.num_sequences();
-  const reference::AttentionResult result = (is_decode ? decode_ : prefill_).run(call);
-  return Eigen::Map<const Matrix>(result.out.data(), q.rows(), shape_.q_size());
+Matrix KvStore::attend(std::int64_t layer, const StepRows& step, const ProjectedRows& rows) {
+  std::vector<std::byte> q = encode(rows.q, options_.rounding.type);
+  std::vector<std::byte> k = encode(rows.k, options_.rounding.type);
+  std::vector<std::byte> v = encode(rows.v, options_.rounding.type);
+  const std::int64_t num_rows = rows.q.rows();
+  const KvWriteInputs write{.k = view_of<RowsView>(k, num_rows, shape_.num_kv_heads),
+                            .v = view_of<RowsView>(v, num_rows, shape_.num_kv_heads),
+                            .slot_mapping = step.slots,
+                            .kv = device_[static_cast<std::size_t>(layer)].view};
+  run_checked([&](const CacheOpOptions& options, KernelStream stream) {
+    return run_kv_write(write, kernels::RepeatedSlots::kNone, options, stream);
+  });
+  const bool is_decode = num_rows == std::ssize(step.context_length);
+  const reference::AttentionResult result =
+      result_of((is_decode ? decode_ : prefill_).call(inputs(layer, step, q)));
+  return Eigen::Map<const Matrix>(result.out.data(), num_rows, shape_.q_size());
 }
 
-Matrix KvStore::decode(std::int64_t layer, const StepRows& step, const Matrix& q, const Matrix& k,
-                       const Matrix& v) {
-  const std::vector<std::byte> q_codes = encode(q);
-  const std::vector<std::byte> k_codes = encode(k);
-  const std::vector<std::byte> v_codes = encode(v);
-  const RowTables rows(step);
-  return graphs_->decode(layer, device_[static_cast<std::size_t>(layer)].view,
-                         {.q = q_codes,
-                          .k = k_codes,
-                          .v = v_codes,
-                          .context_length = rows.context_length,
-                          .table = rows.table,
-                          .max_blocks = step.max_blocks});
+void KvStore::capture(std::int64_t layer, const StepRows& step, std::int64_t num_rows,
+                      Graph& graph) {
+  const auto memory = [&](std::vector<std::byte>& codes, std::int64_t heads) {
+    const std::int64_t elements = num_rows * heads * shape_.head_dim;
+    codes.resize(static_cast<std::size_t>(elements * element_bytes(options_.rounding.type)));
+  };
+  memory(graph.q, shape_.num_q_heads);
+  memory(graph.k, shape_.num_kv_heads);
+  memory(graph.v, shape_.num_kv_heads);
+  memory(graph.out, shape_.num_q_heads);
+  graph.cached_length.assign(static_cast<std::size_t>(num_rows), -1);
+  graph.lse_ln.resize(static_cast<std::size_t>(num_rows * shape_.num_q_heads));
+  DecodeStep decode{.q = view_of<RowsView>(graph.q, num_rows, shape_.num_q_heads),
+                    .new_k = view_of<RowsView>(graph.k, num_rows, shape_.num_kv_heads),
+                    .new_v = view_of<RowsView>(graph.v, num_rows, shape_.num_kv_heads),
+                    .kv = device_[static_cast<std::size_t>(layer)].view,
+                    .block_table = step.table,
+                    .cached_length = graph.cached_length,
+                    .options = {.scale = shape_.attention_scale()}};
+  decode.block_table.num_seqs = num_rows;
+  const Result<AttentionPlan> plan =
+      plan_decode_step(decode, {.max_context_length = options_.max_length,
+                                .kernel = options_.decode_kernel,
+                                .split_size = options_.split_size.value_or(options_.max_length)});
+  RECTO_CHECK_EQ(plan.status(), Status::ok());
+  graph.workspace.resize(static_cast<std::size_t>(plan.value().workspace_bytes));
+  const AttentionOutputs outputs{
+      .out = view_of<MutableRowsView>(graph.out, num_rows, shape_.num_q_heads),
+      .lse_ln = graph.lse_ln};
+  const Workspace workspace{.data = graph.workspace.data(), .bytes = plan.value().workspace_bytes};
+  RECTO_CHECK_EQ(graph.step.capture(plan.value(), decode, outputs, workspace), Status::ok());
+}
+
+Matrix KvStore::replay(std::int64_t layer, const StepRows& step, const ProjectedRows& rows) {
+  const auto num_rows = static_cast<std::int64_t>(std::bit_ceil(step.context_length.size()));
+  const auto [found, is_new] = graphs_.try_emplace({layer, num_rows});
+  Graph& graph = found->second;
+  if (is_new) capture(layer, step, num_rows, graph);
+  encode_into(rows.q, options_.rounding.type, graph.q);
+  encode_into(rows.k, options_.rounding.type, graph.k);
+  encode_into(rows.v, options_.rounding.type, graph.v);
+  if (is_new || options_.fault != EngineFault::kStaleGraph) {
+    std::ranges::fill(graph.cached_length, -1);
+    std::ranges::transform(step.context_length, graph.cached_length.begin(),
+                           [](std::int32_t length) { return length - 1; });
+  }
+  RECTO_CHECK_EQ(graph.step.replay(), Status::ok());
+  Matrix result(rows.q.rows(), shape_.q_size());
+  reference::decode_row(graph.out.data(), options_.rounding.type,
+                        std::span(result.data(), static_cast<std::size_t>(result.size())));
+  return result;
 }
 
 std::optional<std::string> KvStore::why_unsupported() {
+  const std::vector<std::int32_t> blocks = {0, 0};
   StepRows step{.slots = {0, 1},
                 .query_start = {0, 2},
                 .context_length = {2},
-                .table = {0, 0},
-                .max_blocks = 2};
-  const std::vector<std::byte> q = encode(Matrix::Zero(2, shape_.q_size()));
+                .table = {.data = blocks.data(), .num_seqs = 1, .max_blocks = 2, .row_stride = 2}};
+  std::vector<std::byte> q = encode(Matrix::Zero(2, shape_.q_size()), options_.rounding.type);
   if (const auto why = prefill_.why_unsupported(inputs(0, step, q))) return why;
   step.query_start = {0, 1};
   return decode_.why_unsupported(inputs(0, step, q));
-}
-
-std::vector<reference::KernelNumerics> kernels_of(const ModelShape& shape,
-                                                  const KvRounding& rounding,
-                                                  std::int64_t split_size) {
-  return {decode_kernel_numerics(rounding.type, rounding.cache, split_size),
-          group_decode_numerics(rounding.type, rounding.cache, split_size),
-          prefill_numerics(rounding.type, rounding.cache, shape.head_dim)};
 }
 
 }  // namespace recto::verify

@@ -5,104 +5,82 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "core/attention_views.h"
 #include "core/dense_kv_view.h"
-#include "cuda/attention_plan.h"
-#include "cuda/cache/block_manager.h"
-#include "reference/dense_attention.h"
-#include "reference/numerics.h"
 #include "verify/backend.h"
-#include "verify/engine/decode_graphs.h"
-#include "verify/engine/model_shape.h"
-#include "verify/kernels/device_call.h"
+#include "verify/engine/engine.h"
+#include "verify/engine/host_model.h"
 
 namespace recto::verify {
 
-struct KvStoreOptions {
-  KvLayout layout = KvLayout::kTokenMajor;
-  std::int64_t num_blocks = 0;
-  std::int64_t host_blocks = 0;
-  std::int64_t block_size = 16;
-  std::optional<AttentionKernel> decode_kernel = {};  // for one row a sequence; else by the rule
-  std::optional<std::int64_t> split_size = {};        // the same
-  std::optional<DecodeGraphOptions> graphs = {};      // for `decode`
-  KernelRun how = {};
-};
-
-// The rows of a step, sequence after sequence.
+// The rows of a call, sequence after sequence. In a replayed graph each row is a sequence.
 struct StepRows {
-  std::vector<std::int64_t> slots;           // [rows]
-  std::vector<std::int32_t> query_start;     // [sequences + 1]
-  std::vector<std::int32_t> context_length;  // [sequences], with the step's tokens
-  std::vector<std::int32_t> table;           // [sequences, max_blocks], -1 where there is no block
-  std::int64_t max_blocks = 0;
-
-  std::int64_t num_sequences() const { return std::ssize(context_length); }
+  std::vector<std::int64_t> slots = {};           // [rows]
+  std::vector<std::int32_t> query_start = {};     // [sequences + 1]
+  std::vector<std::int32_t> context_length = {};  // [sequences], with the step's tokens
+  BlockTableView table = {};                      // [sequences, max_blocks]
 };
 
 class KvStore {
  public:
   // The pools are filled with NaN. There must be kernels for the head dim, or `attend` breaks a
   // contract: see `why_unsupported`.
-  KvStore(const ModelShape& shape, const KvRounding& rounding, const KvStoreOptions& options);
+  KvStore(const ModelShape& shape, const EngineOptions& options);
   KvStore(const KvStore&) = delete;
   KvStore& operator=(const KvStore&) = delete;
+  ~KvStore();
 
-  // These move blocks of all layers.
-  void copy(std::span<const cache::BlockCopy> copies);
-  void swap_out(std::span<const cache::SwapCopy> copies);
-  void swap_in(std::span<const cache::SwapCopy> copies);
+  // These move blocks of all layers: within the device, to the host, and back.
+  void copy(std::span<const BlockPair> pairs);
+  void swap_out(std::span<const BlockPair> pairs);
+  void swap_in(std::span<const BlockPair> pairs);
 
-  // write() rounds rows of K and V [rows, kv_size] and writes them; attend() rounds q [rows,
-  // q_size] and returns its attention, [rows, q_size].
-  void write(std::int64_t layer, const StepRows& step, const reference::Matrix& k,
-             const reference::Matrix& v);
-  reference::Matrix attend(std::int64_t layer, const StepRows& step, const reference::Matrix& q);
+  // Rounds the rows, writes K and V, and returns the attention of q, [rows, q_size].
+  reference::Matrix attend(std::int64_t layer, const StepRows& step, const ProjectedRows& rows);
 
-  // Both at once, by a replayed graph, for decoding sequences with their drafts. The store's
-  // options must have `graphs`.
-  reference::Matrix decode(std::int64_t layer, const StepRows& step, const reference::Matrix& q,
-                           const reference::Matrix& k, const reference::Matrix& v);
-  std::int64_t captured_graphs() const { return graphs_ ? graphs_->captured() : 0; }
+  // The same by a graph of the host API's decode step, captured once for each layer and number of
+  // rows, which may be padded, and replayed while contexts grow and sequences come and go. The
+  // graph reads step.table in place, so that it must be the same memory at each call, with as many
+  // rows as the next power of two.
+  reference::Matrix replay(std::int64_t layer, const StepRows& step, const ProjectedRows& rows);
+  std::int64_t captured_graphs() const { return std::ssize(graphs_); }
 
   // The reason if the host API has no kernel for this model.
   std::optional<std::string> why_unsupported();
 
  private:
   struct Pool {
-    explicit Pool(const KvPoolShape& shape, const KvRounding& rounding);
+    Pool(const KvPoolShape& shape, const KvRounding& rounding);
 
     std::vector<std::byte> k;
     std::vector<std::byte> v;
     std::vector<float> scales;  // of K and of V
     MutablePagedKvView view;
   };
+  struct Graph;
 
-  enum class Direction : std::uint8_t { kOut, kIn };
-  void swap(std::span<const BlockPair> pairs, Direction direction);
-  RowsView rows(const std::vector<std::byte>& codes, std::int64_t num_rows,
-                std::int64_t heads) const;
-  std::vector<std::byte> encode(const reference::Matrix& values) const;
+  static void swap(std::span<const BlockPair> pairs, const std::vector<Pool>& from,
+                   const std::vector<Pool>& to);
+  template <typename View>
+  View view_of(std::vector<std::byte>& codes, std::int64_t num_rows, std::int64_t heads) const;
   PagedAttentionInputs inputs(std::int64_t layer, const StepRows& step,
-                              const std::vector<std::byte>& q) const;
+                              std::vector<std::byte>& q) const;
+  void capture(std::int64_t layer, const StepRows& step, std::int64_t num_rows, Graph& graph);
 
   const ModelShape shape_;
-  const KvRounding rounding_;
-  const KernelRun how_;
-  Backend decode_;            // one row a sequence
-  Backend prefill_;           // any
-  std::vector<Pool> device_;  // by layer
-  std::vector<Pool> host_;    // by layer
-  std::optional<DecodeGraphs> graphs_;
+  const EngineOptions options_;
+  Backend decode_;                                                 // one row a sequence
+  Backend prefill_;                                                // any
+  std::vector<Pool> device_;                                       // by layer
+  std::vector<Pool> host_;                                         // by layer
+  std::map<std::pair<std::int64_t, std::int64_t>, Graph> graphs_;  // by layer and rows
 };
-
-// The kernels that the host API's rule may choose for one row. `split_size` 0: in one split.
-std::vector<reference::KernelNumerics> kernels_of(const ModelShape& shape,
-                                                  const KvRounding& rounding,
-                                                  std::int64_t split_size);
 
 }  // namespace recto::verify

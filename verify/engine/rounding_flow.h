@@ -8,9 +8,12 @@
 // Both sides compute everything except attention in fp64, so errors come from only two places: the
 // kernels, and stores, where numbers that differ slightly may be rounded a whole step apart.
 
-#include <functional>
+#include <vector>
 
+#include "core/element_type.h"
 #include "reference/dense_attention.h"
+#include "reference/numerics.h"
+#include "verify/engine/model.h"
 
 namespace recto::verify {
 
@@ -45,14 +48,19 @@ Flow swiglu(const Flow& gate, const Flow& up);
 // Rotates heads of head_dim numbers, with row r at position r, in pairs p and p + head_dim / 2.
 Flow rotate_heads(const Flow& x, std::int64_t head_dim, double base);
 
-// How a number is rounded, and an upper bound on the distance to its neighbours.
-struct Store {
-  std::function<double(double)> round;
-  std::function<double(double)> step;
+// Rounds the numbers to a type, in fp8 to multiples of the scale. If a number cannot cross a
+// rounding boundary within its error, the error vanishes; otherwise a whole step is charged.
+Flow store(const Flow& x, ElementType type, float scale = 1.0F);
+
+struct AttentionFlows {
+  const Flow& q;  // [tokens, q_size]
+  const Flow& k;  // [tokens, kv_size]
+  const Flow& v;  // [tokens, kv_size]
 };
 
-// Rounds the numbers. If a number cannot cross a rounding boundary within its error, the error
-// vanishes; otherwise a whole step is charged.
-Flow store(const Flow& x, const Store& how);
+// Attention over a whole text, causal, with the model's scale: [tokens, q_size]. Any of `kernels`
+// may compute a row; the worst of them is charged.
+Flow attention_flow(const AttentionFlows& inputs, const ModelShape& shape,
+                    const std::vector<reference::KernelNumerics>& kernels);
 
 }  // namespace recto::verify

@@ -4,6 +4,9 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -15,6 +18,9 @@
 
 namespace recto::verify {
 namespace {
+
+using reference::Matrix;
+using reference::Vector;
 
 constexpr std::size_t kLengthBytes = 8;
 constexpr std::uint64_t kHeaderMax = 100'000'000;  // the format's own limit
@@ -53,12 +59,9 @@ Status wrong(const std::string& place, const std::string& what) {
 }
 
 std::optional<std::int64_t> size_of(const Json& value) {
-  if (!value.is_number_unsigned()) return std::nullopt;
-  const auto number = value.get<std::uint64_t>();
-  if (number > static_cast<std::uint64_t>(std::numeric_limits<std::int64_t>::max())) {
-    return std::nullopt;
-  }
-  return static_cast<std::int64_t>(number);
+  constexpr std::uint64_t kLargest = std::numeric_limits<std::int64_t>::max();
+  if (!value.is_number_unsigned() || value.get<std::uint64_t>() > kLargest) return std::nullopt;
+  return value.get<std::int64_t>();
 }
 
 // Sizes have 64 bits, so products are checked for overflow before they are computed.
@@ -72,7 +75,7 @@ std::optional<std::int64_t> bytes_of(const std::vector<std::int64_t>& shape, std
   return bytes;
 }
 
-Status read_entry(const Json& json, SafetensorsEntry& entry) {
+Status read_entry(const Json& json, std::size_t available, SafetensorsEntry& entry) {
   if (!json.is_object()) return Status::invalid_input("expected an object");
   for (const char* field : {"dtype", "shape", "data_offsets"}) {
     if (!json.contains(field)) return wrong(field, "expected, and not there");
@@ -80,10 +83,9 @@ Status read_entry(const Json& json, SafetensorsEntry& entry) {
   if (json.size() != 3) {
     return Status::invalid_input("expected dtype, shape and data_offsets, and nothing else");
   }
-  if (!json["dtype"].is_string() || find_type(json["dtype"].get<std::string>()) == nullptr) {
-    return wrong("dtype", "expected a type of the format, such as \"F32\"");
-  }
-  entry.type = json["dtype"].get<std::string>();
+  if (json["dtype"].is_string()) entry.type = json["dtype"].get<std::string>();
+  const Type* const type = find_type(entry.type);
+  if (type == nullptr) return wrong("dtype", "expected a type of the format, such as \"F32\"");
   if (!json["shape"].is_array()) return wrong("shape", "expected an array");
   for (const Json& size : json["shape"]) {
     const auto value = size_of(size);
@@ -97,42 +99,89 @@ Status read_entry(const Json& json, SafetensorsEntry& entry) {
   if (!begin || !end) return wrong("data_offsets", "expected two numbers of bytes");
   entry.begin = *begin;
   entry.end = *end;
-  return Status::ok();
-}
-
-Status check_size(const SafetensorsEntry& entry, std::int64_t available) {
-  if (entry.begin > entry.end || entry.end > available) {
+  if (*begin > *end || static_cast<std::size_t>(*end) > available) {
     return wrong("data_offsets",
                  fmt::format("{} to {}; expected an ascending pair within the {} bytes of data",
-                             entry.begin, entry.end, available));
+                             *begin, *end, available));
   }
-  const auto expected = bytes_of(entry.shape, find_type(entry.type)->bytes);
-  if (!expected || entry.end - entry.begin != *expected) {
+  const auto expected = bytes_of(entry.shape, type->bytes);
+  if (!expected || *end - *begin != *expected) {
     return wrong("data_offsets",
-                 fmt::format("{} bytes; expected {} for {} of shape [{}]", entry.end - entry.begin,
+                 fmt::format("{} bytes; expected {} for {} of shape [{}]", *end - *begin,
                              expected ? fmt::format("{}", *expected) : "2^63 or more", entry.type,
                              fmt::join(entry.shape, ", ")));
   }
   return Status::ok();
 }
 
-// Parses the header and refuses repeated names, of which JSON would silently keep one.
-Result<Json> parse_header(std::string_view header) {
-  JsonReading reading = read_json(header);
-  if (!reading.json.is_object()) return Status::invalid_input("header: expected a JSON object");
-  for (const RepeatedKey& name : reading.repeated) {
-    if (!name.object.empty()) continue;
-    return wrong("header", "\"" + name.key + "\" stands twice; expected once");
+// Checks that in the file's order each tensor begins where the one before ended.
+Status check_places(const std::map<std::string, SafetensorsEntry>& entries, std::size_t available) {
+  std::vector<std::pair<std::int64_t, std::string>> order;
+  for (const auto& [tensor, entry] : entries) {
+    if (entry.begin != entry.end) order.emplace_back(entry.begin, tensor);
   }
-  return std::move(reading.json);
+  std::ranges::sort(order);
+  std::int64_t end = 0;
+  for (const auto& [begin, tensor] : order) {
+    if (begin != end) {
+      return wrong(
+          "tensor \"" + tensor + "\"",
+          fmt::format("begins at byte {}; expected {}, where the one before ends", begin, end));
+    }
+    end = entries.at(tensor).end;
+  }
+  if (static_cast<std::size_t>(end) == available) return Status::ok();
+  return Status::invalid_input(
+      fmt::format("{} bytes of data; expected {}, where the last tensor ends", available, end));
 }
 
-double decode(const char* bytes, const Type& type) {
-  std::uint64_t code = 0;
-  for (std::int64_t i = 0; i < type.bytes; ++i) {
-    code |= static_cast<std::uint64_t>(static_cast<unsigned char>(bytes[i])) << (8 * i);
+// Reads tensors, and keeps the first failure.
+struct Reader {
+  const SafetensorsFile& file;
+  Status status = Status::ok();
+
+  Matrix matrix(const std::string& name, std::int64_t rows, std::int64_t cols) {
+    const std::vector<double> values = read(name, std::array{rows, cols});
+    return values.empty() ? Matrix() : Matrix(Eigen::Map<const Matrix>(values.data(), rows, cols));
   }
-  return reference::decode(static_cast<std::uint32_t>(code), *type.element);
+  Vector vector(const std::string& name, std::int64_t size) {
+    const std::vector<double> values = read(name, std::array{size});
+    return Eigen::Map<const Vector>(values.data(), std::ssize(values));
+  }
+
+  // Empty after a failure.
+  std::vector<double> read(const std::string& name, std::span<const std::int64_t> shape) {
+    if (!status.is_ok()) return {};
+    Result<std::vector<double>> values = file.values(name, shape);
+    status = values.status();
+    if (!status.is_ok()) return {};
+    for (std::size_t i = 0; i < values.value().size(); ++i) {
+      if (std::isfinite(values.value()[i])) continue;
+      status = Status::invalid_input(fmt::format(
+          "tensor \"{}\": element {} is {}; expected finite numbers", name, i, values.value()[i]));
+      return {};
+    }
+    return std::move(values).value();
+  }
+};
+
+LayerWeights read_layer(Reader& reader, const ModelShape& shape, const std::string& name) {
+  LayerWeights layer;
+  layer.attention_norm = reader.vector(name + "input_layernorm.weight", shape.hidden);
+  const std::string attention = name + "self_attn.";
+  layer.q = reader.matrix(attention + "q_proj.weight", shape.q_size(), shape.hidden);
+  layer.k = reader.matrix(attention + "k_proj.weight", shape.kv_size(), shape.hidden);
+  layer.v = reader.matrix(attention + "v_proj.weight", shape.kv_size(), shape.hidden);
+  if (shape.has_qk_norm) {
+    layer.q_norm = reader.vector(attention + "q_norm.weight", shape.head_dim);
+    layer.k_norm = reader.vector(attention + "k_norm.weight", shape.head_dim);
+  }
+  layer.o = reader.matrix(attention + "o_proj.weight", shape.hidden, shape.q_size());
+  layer.ffn_norm = reader.vector(name + "post_attention_layernorm.weight", shape.hidden);
+  layer.gate = reader.matrix(name + "mlp.gate_proj.weight", shape.ffn, shape.hidden);
+  layer.up = reader.matrix(name + "mlp.up_proj.weight", shape.ffn, shape.hidden);
+  layer.down = reader.matrix(name + "mlp.down_proj.weight", shape.hidden, shape.ffn);
+  return layer;
 }
 
 }  // namespace
@@ -151,17 +200,15 @@ Result<SafetensorsFile> SafetensorsFile::parse(const std::string& name, std::str
     return wrong(name, fmt::format("{} bytes; expected the header's length in the first 8",
                                    file.bytes_.size()));
   }
-  std::uint64_t length = 0;
-  for (std::size_t i = 0; i < kLengthBytes; ++i) {
-    length |= static_cast<std::uint64_t>(static_cast<unsigned char>(file.bytes_[i])) << (8 * i);
-  }
+  std::uint64_t length = 0;  // low byte first, as every number here
+  std::memcpy(&length, file.bytes_.data(), kLengthBytes);
   const std::uint64_t most = std::min<std::uint64_t>(file.bytes_.size() - kLengthBytes, kHeaderMax);
   if (length > most) {
     return wrong(name, fmt::format("header length = {}; expected at most {}, what follows it or "
                                    "the format's limit",
                                    length, most));
   }
-  file.data_ = kLengthBytes + length;
+  file.data_begin_ = kLengthBytes + length;
   const Status status =
       file.read_header(std::string_view(file.bytes_).substr(kLengthBytes, length));
   if (!status.is_ok()) return status.in(name);
@@ -169,40 +216,20 @@ Result<SafetensorsFile> SafetensorsFile::parse(const std::string& name, std::str
 }
 
 Status SafetensorsFile::read_header(std::string_view header) {
-  const Result<Json> parsed = parse_header(header);
-  RECTO_RETURN_IF_ERROR(parsed.status());
-  const auto available = static_cast<std::int64_t>(bytes_.size() - data_);
-  for (const auto& [tensor, json] : parsed.value().items()) {
-    if (tensor == kMetadata) continue;
-    SafetensorsEntry entry;
-    const std::string place = "tensor \"" + tensor + "\"";
-    RECTO_RETURN_IF_ERROR(read_entry(json, entry).in(place));
-    RECTO_RETURN_IF_ERROR(check_size(entry, available).in(place));
-    entries_.emplace(tensor, std::move(entry));
-  }
-  return check_places();
-}
-
-// Checks that in the file's order each tensor begins where the one before ended.
-Status SafetensorsFile::check_places() const {
-  std::vector<std::pair<std::int64_t, std::string>> order;
-  for (const auto& [tensor, entry] : entries_) {
-    if (entry.begin != entry.end) order.emplace_back(entry.begin, tensor);
-  }
-  std::ranges::sort(order);
-  std::int64_t end = 0;
-  for (const auto& [begin, tensor] : order) {
-    if (begin != end) {
-      return wrong(
-          "tensor \"" + tensor + "\"",
-          fmt::format("begins at byte {}; expected {}, where the one before ends", begin, end));
+  const JsonReading reading = read_json(header);
+  if (!reading.json.is_object()) return wrong("header", "expected a JSON object");
+  // JSON would silently keep one of them.
+  for (const RepeatedKey& name : reading.repeated) {
+    if (name.object.empty()) {
+      return wrong("header", "\"" + name.key + "\" stands twice; expected once");
     }
-    end = entries_.at(tensor).end;
   }
-  const auto available = static_cast<std::int64_t>(bytes_.size() - data_);
-  if (end == available) return Status::ok();
-  return Status::invalid_input(
-      fmt::format("{} bytes of data; expected {}, where the last tensor ends", available, end));
+  for (const auto& [tensor, json] : reading.json.items()) {
+    if (tensor == kMetadata) continue;
+    RECTO_RETURN_IF_ERROR(
+        read_entry(json, data().size(), entries_[tensor]).in("tensor \"" + tensor + "\""));
+  }
+  return check_places(entries_, data().size());
 }
 
 Result<std::vector<double>> SafetensorsFile::values(const std::string& tensor,
@@ -221,11 +248,29 @@ Result<std::vector<double>> SafetensorsFile::values(const std::string& tensor,
                  fmt::format("dtype {}; expected F32, F16, BF16, F8_E4M3 or F8_E5M2", entry.type));
   }
   std::vector<double> values;
-  const char* data = bytes_.data() + data_;
   for (std::int64_t at = entry.begin; at < entry.end; at += type.bytes) {
-    values.push_back(decode(data + at, type));
+    std::uint32_t code = 0;
+    std::memcpy(&code, data().data() + at, static_cast<std::size_t>(type.bytes));
+    values.push_back(reference::decode(code, *type.element));
   }
   return values;
+}
+
+Result<ModelWeights> weights_of(const SafetensorsFile& file, const ModelShape& shape) {
+  RECTO_RETURN_IF_ERROR(check_shape(shape));
+  Reader reader{file};
+  ModelWeights weights;
+  weights.shape = shape;
+  weights.embedding = reader.matrix("model.embed_tokens.weight", shape.vocabulary, shape.hidden);
+  for (std::int64_t layer = 0; layer < shape.layers && reader.status.is_ok(); ++layer) {
+    weights.layers.push_back(read_layer(reader, shape, fmt::format("model.layers.{}.", layer)));
+  }
+  weights.final_norm = reader.vector("model.norm.weight", shape.hidden);
+  weights.head = file.entries().contains("lm_head.weight")
+                     ? reader.matrix("lm_head.weight", shape.vocabulary, shape.hidden)
+                     : weights.embedding;
+  RECTO_RETURN_IF_ERROR(reader.status);
+  return weights;
 }
 
 }  // namespace recto::verify

@@ -14,13 +14,14 @@
 #include <vector>
 
 #include "core/status.h"
+#include "verify/engine/model.h"
 
 namespace recto::verify {
 
 struct SafetensorsEntry {
-  std::string type;                 // "F32", "BF16", ...
-  std::vector<std::int64_t> shape;  // elements; empty: one number
-  std::int64_t begin = 0;           // bytes, after the header
+  std::string type = {};                 // "F32", "BF16", ...
+  std::vector<std::int64_t> shape = {};  // elements; empty: one number
+  std::int64_t begin = 0;                // bytes, after the header
   std::int64_t end = 0;
 };
 
@@ -30,8 +31,8 @@ class SafetensorsFile {
   static Result<SafetensorsFile> read(const std::string& path);
   static Result<SafetensorsFile> parse(const std::string& name, std::string bytes);
 
+  // By name.
   const std::map<std::string, SafetensorsEntry>& entries() const { return entries_; }
-  bool has(const std::string& tensor) const { return entries_.contains(tensor); }
 
   // The values of a tensor, which must have a floating-point type and this shape.
   Result<std::vector<double>> values(const std::string& tensor,
@@ -39,12 +40,18 @@ class SafetensorsFile {
 
  private:
   Status read_header(std::string_view header);
-  Status check_places() const;
+
+  std::string_view data() const { return std::string_view(bytes_).substr(data_begin_); }
 
   std::string name_;
   std::string bytes_;
-  std::size_t data_ = 0;  // where the tensors begin
+  std::size_t data_begin_ = 0;
   std::map<std::string, SafetensorsEntry> entries_;
 };
+
+// Reads a model's weights, by the names that Llama's weights have in Hugging Face files. A file
+// gives only the sizes of matrices; the shape gives the number of heads, and the sizes must agree
+// with it. Without "lm_head.weight", the head is the embedding. Values must be finite.
+Result<ModelWeights> weights_of(const SafetensorsFile& file, const ModelShape& shape);
 
 }  // namespace recto::verify

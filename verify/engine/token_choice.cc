@@ -10,12 +10,13 @@ namespace recto::verify {
 
 using reference::Vector;
 
-Vector token_scores(const GenerationRequest& request, const Draw& draw, const Vector& logits) {
+Vector token_scores(const GenerationRequest& request, std::int32_t member, std::int64_t output,
+                    const Vector& logits) {
   if (request.temperature == 0) return logits;
   RandomStream noise = RandomStream(request.seed)
                            .split("gumbel")
-                           .split(static_cast<std::uint64_t>(draw.member))
-                           .split(static_cast<std::uint64_t>(draw.output));
+                           .split(static_cast<std::uint64_t>(member))
+                           .split(static_cast<std::uint64_t>(output));
   Vector scores = logits / request.temperature;
   for (std::int64_t token = 0; token < scores.size(); ++token) {
     // In (0, 1): half a step above the stream's multiples of 2^-53.

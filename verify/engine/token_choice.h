@@ -14,7 +14,6 @@ using Token = std::int32_t;
 
 // A prompt, and what to generate from it.
 struct GenerationRequest {
-  std::int64_t id = 0;  // their order, from 0
   std::int64_t arrival_step = 0;
   std::vector<Token> prompt;
   std::int64_t output_tokens = 1;  // of each sequence
@@ -24,17 +23,11 @@ struct GenerationRequest {
   std::uint64_t seed = 0;
 };
 
-// One token for one sequence.
-struct Draw {
-  std::int32_t member = 0;
-  std::int64_t output = 0;  // which of its tokens
-};
-
-// The scores that are compared to choose a token: logits, divided by the temperature and with
-// Gumbel noise that depends only on the seed, the member and the position, so that the largest is a
-// sample.
-reference::Vector token_scores(const GenerationRequest& request, const Draw& draw,
-                               const reference::Vector& logits);
+// The scores that are compared to choose the output of this number of a sequence: logits, divided
+// by the temperature and with Gumbel noise that depends only on the seed, the member and the
+// output, so that the largest is a sample.
+reference::Vector token_scores(const GenerationRequest& request, std::int32_t member,
+                               std::int64_t output, const reference::Vector& logits);
 
 // The token with the largest score; the first among equals.
 Token best_token(const reference::Vector& scores);

@@ -70,7 +70,8 @@ AttentionResult run(const PagedAttentionInputs& inputs) {
   return result;
 }
 
-std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs) {
+std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs,
+                                           const CallOptions& /*options*/) {
   if (inputs.q.type != ElementType::kFp32) return "q is not fp32";
   if (inputs.kv.k.layout == KvLayout::kPacked) return "the packed layout";
   if (inputs.options.softcap > 0) return "a soft cap";
@@ -80,7 +81,8 @@ std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs) {
 }
 
 // Sums of fused multiply-adds in fp32, the defaults of KernelNumerics, over all keys at once.
-reference::KernelNumerics numerics(const PagedAttentionInputs& inputs) {
+reference::KernelNumerics numerics(const PagedAttentionInputs& inputs,
+                                   const CallOptions& /*options*/) {
   reference::KernelNumerics numerics;
   for (const std::int32_t length : inputs.context_length)
     numerics.tile_size = std::max<std::int64_t>(numerics.tile_size, length);
@@ -92,12 +94,12 @@ reference::KernelNumerics numerics(const PagedAttentionInputs& inputs) {
 
 Backend two_pass_backend() {
   return {.name = "two-pass",
-          .why_unsupported = why_unsupported,
-          .run = run,
-          .numerics = numerics,
-          .has_fixed_tiles = true,
-          .has_independent_rows = true,
-          .has_independent_sequences = true};
+          .capabilities = {.has_fixed_tiles = true,
+                           .has_independent_rows = true,
+                           .has_independent_sequences = true},
+          .attend = always_done(run),
+          .numerics_of = numerics,
+          .refusal = why_unsupported};
 }
 
 }  // namespace recto::verify

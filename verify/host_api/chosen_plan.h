@@ -72,7 +72,8 @@ inline Chosen choose(const PagedAttentionInputs& inputs, const PlanOptions& opti
   const Backend backend = host_api_backend(recorded_run(launches), options);
   const reference::BoundedResult oracle =
       reference::bounded_attention(inputs, backend.numerics(inputs));
-  const Comparison comparison = compare(inputs, backend.run(inputs), oracle.exact, oracle.sharp);
+  const Comparison comparison =
+      compare(inputs, result_of(backend.call(inputs)), oracle.exact, oracle.sharp);
   INFO(comparison.text());
   CHECK(comparison.passed());
   PlanOptions longest = options;

@@ -17,16 +17,10 @@
 #include "verify/decode_step_backend.h"
 #include "verify/kernels/kernel_calls.h"
 #include "verify/kernels/kernel_numerics.h"
+#include "verify/kernels/kernel_runner.h"
 
 namespace recto::verify {
 namespace {
-
-struct Runner {
-  explicit Runner(const KernelRun& run) : how(run), executor(run.executor) {}
-
-  KernelRun how;
-  simt::Executor executor;
-};
 
 std::int64_t longest(std::span<const std::int32_t> lengths) {
   return lengths.empty() ? 0 : *std::ranges::max_element(lengths);
@@ -103,17 +97,22 @@ struct DeviceBytes {
 using Launch = std::function<Status(const AttentionOutputs& outputs, const Workspace& workspace,
                                     simt::Stream& stream)>;
 
+struct CallMemory {
+  const ObserverMaker& observer;
+  std::int64_t workspace_bytes = 0;
+  std::uint32_t stale = kStaleNaN;
+};
+
 // `call` must have all inputs.
-reference::AttentionResult run_call(DeviceCall& call, const Runner& runner,
-                                    const PagedAttentionInputs& inputs,
-                                    std::int64_t workspace_bytes, const Launch& launch) {
-  DecodeResults results(inputs, runner.how.stale_memory);
-  DeviceBytes memory(workspace_bytes, runner.how.stale_memory);
+reference::AttentionResult run_call(DeviceCall& call, const PagedAttentionInputs& inputs,
+                                    const CallMemory& of_call, const Launch& launch) {
+  DecodeResults results(inputs, of_call.stale);
+  DeviceBytes memory(of_call.workspace_bytes, of_call.stale);
   const MutableRowsView out = view_of(inputs, results);
   call.add_write("out", out);
   call.add_write("lse_ln", std::span(results.lse_ln));
   call.add_write("workspace", memory.bytes());
-  call.run(runner.how.observer, [&](simt::Stream& stream) {
+  call.run(of_call.observer, [&](simt::Stream& stream) {
     return launch({.out = out, .lse_ln = results.lse_ln}, memory.workspace(), stream);
   });
   reference::AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
@@ -122,16 +121,16 @@ reference::AttentionResult run_call(DeviceCall& call, const Runner& runner,
   return result;
 }
 
-reference::AttentionResult run(Runner& runner, const PagedAttentionInputs& inputs,
-                               const PlanOptions& options) {
-  const AttentionPlan plan = plan_for(inputs, options).value();
-  DeviceCall call(runner.executor);
+reference::AttentionResult run(KernelRunner& runner, const PagedAttentionInputs& inputs,
+                               const PlanOptions& planned, const CallOptions& options) {
+  const AttentionPlan plan = plan_for(inputs, planned).value();
+  DeviceCall call(runner.executor_for(options));
   call.add_read("q", inputs.q);
   call.add_contexts(inputs.kv, inputs.block_table, inputs.context_length, owners_of(plan, inputs));
   call.add_read("query_start", inputs.query_start);
   add_options(call, inputs.options);
   return run_call(
-      call, runner, inputs, plan.workspace_bytes,
+      call, inputs, {runner.observer(), plan.workspace_bytes, options.stale_memory},
       [&](const AttentionOutputs& outputs, const Workspace& workspace, simt::Stream& stream) {
         return run_attention(plan, inputs, outputs, workspace, &stream);
       });
@@ -156,20 +155,9 @@ std::string name_of(const char* kind, const PlanOptions& options) {
                      options.kernel ? attention_kernel_name(*options.kernel) : "by its rule");
 }
 
-using MakeBackend = Backend (*)(const KernelRun& how, const PlanOptions& options);
-
-void set_variants(Backend& backend, const KernelRun& how, const PlanOptions& options,
-                  MakeBackend make) {
-  backend.with_split_size = [how, options, make](std::int64_t size) {
-    PlanOptions split = options;
-    split.split_size = size;
-    return make(how, split);
-  };
-  backend.with_stale_memory = [how, options, make](std::uint32_t pattern) {
-    KernelRun stale = how;
-    stale.stale_memory = pattern;
-    return make(stale, options);
-  };
+PlanOptions split_as(PlanOptions planned, const CallOptions& options) {
+  if (options.split_size) planned.split_size = *options.split_size;
+  return planned;
 }
 
 // The blocks that each sequence's contexts address.
@@ -201,8 +189,8 @@ MutableKvTensorView writable(const KvTensorView& tensor) {
           .scale = tensor.scale};
 }
 
-reference::AttentionResult run_step(Runner& runner, const DecodeStepInputs& inputs,
-                                    PlanOptions options) {
+reference::AttentionResult run_step(KernelRunner& runner, const DecodeStepInputs& inputs,
+                                    PlanOptions planned, const CallOptions& options) {
   const DecodeStep step = {.q = inputs.q,
                            .new_k = inputs.new_k,
                            .new_v = inputs.new_v,
@@ -210,10 +198,10 @@ reference::AttentionResult run_step(Runner& runner, const DecodeStepInputs& inpu
                            .block_table = inputs.block_table,
                            .cached_length = inputs.cached_length,
                            .options = inputs.options};
-  options.max_context_length =
-      std::max({std::int64_t{1}, options.max_context_length, longest(inputs.cached_length) + 1});
-  options.contents_check = ContentsCheck::kOnDevice;
-  const AttentionPlan plan = plan_decode_step(step, options).value();
+  planned.max_context_length =
+      std::max({std::int64_t{1}, planned.max_context_length, longest(inputs.cached_length) + 1});
+  planned.contents_check = ContentsCheck::kOnDevice;
+  const AttentionPlan plan = plan_decode_step(step, planned).value();
   std::vector<std::int32_t> lengths(inputs.cached_length.begin(), inputs.cached_length.end());
   for (std::int32_t& length : lengths) ++length;
   const PagedAttentionInputs after = {.q = inputs.q,
@@ -221,7 +209,7 @@ reference::AttentionResult run_step(Runner& runner, const DecodeStepInputs& inpu
                                       .block_table = inputs.block_table,
                                       .context_length = lengths,
                                       .options = inputs.options};
-  DeviceCall call(runner.executor);
+  DeviceCall call(runner.executor_for(options));
   call.add_read("q", inputs.q);
   call.add_read("new_k", inputs.new_k);
   call.add_read("new_v", inputs.new_v);
@@ -230,7 +218,7 @@ reference::AttentionResult run_step(Runner& runner, const DecodeStepInputs& inpu
   call.add_read("cached_length", inputs.cached_length);
   add_options(call, inputs.options);
   return run_call(
-      call, runner, after, plan.workspace_bytes,
+      call, after, {runner.observer(), plan.workspace_bytes, options.stale_memory},
       [&](const AttentionOutputs& outputs, const Workspace& workspace, simt::Stream& stream) {
         return run_decode_step(plan, step, outputs, workspace, &stream);
       });
@@ -238,41 +226,43 @@ reference::AttentionResult run_step(Runner& runner, const DecodeStepInputs& inpu
 
 }  // namespace
 
-Backend host_api_backend(const KernelRun& how, const PlanOptions& options) {
-  const auto runner = std::make_shared<Runner>(how);
-  Backend backend;
-  backend.name = name_of("host API", options);
-  backend.why_unsupported =
-      [options](const PagedAttentionInputs& inputs) -> std::optional<std::string> {
-    if (options.kernel && *options.kernel != AttentionKernel::kPrefill &&
-        !has_one_row_each(inputs)) {
-      return "not one query row a sequence";
-    }
-    const Status status = plan_for(inputs, options).status();
-    return status.is_ok() ? std::nullopt : std::optional(status.message());
-  };
-  backend.run = [runner, options](const PagedAttentionInputs& inputs) {
-    return run(*runner, inputs, options);
-  };
-  backend.numerics = [options](const PagedAttentionInputs& inputs) {
-    return numerics_of(plan_for(inputs, options).value(), inputs);
-  };
-  backend.has_independent_sequences = options.batch_invariance == BatchInvariance::kRows;
-  set_variants(backend, how, options, host_api_backend);
-  return backend;
+Backend host_api_backend(const KernelRun& how, const PlanOptions& planned) {
+  return {.name = name_of("host API", planned),
+          .capabilities = {.has_independent_sequences =
+                               planned.batch_invariance == BatchInvariance::kRows,
+                           .takes_split_size = true,
+                           .takes_stale_memory = true},
+          .attend =
+              [runner = std::make_shared<KernelRunner>(how), planned](
+                  const PagedAttentionInputs& inputs, const CallOptions& options) {
+                return Done{run(*runner, inputs, split_as(planned, options), options)};
+              },
+          .numerics_of =
+              [planned](const PagedAttentionInputs& inputs, const CallOptions& options) {
+                return numerics_of(plan_for(inputs, split_as(planned, options)).value(), inputs);
+              },
+          .refusal = [planned](const PagedAttentionInputs& inputs,
+                               const CallOptions& options) -> std::optional<std::string> {
+            if (planned.kernel && *planned.kernel != AttentionKernel::kPrefill &&
+                !has_one_row_each(inputs)) {
+              return "not one query row a sequence";
+            }
+            const Status status = plan_for(inputs, split_as(planned, options)).status();
+            return status.is_ok() ? std::nullopt : std::optional(status.message());
+          }};
 }
 
-Backend host_api_step_backend(const KernelRun& how, const PlanOptions& options) {
-  const auto runner = std::make_shared<Runner>(how);
+Backend host_api_step_backend(const KernelRun& how, const PlanOptions& planned) {
   Backend backend = decode_step_backend(
-      name_of("host API step", options),
-      [runner, options](const DecodeStepInputs& inputs) {
-        return run_step(*runner, inputs, options);
+      name_of("host API step", planned),
+      [runner = std::make_shared<KernelRunner>(how), planned](const DecodeStepInputs& inputs,
+                                                              const CallOptions& options) {
+        return run_step(*runner, inputs, split_as(planned, options), options);
       },
-      [options](const PagedAttentionInputs& inputs) {
-        return numerics_of(plan_for(inputs, options).value(), inputs);
+      [planned](const PagedAttentionInputs& inputs, const CallOptions& options) {
+        return numerics_of(plan_for(inputs, split_as(planned, options)).value(), inputs);
       });
-  set_variants(backend, how, options, host_api_step_backend);
+  backend.capabilities = {.takes_split_size = true, .takes_stale_memory = true};
   return backend;
 }
 

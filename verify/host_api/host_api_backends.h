@@ -9,11 +9,11 @@
 
 namespace recto::verify {
 
-// Supports any number of rows. The limits on contexts and queries in `options` are raised to those
+// Supports any number of rows. The limits on contexts and queries in `planned` are raised to those
 // of the inputs.
-Backend host_api_backend(const KernelRun& how, const PlanOptions& options);
+Backend host_api_backend(const KernelRun& how, const PlanOptions& planned);
 
 // Passes the newest token of each sequence outside the cache.
-Backend host_api_step_backend(const KernelRun& how, const PlanOptions& options);
+Backend host_api_step_backend(const KernelRun& how, const PlanOptions& planned);
 
 }  // namespace recto::verify

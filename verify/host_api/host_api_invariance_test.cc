@@ -45,7 +45,7 @@ int expect_rows_as_alone(const DescribedCase& drawn, const PlanOptions& in_batch
   const PlacedProblem placed(problem, drawn.law_case.placement);
   const Backend backend = host_api_backend({}, in_batch);
   if (backend.why_unsupported(placed.inputs())) return 0;
-  const reference::AttentionResult whole = backend.run(placed.inputs());
+  const reference::AttentionResult whole = result_of(backend.call(placed.inputs()));
   // Of the longest context, and of another card.
   PlanOptions options = in_batch;
   options.max_context_length = 5000;
@@ -58,7 +58,7 @@ int expect_rows_as_alone(const DescribedCase& drawn, const PlanOptions& in_batch
     alone.sequences = {sequence};
     const PlacedProblem placed_alone(alone, drawn.law_case.placement);
     const reference::AttentionResult result =
-        host_api_backend({}, options).run(placed_alone.inputs());
+        result_of(host_api_backend({}, options).call(placed_alone.inputs()));
     CHECK(bits_of_rows(whole, first_row, sequence.num_rows) ==
           bits_of_rows(result, 0, sequence.num_rows));
     first_row += sequence.num_rows;
@@ -130,7 +130,7 @@ OwnRow run_of_rows(const std::vector<std::int64_t>& rows, std::size_t own,
   if (const auto why = backend.why_unsupported(placed.inputs())) return {{}, *why};
   const std::int64_t before =
       std::accumulate(rows.begin(), rows.begin() + static_cast<std::ptrdiff_t>(own), 0);
-  return {bits_of_rows(backend.run(placed.inputs()), before, 1), ""};
+  return {bits_of_rows(result_of(backend.call(placed.inputs())), before, 1), ""};
 }
 
 TEST_CASE("under the same options, beside sequences of no rows, of one, and of several") {

@@ -44,7 +44,7 @@ TEST_CASE("each head dim has an entry of its own") {
     REQUIRE(check_case(spec) == Status::ok());
     const PlacedProblem placed(make_problem(spec), spec.placement);
     std::vector<RecordedLaunch> launches;
-    host_api_backend(recorded_run(launches), {}).run(placed.inputs());
+    result_of(host_api_backend(recorded_run(launches), {}).call(placed.inputs()));
     CHECK(launches.back().kernel == "group_decode");
     CHECK(static_cast<int>(launches.back().dynamic_shared_bytes) == entry.shared_bytes);
   }

@@ -9,6 +9,7 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/kernel_abi/kernel_library.h"
+#include "verify/kernel_abi/outcome_test_parts.h"
 #include "verify/kernel_abi/stand_in_device.h"
 #include "verify/problems/placed_problem.h"
 
@@ -35,25 +36,23 @@ const PlacedProblem& placed() {
 CallOutcome outcome_with(const char* fault, StandInDevice device = {}) {
   setenv("RECTO_TEST_FAULT", fault, 1);
   const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
-  reference::AttentionResult result;
-  CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), {});
   unsetenv("RECTO_TEST_FAULT");
   return outcome;
 }
 
 void check_wrong(const CallOutcome& outcome, const std::string& words) {
-  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
-  CHECK(outcome.text == "prefill " + words);
+  CHECK(is_failed(outcome));
+  CHECK(text_of(outcome) == "prefill " + words);
 }
 
 TEST_CASE("results come back from the device") {
   StandInDevice device;
   const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
   for (int call = 0; call < 3; ++call) {
-    reference::AttentionResult result;
-    const CallOutcome outcome =
-        library->attend(KernelFunction::kPrefill, placed().inputs(), result);
-    CHECK(outcome.text.empty());
+    const CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+    CHECK(text_of(outcome).empty());
+    const reference::AttentionResult result = result_of(outcome);
     REQUIRE(result.out.size() == 8);
     // Where nothing is copied back there is NaN.
     for (const double value : result.out) CHECK(value == 0);
@@ -72,18 +71,17 @@ TEST_CASE("buffers without bytes have addresses on the device, too") {
     problem.sequences.push_back(
         {.num_rows = 0, .context_length = length, .q = {}, .k = numbers, .v = numbers});
     const PlacedProblem empty(problem, {});
-    reference::AttentionResult result;
-    CHECK(library->attend(KernelFunction::kPrefill, empty.inputs(), result).text.empty());
+    CHECK(text_of(library->attend(KernelFunction::kPrefill, empty.inputs(), {})).empty());
   }
 }
 
 TEST_CASE("what is read of a pool lies on the device") {
   const CallOutcome right = outcome_with("right offsets");
-  CHECK(right.kind == CallOutcome::Kind::kDone);
+  CHECK(is_done(right));
 }
 
 TEST_CASE("the message goes to the host") {
-  CHECK(outcome_with("unsupported").text == "soft caps");
+  CHECK(text_of(outcome_with("unsupported")) == "soft caps");
   check_wrong(outcome_with("failed"), "returned 2: 'out of shared memory'");
 }
 
@@ -91,27 +89,26 @@ TEST_CASE("writes that nothing stops are found by comparing what came back") {
   check_wrong(outcome_with("write context_length"),
               "went beyond its memory: a write at byte 4 of context_length, which has 4");
   const CallOutcome beside = outcome_with("write beside lse");
-  CHECK(beside.kind == CallOutcome::Kind::kWrong);
-  CHECK((beside.text.find("went beyond its memory: a write") != std::string::npos));
-  CHECK((beside.text.find("lse_ln, which has 8") != std::string::npos));
+  CHECK(is_failed(beside));
+  CHECK((text_of(beside).find("went beyond its memory: a write") != std::string::npos));
+  CHECK((text_of(beside).find("lse_ln, which has 8") != std::string::npos));
   check_wrong(outcome_with("change table"),
               "went beyond its memory: a write at byte 0 of block_table, which may only be read");
 }
 
 TEST_CASE("an address of the host is none of the device's") {
   const CallOutcome outcome = outcome_with("read the host's q");
-  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
-  CHECK((outcome.text.find("prefill was ended by SIGSEGV: a read ") == 0));
-  CHECK((outcome.text.find(" q, which ") != std::string::npos));
+  CHECK(is_failed(outcome));
+  CHECK((text_of(outcome).find("prefill was ended by SIGSEGV: a read ") == 0));
+  CHECK((text_of(outcome).find(" q, which ") != std::string::npos));
 }
 
 TEST_CASE("a device that fails ends the library's process, and the next call has another one") {
   StandInDevice device;
   device.failure = "an illegal memory access was encountered";
   const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
-  reference::AttentionResult result;
   const std::string words = "left the device with 'an illegal memory access was encountered'";
-  check_wrong(library->attend(KernelFunction::kPrefill, placed().inputs(), result), words);
+  check_wrong(library->attend(KernelFunction::kPrefill, placed().inputs(), {}), words);
   device.failure = nullptr;
   const PlacedProblem other(
       [] {
@@ -125,16 +122,15 @@ TEST_CASE("a device that fails ends the library's process, and the next call has
         return problem;
       }(),
       {});
-  CHECK(library->attend(KernelFunction::kPrefill, other.inputs(), result).kind ==
-        CallOutcome::Kind::kDone);
+  CHECK(is_done(library->attend(KernelFunction::kPrefill, other.inputs(), {})));
 }
 
 TEST_CASE("a call that finds no room on the device is skipped") {
   StandInDevice device;
   device.room_bytes = 1 << 10;
   const CallOutcome outcome = outcome_with("", device);
-  CHECK(outcome.kind == CallOutcome::Kind::kUnsupported);
-  CHECK(outcome.text == "the device has no room for the call's memory");
+  CHECK(is_unsupported(outcome));
+  CHECK(text_of(outcome) == "the device has no room for the call's memory");
 }
 
 TEST_CASE("a device that gives nothing for an error of before is told by that error") {

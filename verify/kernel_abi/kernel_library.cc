@@ -7,7 +7,7 @@
 #include "core/contract.h"
 #include "verify/kernel_abi/kernel_result.h"
 #include "verify/kernel_abi/library_checks.h"
-#include "verify/law.h"
+#include "verify/kernel_abi/process_outcome.h"
 
 namespace recto::verify {
 namespace {
@@ -67,7 +67,7 @@ Status KernelLibrary::load() {
   const KernelMailbox& mailbox = process_->mailbox();
   if (answer.value().end != KernelEnd::kAnswered) {
     return Status::invalid_input(load_step_text() + " " +
-                                 outcome_of_end(answer.value(), *process_).text);
+                                 failure_of_end(answer.value(), *process_).message);
   }
   RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
   name_ = mailbox.table.name;
@@ -75,140 +75,74 @@ Status KernelLibrary::load() {
   return Status::ok();
 }
 
-std::optional<std::string> KernelLibrary::why_unsupported(KernelFunction function,
-                                                          const PagedAttentionInputs& inputs,
-                                                          const ResultMemory& results) {
-  RECTO_CHECK(has(function));
-  ResultMemory fresh = results;
-  fresh.stale = kStaleNaN;
-  return take_refusal(make(request_attention(function, inputs, fresh, process_->arena())));
-}
-
-std::optional<std::string> KernelLibrary::why_unsupported(const KvWriteInputs& inputs) {
-  RECTO_CHECK(has(KernelFunction::kKvWrite));
-  return take_refusal(make(request_kv_write(inputs, process_->arena())));
-}
-
-// What is refused is not kept for a call that asks for results: none does. The same call made again
-// is another one to the library.
-std::optional<std::string> KernelLibrary::take_refusal(const MadeCall& made) {
-  if (made.outcome.kind != CallOutcome::Kind::kUnsupported) return std::nullopt;
-  std::string reason = made.outcome.text;
-  kept_.reset();
-  return reason;
-}
-
 CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionInputs& inputs,
-                                  reference::AttentionResult& result, const ResultMemory& results) {
+                                  const CallOptions& options) {
   RECTO_CHECK(has(function));
+  const ResultMemory results{.stale = options.stale_memory, .gaps = options.out_gaps};
   const Result<KernelRequest> request =
       request_attention(function, inputs, results, process_->arena());
-  const MadeCall made = take(request);
-  if (made.outcome.kind == CallOutcome::Kind::kDone) {
-    result = attention_result(inputs, request.value(), made.written[0], made.written[1]);
+  if (!request.is_ok()) return Unsupported{request.status().message()};
+  CallOutcome outcome = call(request.value());
+  if (auto* const done = std::get_if<Done>(&outcome)) {
+    const auto& [out, lse_ln] = request.value().written;
+    done->result = attention_result(inputs, request.value(), contents_of(out), contents_of(lse_ln));
   }
-  return made.outcome;
+  return outcome;
 }
 
 CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
   RECTO_CHECK(has(KernelFunction::kKvWrite));
   const Result<KernelRequest> request = request_kv_write(inputs, process_->arena());
-  const MadeCall made = take(request);
-  if (made.outcome.kind == CallOutcome::Kind::kDone) {
-    put_back(request.value().written[0], made.written[0], inputs.kv.k.data);
-    put_back(request.value().written[1], made.written[1], inputs.kv.v.data);
+  if (!request.is_ok()) return Unsupported{request.status().message()};
+  CallOutcome outcome = call(request.value());
+  if (std::holds_alternative<Done>(outcome)) {
+    const auto& [k, v] = request.value().written;
+    put_back(k, contents_of(k), inputs.kv.k.data);
+    put_back(v, contents_of(v), inputs.kv.v.data);
+  } else if (auto* const failed = std::get_if<Failed>(&outcome)) {
+    failed->message += padding_text(inputs, failed->message);
   }
-  CallOutcome outcome = made.outcome;
-  if (outcome.kind == CallOutcome::Kind::kWrong) outcome.text += padding_text(inputs, outcome.text);
   return outcome;
 }
 
-void KernelLibrary::restart() {
-  are_trials_ = true;
+void KernelLibrary::restart(CallsAre calls) {
+  are_trials_ = calls == CallsAre::kTrials;
   process_->stop();
-  kept_.reset();
   std::erase_if(went_wrong_, [](const auto& call) {
-    return call.second.outcome.failure != kTimeOut || !call.second.is_first_of_process;
+    const auto& [failure, is_first_of_process] = call.second;
+    return failure.kind != kTimeOut || failure.may_be_machine || !is_first_of_process;
   });
 }
 
-const KernelLibrary::MadeCall& KernelLibrary::make(const Result<KernelRequest>& request) {
-  if (!request.is_ok()) {
-    kept_ = MadeCall{.outcome = {CallOutcome::Kind::kUnsupported, request.status().message()}};
-    return *kept_;
-  }
-  const KernelRequest& wanted = request.value();
-  if (kept_ && kept_->key == wanted.key) return *kept_;
-  MadeCall made{.key = wanted.key, .outcome = call(wanted)};
-  for (std::size_t i = 0; i < std::size(made.written); ++i)
-    made.written[i] = contents_of(wanted.written[i]);
-  kept_ = std::move(made);
-  return *kept_;
-}
-
-// For who gets the results.
-KernelLibrary::MadeCall KernelLibrary::take(const Result<KernelRequest>& request) {
-  MadeCall made = make(request);
-  kept_.reset();
-  if (printed_.size() < kPrintedBytes) printed_ += made.outcome.printed;
-  return made;
-}
-
-std::string KernelLibrary::take_printed() {
-  std::string text = printed_text(printed_);
-  printed_.clear();
-  return text;
-}
-
 CallOutcome KernelLibrary::call(const KernelRequest& request) {
-  if (const auto known = went_wrong_.find(request.key); known != went_wrong_.end()) {
-    return known->second.outcome;
-  }
+  if (const auto known = went_wrong_.find(request.key); known != went_wrong_.end())
+    return known->second.failure;
   const std::int64_t time_outs = time_outs_of(request.function);
   if (!are_trials_ && time_outs >= options_.time_outs_max) {
-    return {CallOutcome::Kind::kUnsupported,
-            fmt::format("given up after {} that did not come back",
-                        time_outs == 1 ? "a call" : fmt::format("{} calls", time_outs))};
+    return Unsupported{fmt::format("given up after {} that did not come back",
+                                   time_outs == 1 ? "a call" : fmt::format("{} calls", time_outs))};
   }
   const bool is_first = !process_->is_running() || calls_of_process_ == 0;
-  Result<KernelAnswer> answer = answer_to(request);
-  if (is_first && is_late(answer)) {
-    put_back_before(request);
-    answer = answer_to(request);
-    if (answer.is_ok() && !is_time_out(answer.value().end)) ++late_calls_;
-  }
-  if (!answer.is_ok())
-    return {CallOutcome::Kind::kWrong, "loaded again: " + answer.status().message(),
-            "load failure"};
+  const Result<KernelAnswer> answer = answer_to(request);
+  if (!answer.is_ok()) return Failed{"load failure", "loaded again: " + answer.status().message()};
   CallOutcome outcome = outcome_of(request, answer.value(), *process_);
-  outcome.is_perhaps_machine = !is_first && is_late(answer);
-  count_time_outs(request, outcome);
-  if (outcome.kind == CallOutcome::Kind::kWrong) {
-    outcome.text = fmt::format("{} {}", kernel_function_name(request.function), outcome.text);
+  count_time_outs(request, is_time_out(answer.value().end));
+  if (auto* const failed = std::get_if<Failed>(&outcome)) {
+    failed->may_be_machine = is_late(answer) && late_before_.insert(request.key).second;
+    failed->message = fmt::format("{} {}", kernel_function_name(request.function), failed->message);
     if (request.is_distant)
-      outcome.text += fmt::format("\nin pools whose blocks lie {}", kBeyond32Bits);
-    went_wrong_[request.key] = {outcome, is_first};
+      failed->message += fmt::format("\nin pools whose blocks lie {}", kBeyond32Bits);
+    went_wrong_[request.key] = {*failed, is_first};
   }
   return outcome;
 }
 
 // A call that was late for once, as is seen when it is made again, does not count. Trials make many
 // calls that resemble one that is late.
-void KernelLibrary::count_time_outs(const KernelRequest& request, const CallOutcome& outcome) {
-  const auto late = late_.find(request.key);
-  if (outcome.kind == CallOutcome::Kind::kWrong && outcome.failure == kTimeOut) {
-    if (late != late_.end()) {
-      late->second = false;
-    } else if (!are_trials_) {
-      late_[request.key] = outcome.is_perhaps_machine;
-      ++time_outs_of(request.function);
-    }
-    return;
-  }
-  if (late == late_.end() || !late->second) return;
-  late_.erase(late);
-  --time_outs_of(request.function);
-  ++late_calls_;
+void KernelLibrary::count_time_outs(const KernelRequest& request, bool is_time_out) {
+  std::int64_t& time_outs = time_outs_of(request.function);
+  if (is_time_out && !are_trials_ && late_.insert(request.key).second) ++time_outs;
+  if (!is_time_out && late_.erase(request.key) > 0) --time_outs;
 }
 
 // Of a new process, if none is running. Not ok if the library cannot be loaded again.

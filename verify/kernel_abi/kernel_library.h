@@ -8,15 +8,14 @@
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "core/attention_views.h"
 #include "core/status.h"
-#include "reference/paged_attention.h"
-#include "verify/kernel_abi/call_outcome.h"
+#include "verify/backend.h"
 #include "verify/kernel_abi/kernel_process.h"
 #include "verify/kernel_abi/kernel_request.h"
 
@@ -47,44 +46,20 @@ class KernelLibrary {
   const std::string& path() const { return path_; }
   bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
 
-  // All functions below require that the library has the function, and that decode gets one row per
-  // sequence.
-  //
-  // Makes the call and keeps its result, so that making the same call next costs nothing. A call
-  // that goes wrong does not count as unsupported.
-  std::optional<std::string> why_unsupported(KernelFunction function,
-                                             const PagedAttentionInputs& inputs,
-                                             const ResultMemory& results = {});
-  std::optional<std::string> why_unsupported(const KvWriteInputs& inputs);
-
-  // Sets `result` if the outcome is kDone. Calls that went wrong are not repeated, but for the
-  // first of a process that is late: the machine may be to blame, and it is made once more. Of
-  // another one that is late the outcome says so; what comes before it is for the caller to repeat.
+  // Both require that the library has the function, and that decode gets one row per sequence.
+  // Calls that went wrong are not repeated: made again, their outcome is the same.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
-                     reference::AttentionResult& result, const ResultMemory& results = {});
-  // Calls from now on find the library as new, in a new process, and are trials of a case that has
-  // failed, until end_trials(). Those that went wrong are made again, but for the ones that ran
-  // into the limit in a new process.
-  void restart();
-  void end_trials() { are_trials_ = false; }
-  // Calls that were late, and came back within the limit when they were made again.
-  std::int64_t late_calls() const { return late_calls_; }
-
-  // If the outcome is kDone, the caches are as the library left them; otherwise they are unchanged.
+                     const CallOptions& options);
+  // After Done the caches are as the library left them; otherwise they are unchanged.
   CallOutcome write_kv(const KvWriteInputs& inputs);
 
-  // What it printed in attend() and write_kv() with the outcome kDone since this was asked last, as
-  // text.
-  std::string take_printed();
+  // Calls from now on find the library as new, in a new process. Those that went wrong are made
+  // again, but for the ones that ran into the limit in a new process.
+  void restart(CallsAre calls);
 
  private:
-  struct MadeCall {
-    RequestKey key = {};
-    CallOutcome outcome = {};
-    std::vector<std::byte> written[2] = {};
-  };
   struct WrongCall {
-    CallOutcome outcome = {};
+    Failed failure;
     bool is_first_of_process = false;
   };
 
@@ -93,12 +68,9 @@ class KernelLibrary {
       : path_(std::move(path)), options_(options), process_(std::move(process)) {}
 
   Status load();
-  const MadeCall& make(const Result<KernelRequest>& request);
-  MadeCall take(const Result<KernelRequest>& request);
-  std::optional<std::string> take_refusal(const MadeCall& made);
   CallOutcome call(const KernelRequest& request);
   Result<KernelAnswer> answer_to(const KernelRequest& request);
-  void count_time_outs(const KernelRequest& request, const CallOutcome& outcome);
+  void count_time_outs(const KernelRequest& request, bool is_time_out);
   Result<KernelAnswer> start();
   std::string load_step_text() const;
   std::int64_t& time_outs_of(KernelFunction function) {
@@ -112,14 +84,10 @@ class KernelLibrary {
   bool has_function_[kKernelFunctions.size()] = {};
   std::int64_t time_outs_[kKernelFunctions.size()] = {};
   std::int64_t calls_of_process_ = 0;  // that runs
-  std::int64_t late_calls_ = 0;
-  // Calls that ran into the limit, but for those of trials, and whether the machine may be to blame
-  // still.
-  std::map<RequestKey, bool> late_;
+  std::set<RequestKey> late_;          // calls that ran into the limit, but for those of trials
+  std::set<RequestKey> late_before_;   // calls that were late, and perhaps for the machine's sake
   bool are_trials_ = false;
-  std::string printed_;
   std::map<RequestKey, WrongCall> went_wrong_;
-  std::optional<MadeCall> kept_;
 };
 
 }  // namespace recto::verify

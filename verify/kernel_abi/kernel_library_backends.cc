@@ -16,16 +16,6 @@ namespace {
 
 using Library = std::shared_ptr<KernelLibrary>;
 
-void throw_unless_done(const CallOutcome& outcome) {
-  using enum CallOutcome::Kind;
-  if (outcome.kind == kDone) return;
-  // When asked before, it supported the call.
-  if (outcome.kind != kWrong) throw FailureOfKind("refused", outcome.text);
-  throw FailureOfKind(
-      outcome.failure, outcome.text,
-      outcome.is_perhaps_machine ? FailureCause::kPerhapsMachine : FailureCause::kBackend);
-}
-
 bool has_one_row_each(const PagedAttentionInputs& inputs) {
   if (inputs.q.num_rows != std::ssize(inputs.context_length)) return false;
   for (std::size_t s = 0; s < inputs.query_start.size(); ++s)
@@ -37,47 +27,29 @@ std::string name_of(const Library& library, KernelFunction function) {
   return library->name() + " " + kernel_function_name(function);
 }
 
-void add_hooks(Backend& backend, const Library& library) {
-  backend.restart = [library] { library->restart(); };
-  backend.end_trials = [library] { library->end_trials(); };
-  backend.take_printed = [library] { return library->take_printed(); };
+std::function<void(CallsAre)> restart_of(const Library& library) {
+  return [library](CallsAre calls) { library->restart(calls); };
 }
 
-Backend attention_backend(const Library& library, KernelFunction function,
-                          const ResultMemory& results = {}) {
-  Backend backend;
-  backend.name = name_of(library, function);
-  backend.why_unsupported = [library, function, results](
-                                const PagedAttentionInputs& inputs) -> std::optional<std::string> {
-    if (function == KernelFunction::kDecode && !has_one_row_each(inputs)) {
-      return "not one query row a sequence";
-    }
-    return library->why_unsupported(function, inputs, results);
-  };
-  backend.run = [library, function, results](const PagedAttentionInputs& inputs) {
-    reference::AttentionResult result;
-    throw_unless_done(library->attend(function, inputs, result, results));
-    return result;
-  };
-  backend.with_stale_memory = [library, function, results](std::uint32_t pattern) {
-    ResultMemory stale = results;
-    stale.stale = pattern;
-    return attention_backend(library, function, stale);
-  };
-  backend.with_out_gaps = [library, function, results](const RowGaps& gaps) {
-    ResultMemory apart = results;
-    apart.gaps = gaps;
-    return attention_backend(library, function, apart);
-  };
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
-    return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
-  };
-  add_hooks(backend, library);
-  // Rows may share tiles in prefill.
-  if (function == KernelFunction::kPrefill) {
-    backend.masked_value = [](const PagedAttentionInputs&) { return MaskedValue::kTimesZero; };
-  }
-  return backend;
+Backend attention_backend(const Library& library, KernelFunction function) {
+  const bool is_decode = function == KernelFunction::kDecode;
+  return {
+      .name = name_of(library, function),
+      // Rows may share tiles in prefill.
+      .capabilities = {.masked_value = is_decode ? MaskedValue::kNotRead : MaskedValue::kTimesZero,
+                       .takes_stale_memory = true,
+                       .takes_out_gaps = true},
+      .attend = [library, function, is_decode](const PagedAttentionInputs& inputs,
+                                               const CallOptions& options) -> CallOutcome {
+        if (is_decode && !has_one_row_each(inputs))
+          return Unsupported{"not one query row a sequence"};
+        return library->attend(function, inputs, options);
+      },
+      .numerics_of =
+          [](const PagedAttentionInputs& inputs, const CallOptions&) {
+            return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+          },
+      .restart = restart_of(library)};
 }
 
 // Asked by a write of one token to nowhere.
@@ -98,35 +70,29 @@ std::optional<std::string> why_no_write(const Library& library,
   std::vector<std::byte> k;
   std::vector<std::byte> v;
   const std::int64_t nowhere[] = {-1};
-  return library->why_unsupported(KvWriteInputs{.k = row_of(inputs.kv.k, k),
-                                                .v = row_of(inputs.kv.v, v),
-                                                .slot_mapping = nowhere,
-                                                .kv = pools.over(inputs.kv)});
+  const CallOutcome outcome = library->write_kv({.k = row_of(inputs.kv.k, k),
+                                                 .v = row_of(inputs.kv.v, v),
+                                                 .slot_mapping = nowhere,
+                                                 .kv = pools.over(inputs.kv)});
+  const auto* const refused = std::get_if<Unsupported>(&outcome);
+  return refused == nullptr ? std::nullopt : std::optional(refused->reason);
 }
 
 Backend write_backend(const Library& library) {
-  Backend backend;
-  backend.name = name_of(library, KernelFunction::kKvWrite);
-  backend.why_unsupported = [](const PagedAttentionInputs& /*inputs*/) {
-    return std::optional<std::string>("it writes K and V, and computes no attention");
-  };
-  backend.why_no_case = [library](const PagedAttentionInputs& inputs) {
-    return why_no_write(library, inputs);
-  };
-  add_hooks(backend, library);
-  return backend;
+  return {.name = name_of(library, KernelFunction::kKvWrite),
+          .refusal = [library](const PagedAttentionInputs& inputs,
+                               const CallOptions&) { return why_no_write(library, inputs); },
+          .restart = restart_of(library)};
 }
 
 Law write_law(const Library& library, const std::shared_ptr<const WriteWatcher>& watcher) {
-  return kv_write_law(
-      {.backend = name_of(library, KernelFunction::kKvWrite),
-       .why_unsupported =
-           [library](const KvWriteInputs& inputs) { return library->why_unsupported(inputs); },
-       .write =
-           [library, watcher](const KvWriteInputs& inputs) {
-             if (*watcher) (*watcher)(inputs);
-             throw_unless_done(library->write_kv(inputs));
-           }});
+  return kv_write_law({.backend = name_of(library, KernelFunction::kKvWrite),
+                       .write = [library, watcher](const KvWriteInputs& inputs) {
+                         CallOutcome outcome = library->write_kv(inputs);
+                         const bool is_served = !std::holds_alternative<Unsupported>(outcome);
+                         if (is_served && *watcher) (*watcher)(inputs);
+                         return outcome;
+                       }});
 }
 
 }  // namespace
@@ -137,7 +103,6 @@ Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
   RECTO_RETURN_IF_ERROR(opened.status());
   const Library& library = opened.value();
   KernelLibraryTrial trial;
-  trial.late_calls = [library] { return library->late_calls(); };
   for (const KernelFunction function : {KernelFunction::kDecode, KernelFunction::kPrefill}) {
     if (library->has(function)) trial.backends.push_back(attention_backend(library, function));
   }

@@ -21,15 +21,12 @@ using WriteWatcher = std::function<void(const KvWriteInputs&)>;
 // prefill" and "NAME kv_write"; and the law of writing, which applies only to the last one.
 struct KernelLibraryTrial {
   std::vector<Backend> backends;
-  std::vector<Law> laws;                     // besides those of attention
-  std::function<std::int64_t()> late_calls;  // KernelLibrary::late_calls()
-  // Who is shown each write before it is made, from now on; empty: nobody.
+  std::vector<Law> laws;  // besides those of attention
+  // Who is shown each write that it serves, from now on; empty: nobody.
   std::function<void(WriteWatcher)> watch_writes = {};
 };
 
-// Attention is judged by reference::third_party_numerics. A call that goes wrong throws a
-// FailureOfKind with KernelLibrary's description, which law runners treat as a failure. Same errors
-// as KernelLibrary::open.
+// Attention is judged by reference::third_party_numerics. Same errors as KernelLibrary::open.
 Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
                                                 const KernelLibraryOptions& options = {});
 

@@ -3,7 +3,7 @@
 #include <optional>
 #include <utility>
 
-#include "verify/block_tables/engine_tables_law.h"
+#include "verify/block_manager/engine_tables_law.h"
 #include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"

@@ -9,6 +9,7 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
+#include "verify/kernel_abi/outcome_test_parts.h"
 #include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
@@ -54,21 +55,20 @@ class Fault {
 CallOutcome outcome_with(const char* name, const KernelLibraryOptions& options = {}) {
   const Fault fault(name);
   const auto library = opened(options);
-  reference::AttentionResult result;
-  return library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
 }
 
 void check_wrong(const char* fault, const std::string& words,
                  const KernelLibraryOptions& options = {}) {
   const CallOutcome outcome = outcome_with(fault, options);
-  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
-  CHECK(outcome.text == "prefill " + words);
+  CHECK(is_failed(outcome));
+  CHECK(text_of(outcome) == "prefill " + words);
 }
 
 TEST_CASE("a call that goes well gives what was written") {
-  reference::AttentionResult result;
-  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), result);
-  CHECK(outcome.kind == CallOutcome::Kind::kDone);
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  CHECK(is_done(outcome));
+  const reference::AttentionResult result = result_of(outcome);
   REQUIRE(result.out.size() == 16);
   REQUIRE(result.lse_ln.size() == 4);
   for (const double value : result.out) CHECK(value == 0);
@@ -93,9 +93,9 @@ TEST_CASE("a write to what may only be read is told by buffer and byte") {
 
 TEST_CASE("writes beside elements, where nothing stops them, are found afterwards") {
   const CallOutcome outcome = outcome_with("write beside lse");
-  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
+  CHECK(is_failed(outcome));
   // The end that has no guard.
-  CHECK((outcome.text.find("lse_ln, which has 16") != std::string::npos));
+  CHECK((text_of(outcome).find("lse_ln, which has 16") != std::string::npos));
   check_wrong("write gap",
               "went beyond its rows: a write between rows 0 and 1 of out, at byte 12 of the gap of "
               "64");
@@ -103,19 +103,18 @@ TEST_CASE("writes beside elements, where nothing stops them, are found afterward
 
 TEST_CASE("a write between heads is told by row, head and byte") {
   const Fault fault("write head gap");
-  reference::AttentionResult result;
-  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), result,
-                                               {.gaps = RowGaps{.rows = 0, .heads = 16}});
-  CHECK(outcome.text ==
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(),
+                                               {.out_gaps = RowGaps{.rows = 0, .heads = 16}});
+  CHECK(text_of(outcome) ==
         "prefill went beyond its rows: a write between heads 0 and 1 of row 0 of out, at byte 12 "
         "of the gap of 64");
 }
 
 TEST_CASE("what was written is read by heads' and rows' strides") {
-  reference::AttentionResult result;
-  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), result,
-                                               {.gaps = RowGaps{.rows = 16, .heads = 32}});
-  CHECK(outcome.kind == CallOutcome::Kind::kDone);
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(),
+                                               {.out_gaps = RowGaps{.rows = 16, .heads = 32}});
+  CHECK(is_done(outcome));
+  const reference::AttentionResult result = result_of(outcome);
   REQUIRE(result.out.size() == 16);
   for (const double value : result.out) CHECK(value == 0);
 }
@@ -133,48 +132,45 @@ TEST_CASE("a process that ends is told by how it ended") {
 
 TEST_CASE("a loop without end is ended") {
   const CallOutcome outcome = outcome_with("loop", {.time_limit_ms = 200});
-  CHECK(outcome.failure == "time-out");
+  CHECK(kind_of(outcome) == "time-out");
   // Where others compute as well, the clock's limit comes first.
-  CHECK_THAT(outcome.text, Equals("prefill did not come back within 200 ms of CPU time") ||
-                               StartsWith("prefill did not come back within 1200 ms by the clock"));
+  CHECK_THAT(text_of(outcome),
+             Equals("prefill did not come back within 200 ms of CPU time") ||
+                 StartsWith("prefill did not come back within 1200 ms by the clock"));
 }
 
 TEST_CASE("a limit is on what a call computes, and by the clock there are six of it") {
-  CHECK(outcome_with("wait for 1.5 s", {.time_limit_ms = 1000}).kind == CallOutcome::Kind::kDone);
+  CHECK(is_done(outcome_with("wait for 1.5 s", {.time_limit_ms = 1000})));
 }
 
 TEST_CASE("a call that waits for ever hangs, and is not made again") {
   const Fault fault("wait for ever");
   const auto library = opened({.time_limit_ms = 100});
-  reference::AttentionResult result;
   const auto outcome = [&] {
-    return library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
   };
-  CHECK(outcome().text ==
+  CHECK(text_of(outcome()) ==
         "prefill hangs: it did not come back within 600 ms by the clock, and in the last 100 it "
         "waited and computed nothing");
-  CHECK(outcome().failure == "time-out");
-  CHECK_FALSE(outcome().is_perhaps_machine);
+  CHECK(kind_of(outcome()) == "time-out");
+  CHECK_FALSE(may_be_machine(outcome()));
 }
 
 TEST_CASE("a call that is late after others is not made alone, but for its caller to repeat") {
   const Fault fault("loop on long contexts");
   const auto library = opened({.time_limit_ms = 100});
-  reference::AttentionResult result;
   AttentionProblem shorter = two_sequences();
   shorter.sequences.pop_back();
   const PlacedProblem good(shorter, {});
-  CHECK(library->attend(KernelFunction::kPrefill, good.inputs(), result).kind ==
-        CallOutcome::Kind::kDone);
+  CHECK(is_done(library->attend(KernelFunction::kPrefill, good.inputs(), {})));
   const auto late = [&] {
-    return library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
   };
-  CHECK(late().failure == "time-out");
-  CHECK(late().is_perhaps_machine);
-  library->restart();
-  CHECK(late().failure == "time-out");
-  CHECK_FALSE(late().is_perhaps_machine);
-  CHECK(library->late_calls() == 0);
+  CHECK(kind_of(late()) == "time-out");
+  CHECK(may_be_machine(late()));
+  library->restart(CallsAre::kTrials);
+  CHECK(kind_of(late()) == "time-out");
+  CHECK_FALSE(may_be_machine(late()));
 }
 
 TEST_CASE("a call that was late after others, and is not when it is made again, does not count") {
@@ -182,19 +178,17 @@ TEST_CASE("a call that was late after others, and is not when it is made again, 
   setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
   const Fault fault("loop once on long contexts");
   const auto library = opened({.time_limit_ms = 100, .time_outs_max = 1});
-  reference::AttentionResult result;
   AttentionProblem shorter = two_sequences();
   shorter.sequences.pop_back();
   const PlacedProblem good(shorter, {});
-  library->attend(KernelFunction::kPrefill, good.inputs(), result);
+  library->attend(KernelFunction::kPrefill, good.inputs(), {});
   const auto outcome = [&] {
-    return library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
   };
-  CHECK(outcome().is_perhaps_machine);
-  library->restart();
-  CHECK(outcome().kind == CallOutcome::Kind::kDone);
+  CHECK(may_be_machine(outcome()));
+  library->restart(CallsAre::kTrials);
+  CHECK(is_done(outcome()));
   unsetenv("RECTO_TEST_SEEN");
-  CHECK(library->late_calls() == 1);
 }
 
 TEST_CASE("a call that is late once is made again, and is no failure") {
@@ -202,11 +196,13 @@ TEST_CASE("a call that is late once is made again, and is no failure") {
   setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
   const Fault fault("loop once");
   const auto library = opened({.time_limit_ms = 500});
-  reference::AttentionResult result;
-  const CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), result);
+  const auto outcome = [&] {
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  };
+  CHECK(may_be_machine(outcome()));
+  library->restart(CallsAre::kTrials);
+  const reference::AttentionResult result = result_of(outcome());
   unsetenv("RECTO_TEST_SEEN");
-  CHECK(outcome.kind == CallOutcome::Kind::kDone);
-  CHECK(library->late_calls() == 1);
   REQUIRE(result.out.size() == 16);
   for (const double value : result.out) CHECK(value == 0);
 }
@@ -218,82 +214,78 @@ TEST_CASE("what a library printed is shown where it fails") {
 TEST_CASE("what it printed where nothing ended is kept, but for what would steer a terminal") {
   const Fault fault("print");
   const auto library = opened();
-  reference::AttentionResult result;
-  CHECK_FALSE(library->why_unsupported(KernelFunction::kPrefill, placed().inputs()));
-  library->attend(KernelFunction::kPrefill, placed().inputs(), result);
-  CHECK(library->take_printed() == "it printed\n  a\tb\\x1b[31m\\x0d\n  \\xc2\\x9bc\303\244");
-  CHECK(library->take_printed().empty());
+  const CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  CHECK(printed_text(std::get<Done>(outcome).printed) ==
+        "it printed\n  a\tb\\x1b[31m\\x0d\n  \\xc2\\x9bc\303\244");
 }
 
 TEST_CASE("a library that prints without end is ended before it has filled memory") {
   const CallOutcome outcome = outcome_with("print without end");
-  CHECK(outcome.kind == CallOutcome::Kind::kWrong);
-  CHECK_THAT(outcome.text, StartsWith("prefill was ended by SIGXFSZ: it printed more than 64 MiB, "
-                                      "or wrote as much to a file\nit printed\n  -----"));
-  CHECK_THAT(outcome.text, EndsWith("---\n  [...]"));
-  CHECK(outcome.text.size() < 3000);
+  CHECK(is_failed(outcome));
+  CHECK_THAT(text_of(outcome),
+             StartsWith("prefill was ended by SIGXFSZ: it printed more than 64 MiB, "
+                        "or wrote as much to a file\nit printed\n  -----"));
+  CHECK_THAT(text_of(outcome), EndsWith("---\n  [...]"));
+  CHECK(text_of(outcome).size() < 3000);
 }
 
 TEST_CASE("a status is what it says") {
-  CHECK(outcome_with("unsupported").kind == CallOutcome::Kind::kUnsupported);
-  CHECK(outcome_with("unsupported").text == "soft caps");
-  CHECK(outcome_with("unsupported without a word").text == "unsupported, it says no more");
-  CHECK(outcome_with("unsupported in colours").text == "?[31mno matter");
+  CHECK(is_unsupported(outcome_with("unsupported")));
+  CHECK(text_of(outcome_with("unsupported")) == "soft caps");
+  CHECK(text_of(outcome_with("unsupported without a word")) == "unsupported, it says no more");
+  CHECK(text_of(outcome_with("unsupported in colours")) == "?[31mno matter");
   check_wrong("failed", "returned 2: 'out of shared memory'");
   check_wrong("failed in two lines", "returned 2, and says\n  race: row 1\n  race: row 2");
-  CHECK(outcome_with("failed in two lines").failure == "status: race");
+  CHECK(kind_of(outcome_with("failed in two lines")) == "status: race");
   check_wrong("failed in printed lines", "returned 2\nit printed\n  race: row 1\n  race: row 2");
-  CHECK_THAT(outcome_with("failed in many").text, StartsWith("prefill returned 2\nit printed\n"));
+  CHECK_THAT(text_of(outcome_with("failed in many")),
+             StartsWith("prefill returned 2\nit printed\n"));
   check_wrong("failed in less", "returned 2: 'race: row 1'\nit printed\n  race: row 12");
   check_wrong("status 7", "returned 7, which is no status, and gave no message");
-  CHECK(outcome_with("failed").failure == "status");
-  CHECK(outcome_with("failed by a race").failure == "status: race in kernel * of fp16");
+  CHECK(kind_of(outcome_with("failed")) == "status");
+  CHECK(kind_of(outcome_with("failed by a race")) == "status: race in kernel * of fp16");
 }
 
 TEST_CASE("the call after a fault finds the library as new") {
   const Fault fault("abort on long contexts");
   const auto library = opened();
-  reference::AttentionResult result;
   AttentionProblem shorter = two_sequences();
   shorter.sequences.pop_back();
   const PlacedProblem good(shorter, {});
   for (int i = 0; i < 3; ++i) {
-    CHECK(library->attend(KernelFunction::kPrefill, placed().inputs(), result).text ==
+    CHECK(text_of(library->attend(KernelFunction::kPrefill, placed().inputs(), {})) ==
           "prefill was ended by SIGABRT");
-    CHECK_FALSE(library->why_unsupported(KernelFunction::kPrefill, placed().inputs()));
-    CHECK(library->attend(KernelFunction::kPrefill, good.inputs(), result).kind ==
-          CallOutcome::Kind::kDone);
+    CHECK(is_done(library->attend(KernelFunction::kPrefill, good.inputs(), {})));
   }
 }
 
 // Of a call of another size.
 CallOutcome outcome_in(KernelLibrary& library, std::int64_t block_size) {
-  reference::AttentionResult result;
   const PlacedProblem other(two_sequences(), {.block_size = block_size});
-  return library.attend(KernelFunction::kPrefill, other.inputs(), result);
+  return library.attend(KernelFunction::kPrefill, other.inputs(), {});
 }
 
 TEST_CASE("a library that never comes back is given up, but for what is known of it") {
   const Fault fault("loop");
   const auto library = opened({.time_limit_ms = 50, .time_outs_max = 2});
   const auto is_late = StartsWith("prefill did not come back within ");
-  CHECK_THAT(outcome_in(*library, 1).text, is_late);
-  CHECK_THAT(outcome_in(*library, 1).text, is_late);  // and is not tried again
-  CHECK_THAT(outcome_in(*library, 2).text, is_late);
-  CHECK(outcome_in(*library, 4).kind == CallOutcome::Kind::kUnsupported);
-  CHECK(outcome_in(*library, 4).text == "given up after 2 calls that did not come back");
-  CHECK_THAT(outcome_in(*library, 2).text, is_late);
+  CHECK_THAT(text_of(outcome_in(*library, 1)), is_late);
+  CHECK_THAT(text_of(outcome_in(*library, 1)), is_late);  // and is not tried again
+  CHECK_THAT(text_of(outcome_in(*library, 2)), is_late);
+  CHECK(is_unsupported(outcome_in(*library, 4)));
+  CHECK(text_of(outcome_in(*library, 4)) == "given up after 2 calls that did not come back");
+  CHECK_THAT(text_of(outcome_in(*library, 2)), is_late);
 }
 
 TEST_CASE("calls of trials that do not come back do not count, and are not given up") {
   const Fault fault("loop");
   const auto library = opened({.time_limit_ms = 20, .time_outs_max = 1});
-  library->restart();
-  CHECK(outcome_in(*library, 1).kind == CallOutcome::Kind::kWrong);
-  CHECK(outcome_in(*library, 2).kind == CallOutcome::Kind::kWrong);
-  library->end_trials();
-  CHECK(outcome_in(*library, 4).kind == CallOutcome::Kind::kWrong);
-  CHECK(outcome_in(*library, 8).kind == CallOutcome::Kind::kUnsupported);
+  library->restart(CallsAre::kTrials);
+  CHECK(is_failed(outcome_in(*library, 1)));
+  CHECK(is_failed(outcome_in(*library, 2)));
+  library->restart(CallsAre::kOfDrawnCases);
+  CHECK(is_failed(outcome_in(*library, 4)));
+  CHECK(is_unsupported(outcome_in(*library, 8)));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@
 #include <string_view>
 
 #include "core/contract.h"
+#include "verify/indented.h"
 #include "verify/kernel_abi/recto_kernel.h"
 
 namespace recto::verify {

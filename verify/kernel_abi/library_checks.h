@@ -9,12 +9,6 @@
 
 namespace recto::verify {
 
-// Control characters can steer a terminal, so text from a library is shown without them.
-inline bool is_control_character(char c) {
-  const auto code = static_cast<unsigned char>(c);
-  return code < 0x20 || code == 0x7f;
-}
-
 // The absolute path of a library file. Invalid input if it does not exist or is not a regular file.
 Result<std::string> library_file(const std::string& path);
 

@@ -101,7 +101,7 @@ TEST_CASE("which caches a write serves is asked without writing") {
     for (std::uint64_t number = 0; number < cases.count; ++number) {
       const LawCase law_case = drawn_case(cases, number).law_case;
       const PlacedProblem placed(law_case.problem, law_case.placement);
-      const auto why = trial.backends.at(0).why_no_case(placed.inputs());
+      const auto why = trial.backends.at(0).why_unsupported(placed.inputs());
       CHECK(why.has_value() == (type == ElementType::kBf16));
     }
   }

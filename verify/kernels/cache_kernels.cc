@@ -1,7 +1,7 @@
 #include "verify/kernels/cache_kernels.h"
 
 #include <algorithm>
-#include <optional>
+#include <functional>
 
 #include "cuda/kernels/gather.h"
 #include "verify/kernels/kernel_cache_ops.h"
@@ -13,8 +13,11 @@
 namespace recto::verify {
 namespace {
 
-std::optional<std::string> why_not(const Status& served) {
-  return served.is_ok() ? std::nullopt : std::optional(served.message());
+// Runs what `served` is ok with.
+CallOutcome run_if(const Status& served, const std::function<void()>& run) {
+  if (!served.is_ok()) return Unsupported{served.message()};
+  run();
+  return Done{};
 }
 
 kernels::KvAppendParams params_of(const KvAppendInputs& inputs) {
@@ -39,48 +42,42 @@ kernels::GatherParams params_of(const GatherInputs& inputs) {
 }
 
 std::vector<Law> write_laws(const std::string& backend, const KernelRun& how) {
-  return {kv_write_law(
-      {.backend = backend,
-       .why_unsupported =
-           [](const KvWriteInputs& inputs) {
-             return why_not(kernels::check_write({.k = inputs.k,
-                                                  .v = inputs.v,
-                                                  .slot_mapping = inputs.slot_mapping.data(),
-                                                  .kv = inputs.kv}));
-           },
-       .write = [how](const KvWriteInputs& inputs) { write_kv_by_kernel(how, inputs); }})};
+  return {kv_write_law({.backend = backend, .write = [how](const KvWriteInputs& inputs) {
+                          return run_if(
+                              kernels::check_write({.k = inputs.k,
+                                                    .v = inputs.v,
+                                                    .slot_mapping = inputs.slot_mapping.data(),
+                                                    .kv = inputs.kv}),
+                              [&] { write_kv_by_kernel(how, inputs); });
+                        }})};
 }
 
 std::vector<Law> append_laws(const std::string& backend, const KernelRun& how) {
-  return {kv_append_law(
-      {.backend = backend,
-       .why_unsupported =
-           [](const KvAppendInputs& inputs) {
-             return why_not(kernels::check_append(params_of(inputs)));
-           },
-       .append =
-           [how](const KvAppendInputs& inputs) { append_kv_by_kernel(how, params_of(inputs)); }})};
+  return {kv_append_law({.backend = backend, .append = [how](const KvAppendInputs& inputs) {
+                           const kernels::KvAppendParams params = params_of(inputs);
+                           return run_if(kernels::check_append(params),
+                                         [&] { append_kv_by_kernel(how, params); });
+                         }})};
 }
 
 std::vector<Law> copy_laws(const std::string& backend, const KernelRun& how) {
   return {block_copy_law(backend,
                          [how](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
                            copy_blocks_by_kernel(how, kv, pairs);
+                           return Done{};
                          }),
           block_swap_law(backend, [how](const PagedKvView& from, const MutablePagedKvView& to,
                                         std::span<const BlockPair> pairs) {
             swap_blocks_by_kernel(how, from, to, pairs);
+            return Done{};
           })};
 }
 
 std::vector<Law> gather_laws(const std::string& backend, const KernelRun& how) {
-  return {gather_law(
-      {.backend = backend,
-       .why_unsupported =
-           [](const GatherInputs& inputs) {
-             return why_not(kernels::check_gather(params_of(inputs)));
-           },
-       .gather = [how](const GatherInputs& inputs) { gather_kv_by_kernel(how, inputs); }})};
+  return {gather_law({.backend = backend, .gather = [how](const GatherInputs& inputs) {
+                        return run_if(kernels::check_gather(params_of(inputs)),
+                                      [&] { gather_kv_by_kernel(how, inputs); });
+                      }})};
 }
 
 constexpr CacheKernel kAll[] = {

@@ -20,16 +20,6 @@ simt::Buffer buffer_of(const std::string& name, const void* data, std::int64_t b
 
 const std::byte* end_of(const simt::Buffer& buffer) { return buffer.data + buffer.bytes; }
 
-RowsView as_const(const MutableRowsView& rows) {
-  return {.data = rows.data,
-          .type = rows.type,
-          .num_rows = rows.num_rows,
-          .num_heads = rows.num_heads,
-          .head_dim = rows.head_dim,
-          .row_stride = rows.row_stride,
-          .head_stride = rows.head_stride};
-}
-
 // Bytes from the first element to the last; 0 without elements.
 std::int64_t span_bytes(const RowsView& rows) {
   if (rows.num_rows == 0) return 0;

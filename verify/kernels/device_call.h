@@ -16,9 +16,9 @@
 #include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "verify/problems/stale_memory.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/executor/observer.h"
-#include "verify/simt/memory/device_memory.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto::verify {
@@ -31,8 +31,6 @@ using ObserverMaker =
 struct KernelRun {
   simt::ExecutorOptions executor = {};
   ObserverMaker observer = {};  // none if empty
-  // Initial contents of results and workspaces before a call, repeated.
-  std::uint32_t stale_memory = kStaleNaN;
 };
 
 // Whether kernels run on a GPU, where executor options have no effect.

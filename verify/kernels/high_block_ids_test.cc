@@ -166,7 +166,7 @@ PagedAttentionInputs decode_of(const RowsView& q, const SparsePool& pool,
 }
 
 std::vector<std::uint64_t> attended(const Backend& backend, const PagedAttentionInputs& inputs) {
-  const auto result = backend.run(inputs);
+  const auto result = result_of(backend.call(inputs));
   std::vector<std::uint64_t> bits;
   for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
   for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));

@@ -10,6 +10,7 @@
 #include "reference/rounding.h"
 #include "verify/kernels/kernel_calls.h"
 #include "verify/kernels/kernel_numerics.h"
+#include "verify/kernels/kernel_runner.h"
 #include "verify/kernels/kernel_state_merge.h"
 
 namespace recto::verify {
@@ -22,122 +23,97 @@ reference::AttentionResult read(const PagedAttentionInputs& inputs, const Decode
   return result;
 }
 
-// All runs of a backend share one executor and its stacks, as they do not run at the same time.
-struct Runner {
-  explicit Runner(const KernelRun& run) : how(run), executor(run.executor) {}
-
-  KernelRun how;
-  simt::Executor executor;
+// A kernel as kernel_calls.h has it. Split sizes of 0 stand for no splits.
+struct CalledKernel {
+  std::string name;
+  std::int64_t split_size = 0;  // the usual one
+  void (*call)(simt::Executor&, const ObserverMaker&, const PagedAttentionInputs&,
+               std::int64_t split_size, DecodeResults&) = nullptr;
+  std::optional<std::string> (*refusal)(const PagedAttentionInputs&) = why_not_decoded;
+  reference::KernelNumerics (*numerics)(const PagedAttentionInputs&,
+                                        std::int64_t split_size) = nullptr;
 };
 
-using Run = std::function<reference::AttentionResult(const PagedAttentionInputs&)>;
-
-Backend decode_backend(const std::string& name, std::int64_t split_size, Run run) {
-  return {.name = name,
-          .why_unsupported = why_not_decoded,
-          .run = std::move(run),
-          .numerics =
-              [split_size](const PagedAttentionInputs& inputs) {
-                return decode_kernel_numerics(inputs.q.type, inputs.kv.k.type, split_size);
+Backend backend_of(const KernelRun& how, const CalledKernel& kernel) {
+  const auto runner = std::make_shared<KernelRunner>(how);
+  const auto split_size = [kernel](const CallOptions& options) {
+    return kernel.split_size == 0 ? 0 : options.split_size.value_or(kernel.split_size);
+  };
+  return {.name = kernel.name,
+          .capabilities = {.has_fixed_tiles = true,
+                           .has_independent_sequences = true,
+                           .takes_split_size = kernel.split_size > 0,
+                           .takes_stale_memory = true},
+          .attend =
+              [runner, kernel, split_size](const PagedAttentionInputs& inputs,
+                                           const CallOptions& options) {
+                DecodeResults results(inputs, options.stale_memory);
+                kernel.call(runner->executor_for(options), runner->observer(), inputs,
+                            split_size(options), results);
+                return Done{read(inputs, results)};
               },
-          .has_fixed_tiles = true,
-          .has_independent_sequences = true,
+          .numerics_of =
+              [kernel, split_size](const PagedAttentionInputs& inputs, const CallOptions& options) {
+                return kernel.numerics(inputs, split_size(options));
+              },
+          .refusal = [kernel](const PagedAttentionInputs& inputs,
+                              const CallOptions&) { return kernel.refusal(inputs); },
           .state_merge = StateMerge{.merge = merge_as_kernels_do, .type = StateType::kFp32}};
 }
 
-// A function that makes the backend by `make`, with another pattern in stale memory.
-std::function<Backend(std::uint32_t)> with_stale_memory(
-    KernelRun how, std::function<Backend(const KernelRun&)> make) {
-  return [how = std::move(how), make = std::move(make)](std::uint32_t pattern) {
-    KernelRun stale = how;
-    stale.stale_memory = pattern;
-    return make(stale);
-  };
+reference::KernelNumerics plain_numerics(const PagedAttentionInputs& inputs,
+                                         std::int64_t split_size) {
+  return decode_kernel_numerics(inputs.q.type, inputs.kv.k.type, split_size);
 }
 
-using SplitCall = void (*)(simt::Executor& executor, const ObserverMaker& observer,
-                           const PagedAttentionInputs& inputs, std::int64_t split_size,
-                           DecodeResults& results);
-
-// A backend of the kernels that pack query heads by group.
-Backend group_backend(const KernelRun& how, const std::string& name, std::int64_t split_size,
-                      SplitCall call) {
-  const auto runner = std::make_shared<Runner>(how);
-  Backend backend =
-      decode_backend(fmt::format("{}-{}", name, split_size), split_size,
-                     [runner, split_size, call](const PagedAttentionInputs& inputs) {
-                       DecodeResults results(inputs, runner->how.stale_memory);
-                       call(runner->executor, runner->how.observer, inputs, split_size, results);
-                       return read(inputs, results);
-                     });
-  backend.numerics = [split_size](const PagedAttentionInputs& inputs) {
-    return group_decode_numerics(inputs.q.type, inputs.kv.k.type, split_size);
-  };
-  return backend;
+reference::KernelNumerics group_numerics(const PagedAttentionInputs& inputs,
+                                         std::int64_t split_size) {
+  return group_decode_numerics(inputs.q.type, inputs.kv.k.type, split_size);
 }
 
 }  // namespace
 
 Backend paged_decode_backend(const KernelRun& how) {
-  const auto runner = std::make_shared<Runner>(how);
-  Backend backend = decode_backend("paged-decode", 0, [runner](const PagedAttentionInputs& inputs) {
-    DecodeResults results(inputs, runner->how.stale_memory);
-    call_paged_decode(runner->executor, runner->how.observer, inputs, results);
-    return read(inputs, results);
-  });
-  backend.with_stale_memory = with_stale_memory(how, paged_decode_backend);
-  return backend;
+  return backend_of(
+      how, {.name = "paged-decode",
+            .call = [](auto& executor, auto& observer, auto& inputs, auto,
+                       auto& results) { call_paged_decode(executor, observer, inputs, results); },
+            .numerics = plain_numerics});
 }
 
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size) {
-  const auto runner = std::make_shared<Runner>(how);
-  Backend backend = decode_backend(fmt::format("split-decode-{}", split_size), split_size,
-                                   [runner, split_size](const PagedAttentionInputs& inputs) {
-                                     DecodeResults results(inputs, runner->how.stale_memory);
-                                     call_split_decode(runner->executor, runner->how.observer,
-                                                       inputs, split_size, results);
-                                     return read(inputs, results);
-                                   });
-  backend.with_split_size = [how](std::int64_t size) { return split_decode_backend(how, size); };
-  backend.with_stale_memory = with_stale_memory(how, [split_size](const KernelRun& stale) {
-    return split_decode_backend(stale, split_size);
-  });
-  return backend;
+  return backend_of(how, {.name = fmt::format("split-decode-{}", split_size),
+                          .split_size = split_size,
+                          .call = call_split_decode,
+                          .numerics = plain_numerics});
 }
 
 Backend group_decode_backend(const KernelRun& how, std::int64_t split_size) {
-  Backend backend = group_backend(how, "group-decode", split_size, call_group_decode);
-  backend.why_unsupported = why_not_group_decoded;
-  backend.with_split_size = [how](std::int64_t size) { return group_decode_backend(how, size); };
-  backend.with_stale_memory = with_stale_memory(how, [split_size](const KernelRun& stale) {
-    return group_decode_backend(stale, split_size);
-  });
-  return backend;
+  return backend_of(how, {.name = fmt::format("group-decode-{}", split_size),
+                          .split_size = split_size,
+                          .call = call_group_decode,
+                          .refusal = why_not_group_decoded,
+                          .numerics = group_numerics});
 }
 
 Backend bulk_decode_backend(const KernelRun& how, std::int64_t split_size) {
-  Backend backend = group_backend(how, "bulk-decode", split_size, call_bulk_decode);
-  backend.why_unsupported = why_not_bulk_decoded;
-  backend.with_split_size = [how](std::int64_t size) { return bulk_decode_backend(how, size); };
-  backend.with_stale_memory = with_stale_memory(
-      how, [split_size](const KernelRun& stale) { return bulk_decode_backend(stale, split_size); });
-  return backend;
+  return backend_of(how, {.name = fmt::format("bulk-decode-{}", split_size),
+                          .split_size = split_size,
+                          .call = call_bulk_decode,
+                          .refusal = why_not_bulk_decoded,
+                          .numerics = group_numerics});
 }
 
 Backend paged_prefill_backend(const KernelRun& how) {
-  const auto runner = std::make_shared<Runner>(how);
-  Backend backend =
-      decode_backend("paged-prefill", 0, [runner](const PagedAttentionInputs& inputs) {
-        DecodeResults results(inputs, runner->how.stale_memory);
-        call_paged_prefill(runner->executor, runner->how.observer, inputs, results);
-        return read(inputs, results);
-      });
-  backend.why_unsupported = why_not_prefilled;
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
-    return prefill_numerics(inputs.q.type, inputs.kv.k.type, inputs.kv.k.head_dim);
-  };
-  backend.with_stale_memory = with_stale_memory(how, paged_prefill_backend);
-  return backend;
+  return backend_of(
+      how, {.name = "paged-prefill",
+            .call = [](auto& executor, auto& observer, auto& inputs, auto,
+                       auto& results) { call_paged_prefill(executor, observer, inputs, results); },
+            .refusal = why_not_prefilled,
+            .numerics =
+                [](const PagedAttentionInputs& inputs, std::int64_t) {
+                  return prefill_numerics(inputs.q.type, inputs.kv.k.type, inputs.kv.k.head_dim);
+                }});
 }
 
 std::vector<Backend> kernel_backends(const KernelRun& how) {

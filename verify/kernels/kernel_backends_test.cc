@@ -77,7 +77,7 @@ KernelRun run_with(simt::SchedulePolicy policy) {
 // A sequence has one query row, so that there is nothing to cut in chunks; paged decode has no
 // splits.
 bool is_put_to(const std::string& law, const Backend& backend) {
-  return law != "chunking" && (law != "split_size" || backend.with_split_size);
+  return law != "chunking" && (law != "split_size" || backend.capabilities.takes_split_size);
 }
 
 void expect_all_laws_hold(const std::vector<Law>& laws, const std::vector<Backend>& backends,
@@ -139,8 +139,8 @@ TEST_CASE("functions that err change bits of results") {
     for (std::uint64_t number = 0; number < 20; ++number) {
       const DescribedCase drawn = drawn_case(small_cases(), number);
       const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
-      changed += bits_of(exact[i].run(placed.inputs()).out) !=
-                 bits_of(backends[i].run(placed.inputs()).out);
+      changed += bits_of(result_of(exact[i].call(placed.inputs())).out) !=
+                 bits_of(result_of(backends[i].call(placed.inputs())).out);
     }
     INFO(backends[i].name);
     CHECK(changed > 0);
@@ -161,7 +161,7 @@ TEST_CASE("no bit of a result depends on the layout") {
         Placement placement = drawn.law_case.placement;
         placement.layout = layout;
         const PlacedProblem placed(drawn.law_case.problem, placement);
-        results.push_back(backend.run(placed.inputs()));
+        results.push_back(result_of(backend.call(placed.inputs())));
       }
       INFO(backend.name << ", case " << number);
       for (const auto& result : results) {

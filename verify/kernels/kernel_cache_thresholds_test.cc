@@ -13,7 +13,7 @@
 #include "verify/kernels/access_name.h"
 #include "verify/kernels/kernel_cache_ops.h"
 #include "verify/kernels/launch_recorder.h"
-#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/executor/device_memory.h"
 
 namespace recto::verify {
 namespace {

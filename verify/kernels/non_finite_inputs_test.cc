@@ -139,7 +139,7 @@ int expect_kept_apart(const CaseSpec& spec, const Scene& scene,
     if (backend.why_unsupported(sound.inputs())) continue;
     INFO(backend.name);
     ++served;
-    const reference::AttentionResult without = backend.run(sound.inputs());
+    const reference::AttentionResult without = result_of(backend.call(sound.inputs()));
     Count sum;
     for (const std::int64_t key : scene.keys) {
       for (const Tensor tensor : {&SequenceProblem::k, &SequenceProblem::v}) {
@@ -150,7 +150,7 @@ int expect_kept_apart(const CaseSpec& spec, const Scene& scene,
           const PlacedProblem spoilt(planted(problem, plant), spec.placement);
           const Count count = check(
               problem, plant,
-              {reference::paged_attention(spoilt.inputs()), backend.run(spoilt.inputs()), without});
+              {reference::paged_attention(spoilt.inputs()), result_of(backend.call(spoilt.inputs())), without});
           sum.untouched += count.untouched;
           sum.not_finite += count.not_finite;
         }

@@ -34,7 +34,7 @@ void for_each_schedule(const std::function<void(const KernelRun&)>& check) {
 }
 
 std::vector<std::uint64_t> result_bits(const Backend& backend, const PagedAttentionInputs& inputs) {
-  const reference::AttentionResult result = backend.run(inputs);
+  const reference::AttentionResult result = result_of(backend.call(inputs));
   std::vector<std::uint64_t> bits;
   for (const double value : result.out) bits.push_back(std::bit_cast<std::uint64_t>(value));
   for (const double value : result.lse_ln) bits.push_back(std::bit_cast<std::uint64_t>(value));

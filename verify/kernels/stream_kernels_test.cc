@@ -210,7 +210,7 @@ TEST_CASE("no bit of a streamed result depends on the layout") {
         placement.layout = layout;
         const PlacedProblem placed(drawn.law_case.problem, placement);
         if (backend.why_unsupported(placed.inputs())) continue;
-        results.push_back(backend.run(placed.inputs()));
+        results.push_back(result_of(backend.call(placed.inputs())));
       }
       INFO(backend.name << ", case " << number);
       for (const auto& result : results) {
@@ -223,7 +223,7 @@ TEST_CASE("no bit of a streamed result depends on the layout") {
 
 void expect_same_bits(const Backend& backend, const reference::AttentionResult& expected,
                       const PagedAttentionInputs& inputs) {
-  const reference::AttentionResult seen = backend.run(inputs);
+  const reference::AttentionResult seen = result_of(backend.call(inputs));
   CHECK(bits_of(seen.out) == bits_of(expected.out));
   CHECK(bits_of(seen.lse_ln) == bits_of(expected.lse_ln));
 }
@@ -238,7 +238,7 @@ TEST_CASE("no bit of a result depends on how tiles are fetched") {
     for (const std::int64_t split_size : {std::int64_t{40}, kNoSplits}) {
       const Backend backend = bulk_decode_backend({}, split_size);
       CHECK(backend.why_unsupported(placed.inputs()) == std::nullopt);
-      expect_same_bits(backend, group_decode_backend({}, split_size).run(placed.inputs()),
+      expect_same_bits(backend, result_of(group_decode_backend({}, split_size).call(placed.inputs())),
                        placed.inputs());
     }
   }
@@ -252,7 +252,7 @@ void expect_one_result(const DrawnCases& cases, BackendsWith backends_with) {
     const PlacedProblem placed(drawn.law_case.problem, drawn.law_case.placement);
     std::vector<reference::AttentionResult> expected;
     for (const Backend& backend : backends_with({})) {
-      expected.push_back(backend.run(placed.inputs()));
+      expected.push_back(result_of(backend.call(placed.inputs())));
     }
     for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
       for (std::uint64_t seed = 0; seed < 16; ++seed) {

@@ -80,7 +80,9 @@ LawVerdict check_copy(const CopyBlocks& copy, const LawCase& law_case, PoolDista
   reference::copy_blocks(expected.over(kv), pairs);
   Result<TriedPools> pools = TriedPools::create(distance, kv, before);
   if (!pools.is_ok()) return skipped(pools.status().message());
-  copy(pools.value().kv(), pairs);
+  LawVerdict verdict;
+  const CallOutcome outcome = guarded([&] { return copy(pools.value().kv(), pairs); });
+  if (done_or_verdict(outcome, verdict) == nullptr) return verdict;
   return verdict_of(
       expected.num_codes(kv),
       pool_differences({before, expected, pools.value().contents()}, kv, NanCodes::kSame) +
@@ -107,7 +109,10 @@ LawVerdict check_swap(const SwapBlocks& swap, const LawCase& law_case, PoolDista
   Result<TriedPools> targets = TriedPools::create(distance, to, before);
   for (const Result<TriedPools>* pools : {&sources, &targets})
     if (!pools->is_ok()) return skipped(pools->status().message());
-  swap(as_const(sources.value().kv()), targets.value().kv(), pairs);
+  LawVerdict verdict;
+  const CallOutcome outcome =
+      guarded([&] { return swap(as_const(sources.value().kv()), targets.value().kv(), pairs); });
+  if (done_or_verdict(outcome, verdict) == nullptr) return verdict;
   return verdict_of(
       expected.num_codes(to),
       pool_differences({before, expected, targets.value().contents()}, to, NanCodes::kSame) +

@@ -13,9 +13,9 @@
 namespace recto::verify {
 
 using CopyBlocks =
-    std::function<void(const MutablePagedKvView& kv, std::span<const BlockPair> pairs)>;
-using SwapBlocks = std::function<void(const PagedKvView& from, const MutablePagedKvView& to,
-                                      std::span<const BlockPair> pairs)>;
+    std::function<CallOutcome(const MutablePagedKvView& kv, std::span<const BlockPair> pairs)>;
+using SwapBlocks = std::function<CallOutcome(const PagedKvView& from, const MutablePagedKvView& to,
+                                             std::span<const BlockPair> pairs)>;
 
 // "block_copy" and "block_swap", on the pools of a case with a few more blocks; the placement's
 // seed determines which blocks are moved. `backend` is the name of the backend that the law applies

@@ -43,39 +43,42 @@ void expect_broken(const Law& law) {
 std::byte* first_byte(const void* pool) { return static_cast<std::byte*>(const_cast<void*>(pool)); }
 
 TEST_CASE("the reference's copies keep the laws; whoever copies nothing is skipped") {
-  expect_held(block_copy_law("copier", reference::copy_blocks));
-  expect_held(block_swap_law("copier", reference::swap_blocks));
+  expect_held(block_copy_law("copier", done_after(reference::copy_blocks)));
+  expect_held(block_swap_law("copier", done_after(reference::swap_blocks)));
 }
 
 TEST_CASE("a copy that does one thing wrong breaks them") {
-  const std::vector<CopyBlocks> faulty = {
-      [](const MutablePagedKvView&, std::span<const BlockPair>) {},
-      [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
-        if (!pairs.empty()) reference::copy_blocks(kv, pairs.first(pairs.size() - 1));
-      },
-      // Of V a byte that nobody asked for.
-      [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
-        reference::copy_blocks(kv, pairs);
-        *first_byte(kv.v.data) ^= std::byte{1};
-      }};
-  for (const CopyBlocks& copy : faulty) expect_broken(block_copy_law("copier", copy));
+  const std::vector<std::function<void(const MutablePagedKvView&, std::span<const BlockPair>)>>
+      faulty = {[](const MutablePagedKvView&, std::span<const BlockPair>) {},
+                [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
+                  if (!pairs.empty()) reference::copy_blocks(kv, pairs.first(pairs.size() - 1));
+                },
+                // Of V a byte that nobody asked for.
+                [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
+                  reference::copy_blocks(kv, pairs);
+                  *first_byte(kv.v.data) ^= std::byte{1};
+                }};
+  for (const auto& copy : faulty) expect_broken(block_copy_law("copier", done_after(copy)));
 }
 
 TEST_CASE("a swap that does one thing wrong breaks them") {
-  const std::vector<SwapBlocks> faulty = {
-      // The block beside.
-      [](const PagedKvView& from, const MutablePagedKvView& to, std::span<const BlockPair> pairs) {
-        std::vector<BlockPair> shifted(pairs.begin(), pairs.end());
-        for (BlockPair& pair : shifted)
-          pair.source = (pair.source + 1) % static_cast<std::int32_t>(from.k.num_blocks);
-        reference::swap_blocks(from, to, shifted);
-      },
-      // What was read is changed.
-      [](const PagedKvView& from, const MutablePagedKvView& to, std::span<const BlockPair> pairs) {
-        reference::swap_blocks(from, to, pairs);
-        *first_byte(from.k.data) ^= std::byte{1};
-      }};
-  for (const SwapBlocks& swap : faulty) expect_broken(block_swap_law("copier", swap));
+  const std::vector<std::function<void(const PagedKvView&, const MutablePagedKvView&,
+                                       std::span<const BlockPair>)>>
+      faulty = {// The block beside.
+                [](const PagedKvView& from, const MutablePagedKvView& to,
+                   std::span<const BlockPair> pairs) {
+                  std::vector<BlockPair> shifted(pairs.begin(), pairs.end());
+                  for (BlockPair& pair : shifted)
+                    pair.source = (pair.source + 1) % static_cast<std::int32_t>(from.k.num_blocks);
+                  reference::swap_blocks(from, to, shifted);
+                },
+                // What was read is changed.
+                [](const PagedKvView& from, const MutablePagedKvView& to,
+                   std::span<const BlockPair> pairs) {
+                  reference::swap_blocks(from, to, pairs);
+                  *first_byte(from.k.data) ^= std::byte{1};
+                }};
+  for (const auto& swap : faulty) expect_broken(block_swap_law("copier", done_after(swap)));
 }
 
 }  // namespace

@@ -107,9 +107,8 @@ LawVerdict check(const KvGatherer& gatherer, const LawCase& law_case, PoolDistan
   if (!pools.is_ok()) verdict.skipped = pools.status().message();
   if (verdict.skipped) return verdict;
   gathered.kv = as_const(pools.value().kv());
-  verdict.skipped = gatherer.why_unsupported(gathered);
-  if (verdict.skipped) return verdict;
-  gatherer.gather(gathered);
+  const CallOutcome outcome = guarded([&] { return gatherer.gather(gathered); });
+  if (done_or_verdict(outcome, verdict) == nullptr) return verdict;
   verdict.comparison.elements = verdict.comparison.by_bits = k.num_codes() + v.num_codes();
   return with_findings(std::move(verdict), "against the reference's gather",
                        differences("k", k, expected_k) + differences("v", v, expected_v));

@@ -4,7 +4,6 @@
 // reference's gather.
 
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "core/gather_inputs.h"
@@ -14,8 +13,7 @@ namespace recto::verify {
 
 struct KvGatherer {
   std::string backend;  // the only backend that the law applies to, by name
-  std::function<std::optional<std::string>(const GatherInputs&)> why_unsupported;
-  std::function<void(const GatherInputs&)> gather;
+  std::function<CallOutcome(const GatherInputs&)> gather;
 };
 
 // "gather": gathers the contexts of a case into rows with gaps between them, with the sequences in

@@ -19,13 +19,11 @@ using Gather = void (*)(const GatherInputs& inputs);
 
 LawReport report_of(const Gather gather) {
   const KvGatherer gatherer{.backend = "gatherer",
-                            .why_unsupported =
-                                [](const GatherInputs& inputs) {
-                                  return inputs.kv.k.block_size == 48
-                                             ? std::optional<std::string>("blocks of 48")
-                                             : std::nullopt;
-                                },
-                            .gather = gather};
+                            .gather = [gather](const GatherInputs& inputs) -> CallOutcome {
+                              if (inputs.kv.k.block_size == 48) return Unsupported{"blocks of 48"};
+                              gather(inputs);
+                              return Done{};
+                            }};
   Backend named;
   named.name = "gatherer";
   Backend other;

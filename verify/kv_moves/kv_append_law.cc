@@ -65,9 +65,8 @@ LawVerdict check(const KvAppender& appender, const LawCase& law_case, PoolDistan
                               .cached_length = places.cached_length,
                               .kv = write.kv,
                               .context_length = context_length};
-  verdict.skipped = appender.why_unsupported(inputs);
-  if (verdict.skipped) return verdict;
-  appender.append(inputs);
+  const CallOutcome outcome = guarded([&] { return appender.append(inputs); });
+  if (done_or_verdict(outcome, verdict) == nullptr) return verdict;
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
   return with_findings(std::move(verdict), "against the reference's write",
                        write_case.differences(pools.value().contents()) +

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <optional>
 #include <span>
 #include <string>
 
@@ -26,8 +25,7 @@ struct KvAppendInputs {
 
 struct KvAppender {
   std::string backend;  // the only backend that the law applies to, by name
-  std::function<std::optional<std::string>(const KvAppendInputs&)> why_unsupported;
-  std::function<void(const KvAppendInputs&)> append;
+  std::function<CallOutcome(const KvAppendInputs&)> append;
 };
 
 // "kv_append", on the tokens of kv_write_case.h: each is the newest of its own sequence, whose

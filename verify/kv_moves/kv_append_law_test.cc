@@ -20,13 +20,11 @@ using Append = void (*)(const KvAppendInputs& inputs);
 
 LawReport report_of(const Append append) {
   const KvAppender appender{.backend = "appender",
-                            .why_unsupported =
-                                [](const KvAppendInputs& inputs) {
-                                  return inputs.kv.k.block_size == 48
-                                             ? std::optional<std::string>("blocks of 48")
-                                             : std::nullopt;
-                                },
-                            .append = append};
+                            .append = [append](const KvAppendInputs& inputs) -> CallOutcome {
+                              if (inputs.kv.k.block_size == 48) return Unsupported{"blocks of 48"};
+                              append(inputs);
+                              return Done{};
+                            }};
   Backend named;
   named.name = "appender";
   Backend other;

@@ -1,7 +1,5 @@
 #include "verify/kv_moves/kv_write_law.h"
 
-#include <exception>
-#include <stdexcept>
 #include <utility>
 
 #include "verify/kv_moves/kv_write_case.h"
@@ -19,22 +17,16 @@ LongWrite write_of(const LawCase& law_case, PoolDistance distance) {
                                          : LongWrite{.law_case = law_case};
 }
 
-// Writes. What ends the write is told with what the law has made of the case, which is not in the
-// case's own description.
-void write_or_tell(const KvWriter& writer, const KvWriteInputs& write, const std::string& what) {
-  const auto told = [&](const std::exception& thrown) {
-    std::string text = std::string(thrown.what()) + "\nin the write" + what + "\n" +
-                       slots_text(write.slot_mapping);
-    text.pop_back();  // the end of the last line
-    return text;
-  };
-  try {
-    writer.write(write);
-  } catch (const FailureOfKind& failure) {
-    throw FailureOfKind(failure.kind, told(failure), failure.cause);
-  } catch (const std::exception& thrown) {
-    throw std::runtime_error(told(thrown));
+// Writes. A failure is told with what the law has made of the case, which is not in the case's own
+// description.
+CallOutcome write_or_tell(const KvWriter& writer, const KvWriteInputs& write,
+                          const std::string& what) {
+  CallOutcome outcome = guarded([&] { return writer.write(write); });
+  if (auto* const failed = std::get_if<Failed>(&outcome)) {
+    failed->message += "\nin the write" + what + "\n" + slots_text(write.slot_mapping);
+    failed->message.pop_back();  // the end of the last line
   }
+  return outcome;
 }
 
 LawVerdict check(const KvWriter& writer, const KvWriteCase& write_case, PoolDistance distance,
@@ -44,13 +36,15 @@ LawVerdict check(const KvWriter& writer, const KvWriteCase& write_case, PoolDist
   if (!pools.is_ok()) verdict.skipped = pools.status().message();
   if (verdict.skipped) return verdict;
   const KvWriteInputs write = write_case.inputs(pools.value().kv());
-  verdict.skipped = writer.why_unsupported(write);
-  if (verdict.skipped) return verdict;
-  write_or_tell(writer, write, what);
+  const CallOutcome outcome = write_or_tell(writer, write, what);
+  const Done* const done = done_or_verdict(outcome, verdict);
+  if (done == nullptr) return verdict;
   verdict.comparison.elements = verdict.comparison.by_bits = write_case.num_codes();
-  return with_findings(
+  verdict = with_findings(
       std::move(verdict), "against the reference's write" + what,
       write_case.differences(pools.value().contents()) + pools.value().stray_writes());
+  if (verdict.failed()) verdict.printed = done->printed;
+  return verdict;
 }
 
 // Writes other tokens of equal sizes, then the case's: what the writer keeps for the sizes of a
@@ -63,9 +57,11 @@ LawVerdict after_another(const KvWriter& writer, const LawCase& law_case, LawVer
     LawVerdict found = check(writer, KvWriteCase(law_case, written), PoolDistance::kNear, what);
     verdict.comparison.append(found.comparison);
     if (found.skipped) verdict.skipped_parts.push_back(what.substr(2) + ": " + *found.skipped);
-    if (!found.skipped && !found.found) continue;
+    if (!found.skipped && !found.failed()) continue;
     verdict.what = found.what;
     verdict.found = found.found;
+    verdict.call_failure = found.call_failure;
+    verdict.printed = found.printed;
     break;
   }
   return verdict;

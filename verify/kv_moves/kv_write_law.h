@@ -4,7 +4,6 @@
 // and that nothing else is.
 
 #include <functional>
-#include <optional>
 #include <string>
 
 #include "core/attention_views.h"
@@ -14,8 +13,7 @@ namespace recto::verify {
 
 struct KvWriter {
   std::string backend;  // the only backend that the law applies to, by name
-  std::function<std::optional<std::string>(const KvWriteInputs&)> why_unsupported;
-  std::function<void(const KvWriteInputs&)> write;
+  std::function<CallOutcome(const KvWriteInputs&)> write;
 };
 
 // "kv_write", on the tokens of verify/kv_moves/kv_write_case.h, in near and distant pools

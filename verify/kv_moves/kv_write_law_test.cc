@@ -29,13 +29,15 @@ Backend named(const std::string& name) {
 
 LawReport report_of(const Write write, std::int64_t shrinking_trials = 50) {
   const KvWriter writer{.backend = "writer",
-                        .why_unsupported =
-                            [](const KvWriteInputs& inputs) {
-                              return inputs.kv.k.block_size == 48
-                                         ? std::optional<std::string>("blocks of 48")
-                                         : std::nullopt;
-                            },
-                        .write = write};
+                        .write = [write](const KvWriteInputs& inputs) -> CallOutcome {
+                          if (inputs.kv.k.block_size == 48) return Unsupported{"blocks of 48"};
+                          try {
+                            write(inputs);
+                          } catch (const Failed& failed) {
+                            return failed;
+                          }
+                          return Done{};
+                        }};
   return run_laws({kv_write_law(writer)}, {named("writer"), named("attention")},
                   drawn_cases({.name = "writes", .count = 60}, {}),
                   {.failures_kept = 1, .shrinking_trials = shrinking_trials});
@@ -133,7 +135,7 @@ void write_512_tokens(const KvWriteInputs& inputs) {
 }
 
 void end_in_512_tokens(const KvWriteInputs& inputs) {
-  if (inputs.slot_mapping.size() >= 512) throw FailureOfKind("SIGSEGV", "ended by SIGSEGV");
+  if (inputs.slot_mapping.size() >= 512) throw Failed{"SIGSEGV", "ended by SIGSEGV"};
   reference::write_kv(inputs);
 }
 
@@ -148,7 +150,7 @@ void end_after_another(const KvWriteInputs& inputs) {
   const std::vector<std::int64_t> slots(inputs.slot_mapping.begin(), inputs.slot_mapping.end());
   const bool is_another = slots != last && slots.size() == last.size();
   last = slots;
-  if (is_another) throw FailureOfKind("SIGSEGV", "ended by SIGSEGV");
+  if (is_another) throw Failed{"SIGSEGV", "ended by SIGSEGV"};
   reference::write_kv(inputs);
 }
 

@@ -34,6 +34,8 @@ LawVerdict near_and_distant(
   if (distant.skipped) verdict.skipped_parts.push_back(what + ": " + *distant.skipped);
   if (distant.found) verdict.what = distant.what + ", with " + what;
   verdict.found = distant.found;
+  verdict.call_failure = distant.call_failure;
+  verdict.printed = distant.printed;
   return verdict;
 }
 

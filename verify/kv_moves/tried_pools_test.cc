@@ -72,14 +72,12 @@ void write_token(const KvWriteInputs& inputs, std::int64_t token, std::int64_t s
 }
 
 Law write_law(Narrow narrow) {
-  return kv_write_law({.backend = "tried",
-                       .why_unsupported = [](const KvWriteInputs&) { return std::nullopt; },
-                       .write =
-                           [narrow](const KvWriteInputs& inputs) {
+  return kv_write_law(
+      {.backend = "tried", .write = done_after([narrow](const KvWriteInputs& inputs) {
                              for (std::int64_t token = 0; token < std::ssize(inputs.slot_mapping);
                                   ++token)
                                write_token(inputs, token, inputs.slot_mapping[token], narrow);
-                           }});
+                           })});
 }
 
 void append(const KvAppendInputs& inputs, Narrow narrow) {
@@ -101,8 +99,7 @@ void append(const KvAppendInputs& inputs, Narrow narrow) {
 Law append_law(Narrow narrow) {
   return kv_append_law(
       {.backend = "tried",
-       .why_unsupported = [](const KvAppendInputs&) { return std::nullopt; },
-       .append = [narrow](const KvAppendInputs& inputs) { append(inputs, narrow); }});
+       .append = done_after([narrow](const KvAppendInputs& inputs) { append(inputs, narrow); })});
 }
 
 // Each end by an offset of its own.
@@ -120,16 +117,17 @@ void swap_blocks(const PagedKvView& from, const MutablePagedKvView& to,
 }
 
 Law copy_law_of(const Ends& ends) {
-  return block_copy_law("tried",
-                        [ends](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
-                          swap_blocks(as_const(kv), kv, pairs, ends);
-                        });
+  return block_copy_law(
+      "tried", done_after([ends](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
+        swap_blocks(as_const(kv), kv, pairs, ends);
+      }));
 }
 
 Law swap_law_of(const Ends& ends) {
   return block_swap_law(
-      "tried", [ends](const PagedKvView& from, const MutablePagedKvView& to,
-                      std::span<const BlockPair> pairs) { swap_blocks(from, to, pairs, ends); });
+      "tried",
+      done_after([ends](const PagedKvView& from, const MutablePagedKvView& to,
+                        std::span<const BlockPair> pairs) { swap_blocks(from, to, pairs, ends); }));
 }
 
 Law copy_law(Narrow narrow) { return copy_law_of({wide, narrow}); }
@@ -158,9 +156,9 @@ void gather(const GatherInputs& inputs, Narrow narrow) {
 }
 
 Law gathering_law(Narrow narrow) {
-  return gather_law({.backend = "tried",
-                     .why_unsupported = [](const GatherInputs&) { return std::nullopt; },
-                     .gather = [narrow](const GatherInputs& inputs) { gather(inputs, narrow); }});
+  return gather_law({.backend = "tried", .gather = done_after([narrow](const GatherInputs& inputs) {
+                                           gather(inputs, narrow);
+                                         })});
 }
 
 LawReport report_of(const Law& law) {

@@ -54,7 +54,7 @@ class WriteTrial {
     if (explains(faulty)) name(what);
   }
 
-  HypothesisReport take() {
+  FaultReport take() {
     const auto written = std::ranges::count_if(write_.slot_mapping, [](auto s) { return s >= 0; });
     if (written == 1 && !report_.fitting.empty()) report_.weak = "a single token is to be written";
     return std::move(report_);
@@ -64,7 +64,7 @@ class WriteTrial {
   const KvWriteInputs& write_;
   const PagedKvView& kv_;
   const WrittenPools& pools_;
-  HypothesisReport report_;
+  FaultReport report_;
 };
 
 // Slots by token and own slot, of tokens that have one; outside the pool nothing is written.
@@ -202,8 +202,8 @@ std::string slots_text(std::span<const std::int64_t> slot_mapping) {
                      slot_mapping.size() == 1 ? "token" : "tokens", text);
 }
 
-HypothesisReport try_write_hypotheses(const KvWriteInputs& write, const PagedKvView& kv,
-                                      const WrittenPools& pools) {
+FaultReport try_write_hypotheses(const KvWriteInputs& write, const PagedKvView& kv,
+                                 const WrittenPools& pools) {
   if (const std::int64_t codes = pools.seen.num_codes(kv); codes > kHypothesisCodesMax) {
     return {.left_out = {fmt::format("faults of writes: {} codes in the pools, more than {}", codes,
                                      kHypothesisCodesMax)}};

@@ -8,7 +8,7 @@
 #include <string>
 
 #include "core/attention_views.h"
-#include "verify/explanation/hypothesis_report.h"
+#include "verify/explain/fault_report.h"
 #include "verify/kv_moves/kv_pools.h"
 
 namespace recto::verify {
@@ -18,8 +18,8 @@ std::string slots_text(std::span<const std::int64_t> slot_mapping);
 
 // `write` is the call, on pools of any contents with the shape of `kv`. Larger pools than
 // kHypothesisCodesMax are left out.
-HypothesisReport try_write_hypotheses(const KvWriteInputs& write, const PagedKvView& kv,
-                                      const WrittenPools& pools);
+FaultReport try_write_hypotheses(const KvWriteInputs& write, const PagedKvView& kv,
+                                 const WrittenPools& pools);
 
 inline constexpr std::int64_t kHypothesisCodesMax = 1 << 20;
 

@@ -38,12 +38,7 @@ LawCase two_sequences() {
 
 // What the law says of a write, "nothing" if it holds.
 std::string said_of(const std::function<void(KvWriteInputs)>& write) {
-  const Law law =
-      kv_write_law({.backend = "tried",
-                    .why_unsupported = [](const KvWriteInputs&) -> std::optional<std::string> {
-                      return std::nullopt;
-                    },
-                    .write = write});
+  const Law law = kv_write_law({.backend = "tried", .write = done_after(write)});
   Backend backend;
   backend.name = "tried";
   return verdict_of(law, backend, two_sequences(), BoundKind::kSharp).found.value_or("nothing");

@@ -75,8 +75,8 @@ std::int64_t most_rows(const AttentionProblem& problem) {
 // Where rows are not independent, the largest number of rows of a sequence decides which kernel is
 // called.
 bool is_bit_for_bit(const Backend& backend, const AttentionProblem& a, const AttentionProblem& b) {
-  return backend.has_independent_sequences &&
-         (backend.has_independent_rows || most_rows(a) == most_rows(b));
+  return backend.capabilities.has_independent_sequences &&
+         (backend.capabilities.has_independent_rows || most_rows(a) == most_rows(b));
 }
 
 // The batch backwards comes first, directly after the batch: it has the same sizes, and other

@@ -51,11 +51,11 @@ TEST_CASE("a bit that depends on the batch is seen where sequences are said to b
     const bool is_alone = inputs.context_length.size() == 1;
     return is_alone ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
   });
-  backend.has_independent_sequences = false;
+  backend.capabilities.has_independent_sequences = false;
   const LawVerdict tolerated =
       batch_independence_law().check(backend, small_case(), BoundKind::kHard);
   CHECK(tolerated.comparison.passed());
-  backend.has_independent_sequences = true;
+  backend.capabilities.has_independent_sequences = true;
   expect_caught_by("a sequence alone", batch_independence_law(), small_case(), backend);
 }
 
@@ -64,7 +64,7 @@ TEST_CASE("where rows are not independent, the most rows of a call may choose th
     return inputs.q.num_rows == 1 ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
   });
   expect_caught_by("a sequence alone", batch_independence_law(), small_case(), backend);
-  backend.has_independent_rows = false;
+  backend.capabilities.has_independent_rows = false;
   CHECK(
       batch_independence_law().check(backend, small_case(), BoundKind::kHard).comparison.passed());
 }

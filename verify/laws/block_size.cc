@@ -17,7 +17,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
     variants.push_back({fmt::format("block size {}", block_size), variant});
   }
   LawTrial trial(backend, bound_kind);
-  if (backend.has_fixed_tiles)
+  if (backend.capabilities.has_fixed_tiles)
     trial.compare_bit_for_bit(law_case, variants);
   else
     trial.compare_within_bounds(law_case, variants);

@@ -63,7 +63,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   for (const std::int64_t rows : std::set<std::int64_t>{1, most_rows(law_case.problem) / 2})
     variants.push_back({fmt::format("each {} rows a sequence", rows), in_chunks(law_case, rows)});
   LawTrial trial(backend, bound_kind);
-  if (backend.has_independent_rows)
+  if (backend.capabilities.has_independent_rows)
     trial.compare_bit_for_bit(law_case, variants);
   else
     trial.compare_within_bounds(law_case, variants);

@@ -17,29 +17,49 @@ void add_to(std::vector<double>& sums, const std::vector<double>& terms) {
 
 }  // namespace
 
-std::unique_ptr<const PlacedProblem> LawTrial::place(const LawCase& law_case,
-                                                     const std::string& variant) {
-  auto placed = std::make_unique<const PlacedProblem>(law_case.problem, law_case.placement);
-  RECTO_CHECK_EQ(check_contents(placed->inputs()), Status::ok());
-  const std::optional<std::string> why =
-      as_placed(backend_, law_case.placement).why_unsupported(placed->inputs());
-  if (!why) return placed;
-  record_skip(variant.empty() ? *why : variant + ": " + *why);
-  return nullptr;
+std::optional<LawSide> LawTrial::run(const LawCase& law_case, const std::string& variant,
+                                     const CallOptions& options) {
+  if (verdict_.call_failure) return std::nullopt;
+  LawSide side{
+      .placed = std::make_unique<const PlacedProblem>(law_case.problem, law_case.placement),
+      .options = options,
+      .seen = {}};
+  RECTO_CHECK_EQ(check_contents(side.inputs()), Status::ok());
+  side.options.out_gaps = backend_.options_for(law_case.placement).out_gaps;
+  std::optional<reference::AttentionResult> seen = run_again(side.inputs(), side.options, variant);
+  if (!seen) return std::nullopt;
+  side.seen = std::move(*seen);
+  return side;
 }
 
-std::optional<LawSide> LawTrial::run(const LawCase& law_case, const std::string& variant) {
-  std::unique_ptr<const PlacedProblem> placed = place(law_case, variant);
-  if (!placed) return std::nullopt;
-  reference::AttentionResult seen = as_placed(backend_, law_case.placement).run(placed->inputs());
-  return LawSide{.placed = std::move(placed), .seen = std::move(seen)};
+std::optional<LawSide> LawTrial::run_aside(const LawCase& law_case, const CallOptions& options) {
+  const std::size_t skips = skips_.size();
+  std::optional<LawSide> side = run(law_case, "", options);
+  skips_.resize(skips);
+  return side;
 }
 
-void LawTrial::run_aside(const LawCase& law_case) { LawTrial(backend_, bound_kind_).run(law_case); }
+std::optional<reference::AttentionResult> LawTrial::run_again(const PagedAttentionInputs& inputs,
+                                                              const CallOptions& options,
+                                                              const std::string& variant) {
+  if (verdict_.call_failure) return std::nullopt;
+  CallOutcome outcome = backend_.call(inputs, options);
+  if (const auto* refused = std::get_if<Unsupported>(&outcome)) {
+    record_skip(variant.empty() ? refused->reason : variant + ": " + refused->reason);
+    return std::nullopt;
+  }
+  if (auto* failed = std::get_if<Failed>(&outcome)) {
+    verdict_.call_failure = std::move(*failed);
+    return std::nullopt;
+  }
+  Done& done = std::get<Done>(outcome);
+  if (printed_.size() < kPrintedBytesKept) printed_ += done.printed;
+  return std::move(done.result);
+}
 
 reference::AttentionResult LawTrial::bound_of(const LawSide& side) const {
   reference::BoundedResult bounded =
-      reference::bounded_attention(side.inputs(), backend_.numerics(side.inputs()));
+      reference::bounded_attention(side.inputs(), backend_.numerics(side.inputs(), side.options));
   return std::move(bound_kind_ == BoundKind::kHard ? bounded.hard : bounded.sharp);
 }
 
@@ -72,7 +92,9 @@ void LawTrial::record(const std::string& what, const Comparison& comparison) {
 void LawTrial::record_skip(const std::string& why) { skips_.push_back(why); }
 
 LawVerdict LawTrial::verdict() const {
+  if (verdict_.call_failure) return {.call_failure = verdict_.call_failure};
   LawVerdict verdict = verdict_;
+  if (verdict.failed()) verdict.printed = printed_;
   if (verdict.comparison.elements > 0)
     verdict.skipped_parts = skips_;
   else

@@ -15,6 +15,7 @@ namespace recto::verify {
 // One side of a law: a case as laid out in memory, and what the backend computed for it.
 struct LawSide {
   std::unique_ptr<const PlacedProblem> placed;
+  CallOptions options;  // of the call
   reference::AttentionResult seen;
 
   const PagedAttentionInputs& inputs() const { return placed->inputs(); }
@@ -32,13 +33,18 @@ class LawTrial {
   LawTrial(const Backend& backend, BoundKind bound_kind)
       : backend_(backend), bound_kind_(bound_kind) {}
 
-  // Return nothing if the backend does not support the case; the verdict then gives the reason, and
-  // names the variant unless it is the case itself. What a law makes of a case must pass the gates.
-  std::unique_ptr<const PlacedProblem> place(const LawCase& law_case,
-                                             const std::string& variant = "");
-  std::optional<LawSide> run(const LawCase& law_case, const std::string& variant = "");
-  // Runs it for what it leaves in the backend, if that supports it; the verdict does not name it.
-  void run_aside(const LawCase& law_case);
+  // Makes a call. Returns nothing if the backend does not support it; the verdict then gives the
+  // reason, and names the variant unless it is the case itself. After a call that failed, which is
+  // the verdict, no more calls are made. What a law makes of a case must pass the gates. Of
+  // `options` the gaps are those of the placement.
+  std::optional<LawSide> run(const LawCase& law_case, const std::string& variant = "",
+                             const CallOptions& options = {});
+  // The same, for what the call leaves in the backend: the verdict does not tell of no support.
+  std::optional<LawSide> run_aside(const LawCase& law_case, const CallOptions& options = {});
+  // The call once more on the same memory, with other options or inputs.
+  std::optional<reference::AttentionResult> run_again(const PagedAttentionInputs& inputs,
+                                                      const CallOptions& options,
+                                                      const std::string& variant = "");
 
   // How far the backend's results may be from the exact results.
   reference::AttentionResult bound_of(const LawSide& side) const;
@@ -58,7 +64,11 @@ class LawTrial {
   BoundKind bound_kind_;
   LawVerdict verdict_;
   std::vector<std::string> skips_;
+  std::string printed_;
 };
+
+// How much of what calls print is kept.
+inline constexpr std::size_t kPrintedBytesKept = 2000;
 
 // For laws without a precondition.
 std::optional<std::string> always_applicable(const LawCase& law_case);

@@ -46,7 +46,7 @@ Backend wrong_on_other_side(const AttentionResult& error) {
     AttentionResult result = reference::paged_attention(inputs);
     return inputs.kv.k.block_size == kOtherBlockSize ? plus(result, 1.0, error) : result;
   });
-  backend.numerics = numerics_of;
+  backend.numerics_of = [](const auto& inputs, const CallOptions&) { return numerics_of(inputs); };
   return backend;
 }
 
@@ -89,7 +89,8 @@ TEST_CASE("a law compares within the bound that it was asked for") {
 
 TEST_CASE("a variant that the backend does not support is named beside those that are compared") {
   Backend choosy = backend_of("naive-fp64");
-  choosy.why_unsupported = [](const PagedAttentionInputs& inputs) -> std::optional<std::string> {
+  choosy.refusal = [](const PagedAttentionInputs& inputs,
+                      const CallOptions&) -> std::optional<std::string> {
     if (inputs.kv.k.block_size == kOtherBlockSize) return "blocks are too large";
     return std::nullopt;
   };

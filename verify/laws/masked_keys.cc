@@ -109,8 +109,8 @@ std::int64_t most_rows(const AttentionProblem& problem) {
 // holds.
 std::vector<float> spoiling_values(const Backend& backend, const PagedAttentionInputs& inputs,
                                    std::vector<float> SequenceProblem::*tensor) {
-  const bool is_weighed = tensor == &SequenceProblem::v && backend.masked_value &&
-                          backend.masked_value(inputs) == MaskedValue::kTimesZero;
+  const bool is_weighed =
+      tensor == &SequenceProblem::v && backend.capabilities.masked_value == MaskedValue::kTimesZero;
   if (is_weighed) return {448.0F, -448.0F};
   std::vector<float> values = {std::numeric_limits<float>::quiet_NaN()};
   if (inputs.kv.k.type != ElementType::kE4m3)  // which has no infinity

@@ -90,23 +90,24 @@ TEST_CASE("a number that another sequence has left behind a context is seen") {
 }
 
 // Right but where a row's sum is begun from what a call before has left, unless that is NaN.
-Backend adding_to(std::uint32_t stale) {
-  return wrong([stale](const PagedAttentionInputs& inputs) {
+Backend adding_to(const std::function<std::uint32_t(const CallOptions&)>& stale) {
+  Backend backend = backend_of("naive-fp64");
+  backend.capabilities.takes_stale_memory = true;
+  backend.attend = [stale](const PagedAttentionInputs& inputs, const CallOptions& options) {
     reference::AttentionResult result = reference::paged_attention(inputs);
-    const auto number = std::bit_cast<float>(stale);
+    const auto number = std::bit_cast<float>(stale(options));
     if (!std::isnan(number) && !result.lse_ln.empty()) result.lse_ln[0] += number;
-    return result;
-  });
+    return Done{result};
+  };
+  return backend;
 }
 
 TEST_CASE("what another call has left where results go is seen") {
-  Backend faulty = adding_to(kStaleNaN);
-  faulty.with_stale_memory = adding_to;
   // Zeros added change nothing.
   expect_caught_by("ones of 16 bits where results and workspaces go", history_law(), small_case(),
-                   faulty);
-  faulty.with_stale_memory = [&](std::uint32_t /*pattern*/) { return adding_to(kStaleNaN); };
-  const LawVerdict verdict = history_law().check(faulty, small_case(), BoundKind::kHard);
+                   adding_to([](const CallOptions& options) { return options.stale_memory; }));
+  const Backend right = adding_to([](const CallOptions&) { return kStaleNaN; });
+  const LawVerdict verdict = history_law().check(right, small_case(), BoundKind::kHard);
   CHECK(verdict.comparison.passed());
   CHECK(verdict.skipped_parts.empty());
 }

@@ -48,7 +48,7 @@ TEST_CASE("a lost partial block is seen") {
 
 TEST_CASE("tiles that are said to be fixed, and follow the block size, are seen") {
   Backend online = backend_of("online-fp64");
-  online.has_fixed_tiles = true;
+  online.capabilities.has_fixed_tiles = true;
   expect_caught(block_size_law(), small_case(), online);
 }
 
@@ -88,41 +88,47 @@ TEST_CASE("a split that is lost where it does not raise the maximum is seen") {
 }
 
 // Right but for a last bit that depends on the split size.
-Backend telling_split_size(std::int64_t split_size) {
-  Backend backend = splitting(reference::merge, split_size);
-  backend.run = [run = backend.run, split_size](const PagedAttentionInputs& inputs) {
-    AttentionResult result = run(inputs);
-    if (split_size > 30) result.out[0] = std::nextafter(result.out[0], 10.0);
-    return result;
+Backend telling_split_size() {
+  Backend backend = splitting(reference::merge);
+  backend.attend = [right = backend](const PagedAttentionInputs& inputs,
+                                     const CallOptions& options) {
+    AttentionResult result = result_of(right.call(inputs, options));
+    if (options.split_size > 30) result.out[0] = std::nextafter(result.out[0], 10.0);
+    return Done{result};
   };
-  backend.with_split_size = telling_split_size;
   return backend;
 }
 
 TEST_CASE("a bit that depends on how long the only split could be is seen") {
   // 21 keys: in one split of 21, and in one of 42.
   const LawVerdict verdict =
-      split_size_law().check(telling_split_size(0), small_case(), BoundKind::kHard);
+      split_size_law().check(telling_split_size(), small_case(), BoundKind::kHard);
   CHECK(verdict.comparison.mismatches == 1);
   CHECK(verdict.what == "one split, as long as the context and longer");
 }
 
 TEST_CASE("a split size that a backend refuses is skipped, and the others are tried") {
   Backend choosy = splitting(reference::merge);
-  choosy.with_split_size = [any = choosy.with_split_size](std::int64_t split_size) {
-    return split_size % 16 == 0 ? any(split_size) : std::nullopt;
+  const auto takes_multiples_of = [](std::int64_t size) {
+    return [size](const PagedAttentionInputs&,
+                  const CallOptions& options) -> std::optional<std::string> {
+      if (options.split_size.value_or(0) % size == 0) return std::nullopt;
+      return "no splits of " + std::to_string(*options.split_size);
+    };
   };
+  choosy.refusal = takes_multiples_of(16);
   const LawVerdict some = split_size_law().check(choosy, small_case(), BoundKind::kSharp);
   CHECK_FALSE(some.skipped);
   CHECK(some.comparison.elements == 2 * 4 * 4 * (4 + 1));
   CHECK(some.skipped_parts ==
         std::vector<std::string>{
-            "the backend has no splits of 1 keys", "the backend has no splits of 33 keys",
-            "the backend has no splits of 22 keys", "the backend has no splits of 21 or 42 keys"});
-  choosy.with_split_size = [](std::int64_t) { return std::nullopt; };
+            "splits of 1 keys: no splits of 1", "splits of 33 keys: no splits of 33",
+            "splits of 22 keys: no splits of 22",
+            "one split: the backend with that split size does not support the case"});
+  choosy.refusal = takes_multiples_of(1000);
   const LawVerdict none = split_size_law().check(choosy, small_case(), BoundKind::kSharp);
   REQUIRE(none.skipped);
-  CHECK(*none.skipped == "the backend has no splits of 1 keys");
+  CHECK(*none.skipped == "splits of 1 keys: no splits of 1");
 }
 
 TEST_CASE("heads mixed up in one layout are seen") {
@@ -141,7 +147,7 @@ TEST_CASE(
   };
   expect_caught(chunking_law(), small_case(), wrong(run));
   Backend dependent = wrong(run);
-  dependent.has_independent_rows = false;
+  dependent.capabilities.has_independent_rows = false;
   CHECK(chunking_law().check(dependent, small_case(), BoundKind::kHard).comparison.passed());
 }
 

@@ -89,10 +89,13 @@ LawVerdict check_merges(const Backend& backend, const LawCase& law_case, const s
     trial.record_skip(*why_no_merge(backend));
     return trial.verdict();
   }
-  const std::unique_ptr<const PlacedProblem> placed = trial.place(law_case);
-  if (!placed) return trial.verdict();
-  const reference::KernelNumerics numerics = backend.numerics(placed->inputs());
-  ElementComparer comparer(placed->inputs());
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  if (const auto why = backend.why_unsupported(placed.inputs())) {
+    trial.record_skip(*why);
+    return trial.verdict();
+  }
+  const reference::KernelNumerics numerics = backend.numerics(placed.inputs());
+  ElementComparer comparer(placed.inputs());
   for (const RowStates& row : row_states(law_case.problem, backend.state_merge->type))
     check_row({*backend.state_merge, row, numerics, comparer});
   trial.record(what, comparer.comparison());

@@ -86,9 +86,11 @@ TEST_CASE("slots within packs of K are put apart, also alone") {
 // Right, but where out's gaps are such.
 Backend wrong_by_out(const std::function<bool(const RowGaps&)>& when) {
   Backend backend = backend_of("naive-fp64");
-  backend.with_out_gaps = [when](const RowGaps& gaps) {
-    return when(gaps) ? wrong_where([](const PagedAttentionInputs&) { return true; })
-                      : backend_of("naive-fp64");
+  backend.capabilities.takes_out_gaps = true;
+  backend.attend = [when](const PagedAttentionInputs& inputs, const CallOptions& options) {
+    return when(options.out_gaps.value())
+               ? wrong_where([](const PagedAttentionInputs&) { return true; }).call(inputs)
+               : backend_of("naive-fp64").call(inputs);
   };
   return backend;
 }

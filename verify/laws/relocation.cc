@@ -22,12 +22,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   }
   PagedAttentionInputs inputs = near->inputs();
   inputs.kv = as_const(far.value()->kv());
-  if (const std::optional<std::string> why = backend.why_unsupported(inputs)) {
-    trial.record_skip(*why);
-    return trial.verdict();
-  }
-  trial.record("blocks beyond 2^31 elements",
-               compare_bits(inputs, backend.run(inputs), near->seen));
+  if (const auto seen = trial.run_again(inputs, near->options))
+    trial.record("blocks beyond 2^31 elements", compare_bits(inputs, *seen, near->seen));
   return trial.verdict();
 }
 

@@ -56,23 +56,23 @@ LawCase short_piece(LawCase law_case) {
 }
 
 // Repeats the call in the same memory.
-void run_again(const Backend& backend, const LawSide& first, std::int64_t runs,
-               const std::string& what, LawTrial& trial) {
-  for (std::int64_t run = 1; run < runs; ++run) {
-    const Comparison comparison =
-        compare_bits(first.inputs(), backend.run(first.inputs()), first.seen);
+void repeat(const LawSide& first, std::int64_t runs, const std::string& what, LawTrial& trial) {
+  CallOptions options = first.options;
+  while (++options.repetition < static_cast<std::uint64_t>(runs)) {
+    const auto seen = trial.run_again(first.inputs(), options, what);
+    if (!seen) return;
+    const Comparison comparison = compare_bits(first.inputs(), *seen, first.seen);
     trial.record(what, comparison);
     if (!comparison.passed()) return;
   }
 }
 
-// The backend with two splits of the piece, or nothing if that is not possible.
-std::optional<Backend> splitting_in_two(const Backend& backend, const LawCase& piece) {
+// The piece in two splits, or nothing if that is not possible.
+std::optional<LawSide> run_in_two_splits(const Backend& backend, const LawCase& piece,
+                                         LawTrial& trial) {
   const std::int64_t keys = longest_context(piece.problem);
-  if (!backend.with_split_size || keys < 2) return std::nullopt;
-  std::optional<Backend> splitting = backend.with_split_size((keys + 1) / 2);
-  if (!splitting || !LawTrial(*splitting, BoundKind::kHard).place(piece)) return std::nullopt;
-  return splitting;
+  if (!backend.capabilities.takes_split_size || keys < 2) return std::nullopt;
+  return trial.run_aside(piece, {.split_size = (keys + 1) / 2});
 }
 
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
@@ -80,16 +80,14 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   const std::optional<LawSide> whole = trial.run(law_case);
   if (!whole) return trial.verdict();
   const std::int64_t runs = runs_of(law_case.problem);
-  run_again(backend, *whole, runs, fmt::format("the same call again, {} runs", runs), trial);
+  repeat(*whole, runs, fmt::format("the same call again, {} runs", runs), trial);
   const LawCase piece = short_piece(law_case);
-  if (const std::optional<Backend> splitting = splitting_in_two(backend, piece)) {
-    const std::optional<LawSide> side = LawTrial(*splitting, bound_kind).run(piece);
-    const std::string what = fmt::format("a short piece of it in two splits, {} runs", kRuns);
-    run_again(*splitting, *side, kRuns, what, trial);
+  if (const std::optional<LawSide> side = run_in_two_splits(backend, piece, trial)) {
+    repeat(*side, kRuns, fmt::format("a short piece of it in two splits, {} runs", kRuns), trial);
   } else if (runs < kRuns) {
     const std::string what = fmt::format("a short piece of it, {} runs", kRuns);
     if (const std::optional<LawSide> side = trial.run(piece, what))
-      run_again(backend, *side, kRuns, what, trial);
+      repeat(*side, kRuns, what, trial);
   }
   return trial.verdict();
 }

@@ -18,22 +18,14 @@ std::optional<std::string> why_not_applicable(const LawCase& law_case) {
 }
 
 std::optional<std::string> why_unsplit(const Backend& backend) {
-  if (backend.with_split_size) return std::nullopt;
+  if (backend.capabilities.takes_split_size) return std::nullopt;
   return "the backend cannot be told where to split";
 }
 
-void compare_unsplit(const Backend& backend, const LawCase& law_case, LawTrial& trial) {
+void compare_unsplit(const LawCase& law_case, LawTrial& trial) {
   const std::int64_t longest = longest_context(law_case.problem);
-  const std::optional<Backend> as_long = backend.with_split_size(longest);
-  const std::optional<Backend> longer = backend.with_split_size(2 * longest);
-  if (!backend.has_fixed_tiles) return;
-  if (!as_long || !longer) {
-    trial.record_skip(
-        fmt::format("the backend has no splits of {} or {} keys", longest, 2 * longest));
-    return;
-  }
-  const std::optional<LawSide> base = LawTrial(*as_long, BoundKind::kHard).run(law_case);
-  const std::optional<LawSide> side = LawTrial(*longer, BoundKind::kHard).run(law_case);
+  const std::optional<LawSide> base = trial.run_aside(law_case, {.split_size = longest});
+  const std::optional<LawSide> side = trial.run_aside(law_case, {.split_size = 2 * longest});
   if (!base || !side) {
     trial.record_skip("one split: the backend with that split size does not support the case");
     return;
@@ -55,21 +47,12 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   for (const std::int64_t split_size :
        {std::int64_t{1}, std::int64_t{16}, std::int64_t{33}, std::int64_t{128}, longer}) {
     const std::string what = fmt::format("splits of {} keys", split_size);
-    const std::optional<Backend> splitting = backend.with_split_size(split_size);
-    if (!splitting) {
-      trial.record_skip("the backend has no " + what);
-      continue;
-    }
-    LawTrial other(*splitting, bound_kind);
-    const std::optional<LawSide> side = other.run(law_case, what);
-    if (!side) {
-      trial.record_skip(*other.verdict().skipped);
-      continue;
-    }
+    const std::optional<LawSide> side = trial.run(law_case, what, {.split_size = split_size});
+    if (!side) continue;
     trial.record(what, compare(side->inputs(), side->seen, base->seen,
-                               sum_of(other.bound_of(*side), base_bound)));
+                               sum_of(trial.bound_of(*side), base_bound)));
   }
-  compare_unsplit(backend, law_case, trial);
+  if (backend.capabilities.has_fixed_tiles) compare_unsplit(law_case, trial);
   return trial.verdict();
 }
 

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "cuda/cache/cache_core.h"
 #include "cuda/cache/slot_mapping.h"
 #include "verify/qa/moving_cache.h"
 
@@ -165,10 +164,10 @@ TEST_CASE("orphan-blocks-leak: whenever it is aborted, nothing stays, and only w
 TEST_CASE("pin-without-claim-ghost-free: what is hit leaves the list of what can be evicted") {
   CheckedManager cache(small_options(4));
   cache.visit(ids_from(0, 12));
-  CHECK(cache.manager().core().device.pool().evictable() == BlockCount(3));
+  CHECK(cache.manager().states().cached == TokenCount(12));
   const SequenceHandle first = cache.admit(ids_from(0, 12));  // two blocks, and a new one
-  CHECK(cache.manager().core().device.pool().evictable() == BlockCount(1));
-  CHECK(cache.manager().core().device.pool().free() == BlockCount(0));
+  CHECK(cache.manager().states().cached == TokenCount(4));
+  CHECK(cache.manager().states().free == TokenCount(0));
   const SequenceHandle last = cache.admit(ids_from(50, 4));
   CHECK(is_disjoint(held_blocks(cache, first), held_blocks(cache, last)));
   CHECK(cache.available() == 0);

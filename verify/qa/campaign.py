@@ -28,6 +28,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 import copies  # noqa: E402
 import outcome  # noqa: E402
+import report  # noqa: E402
 from journal import Journal  # noqa: E402
 from outcome import Outcome  # noqa: E402
 
@@ -183,8 +184,8 @@ def chosen(trials, asked):
     if asked.only:
         trials = [t for t in trials if any(part in t.mutant["name"] for part in asked.only)]
     if asked.first_by_compiler:
-        tried = json.loads((HERE / "result.json").read_text(encoding="utf-8"))["mutants"]
-        first = {m["name"] for m in tried if m["sort"] in outcome.INSTRUMENTED.values()}
+        tried = report.read("result.json")["mutants"]
+        first = {m["name"] for m in tried if report.is_first_by_compiler(m)}
         trials = [t for t in trials if t.mutant["name"] in first]
     if asked.sample:
         areas = sorted({t.mutant["area"] for t in trials})

@@ -105,7 +105,7 @@ Catches catches(const Canary& canary) {
   for (std::size_t i = 0; i < cases().size(); ++i) {
     const JudgedCase& judged = judged_cases()[i];
     const PagedAttentionInputs& inputs = judged.placed->inputs();
-    const reference::AttentionResult seen = backend.run(inputs);
+    const reference::AttentionResult seen = result_of(backend.call(inputs));
     const reference::AttentionResult kernel = stored(seen, inputs.q.type);
     const auto judge = [&](const reference::AttentionResult& result,
                            const reference::BoundedResult& oracle,

@@ -205,15 +205,13 @@ reference::AttentionResult attend_with_fault(const PagedAttentionInputs& inputs,
 Backend canary_backend(const std::string& name, Fault fault) {
   Backend backend;
   backend.name = name;
-  backend.why_unsupported = [](const PagedAttentionInputs&) { return std::nullopt; };
-  backend.run = [fault](const PagedAttentionInputs& inputs) {
-    return attend_with_fault(inputs, fault);
-  };
-  backend.numerics = [](const PagedAttentionInputs&) {
+  backend.capabilities = {.has_fixed_tiles = true, .has_independent_sequences = true};
+  backend.attend = always_done(
+      [fault](const PagedAttentionInputs& inputs) { return attend_with_fault(inputs, fault); });
+  backend.numerics_of = [](const PagedAttentionInputs&, const CallOptions&) {
     return reference::fp64_numerics(kTileSize);
   };
-  backend.has_fixed_tiles = true;
-  backend.has_independent_sequences = true;
+  backend.refusal = [](const PagedAttentionInputs&, const CallOptions&) { return std::nullopt; };
   return backend;
 }
 

@@ -40,7 +40,7 @@ AREAS = [
     ("cuda/kernels/.*\\.cuh", "kernels"),
     ("cuda/kernels/.*\\.cu", "launches"),
     ("cuda/.*\\.cu", "host API"),
-    ("cuda/cache/(block_hash|content_reader|node_table|pinning|prefix_index|publication)\\..*",
+    ("cuda/cache/(block_hash|node_table|prefix_cache|prefix_index|prompt_reader)\\..*",
      "prefix cache"),
     ("cuda/cache/.*", "block manager"),
     ("sim/.*", "scheduler"),

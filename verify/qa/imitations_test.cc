@@ -117,7 +117,7 @@ void expect_close(const AttentionProblem& problem, const Allowed& allowed) {
   for (const Backend& backend : backends()) {
     if (backend.why_unsupported(placed.inputs())) continue;
     INFO(backend.name);
-    CHECK(largest_error(backend.run(placed.inputs()), expected) <= limit);
+    CHECK(largest_error(result_of(backend.call(placed.inputs())), expected) <= limit);
     ++compared;
   }
   CHECK(compared > 0);

@@ -12,7 +12,7 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/backend_list.h"
-#include "verify/block_tables/engine_tables_law.h"
+#include "verify/block_manager/engine_tables_law.h"
 #include "verify/drawn_cases.h"
 #include "verify/laws/laws.h"
 #include "verify/oracle_comparison.h"

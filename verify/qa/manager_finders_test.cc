@@ -7,13 +7,18 @@
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
 #include "core/random_stream.h"
-#include "cuda/cache/testing/random_walk.h"
-#include "verify/models/cache_scenario.h"
-#include "verify/models/lockstep.h"
-#include "verify/models/small_scope.h"
+#include "cuda/cache/testing/cache_scenario.h"
+#include "cuda/cache/testing/cache_walk.h"
+#include "verify/block_manager/lockstep.h"
+#include "verify/block_manager/small_scope.h"
 
 namespace recto::verify {
 namespace {
+
+using cache::testing::CacheCommand;
+using cache::testing::CacheScenario;
+using cache::testing::CommandKind;
+using cache::testing::Coverage;
 
 SmallScope small_scope() {
   using enum CommandKind;
@@ -55,30 +60,33 @@ TEST_CASE("finder: short sequences of commands") {
 }
 
 TEST_CASE("finder: random commands, and the model") {
-  Happenings happenings;
+  Coverage coverage;
   for (std::uint64_t seed = 0; seed < 2000; ++seed) {
     RandomStream stream(seed);
-    const CacheScenario scenario = draw_scenario(stream, {.commands_max = 200});
+    const CacheScenario scenario = cache::testing::draw_scenario(stream, {.commands_max = 200});
     INFO("scenario " << seed);
     REQUIRE_FALSE(scenario.commands.empty());
     try {
-      Lockstep lockstep(scenario.options, scenario.how, happenings);
+      Lockstep lockstep(scenario.options, scenario.alphabet, coverage);
       for (const CacheCommand& command : scenario.commands) lockstep.run(command);
     } catch (const ContractFailure& failure) {
       FAIL(failure.what());
     }
   }
-  CHECK(happenings.times(Happening::kEviction) > 0);
+  CHECK(coverage.times("evictions") > 0);
 }
 
 TEST_CASE("finder: a random engine, and the invariants") {
+  Coverage coverage;
   for (std::uint64_t seed = 0; seed < 40; ++seed) {
     INFO("walk " << seed);
-    cache::testing::RandomWalk walk(seed);
-    for (int step = 0; step < 200; ++step) {
-      const Status status = walk.step();
-      INFO(status.message());
-      REQUIRE(status.is_ok());
+    RandomStream stream(seed);
+    const CacheScenario scenario = cache::testing::draw_scenario(stream, {.commands_max = 320});
+    try {
+      cache::testing::CacheWalk walk(scenario.options, scenario.alphabet, coverage);
+      for (const CacheCommand& command : scenario.commands) walk.run(command);
+    } catch (const ContractFailure& failure) {
+      FAIL(failure.what());
     }
   }
 }

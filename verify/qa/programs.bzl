@@ -81,12 +81,12 @@ CACHE = {
     "groups": {
         "its own tests": _each(
             "cuda/cache",
-            "admission batch_tables block_hash block_pool branching cache_geometry cache_options " +
-            "cache_size",
+            "admission batch_tables block_hash block_manager",
         ) + [["[#block_manager_memory_test]"]] + _each(
             "cuda/cache",
-            "content_reader giving_back growth node_table node_uses pinning prefix_index prompt " +
-            "publication sequence_table slot_mapping swapping used_slots",
+            "block_pool branching cache_geometry cache_options cache_size growth holdings " +
+            "node_table prefix_cache prefix_cache_pins prefix_index prefix_index_uses prompt " +
+            "prompt_reader sequence_table slot_mapping swap_space",
         ),
         "tests of known bugs": [
             ["[#block_manager_bugs_test]"],

@@ -35,8 +35,12 @@ ENDS |= {"clock": "is ended by the clock"}
 
 
 def read(result):
-    """Date, commit, and mutants of a campaign."""
-    return json.loads((HERE / result).read_text(encoding="utf-8"))
+    """Date, commit, and mutants of a campaign, by the names that they have now."""
+    campaign = json.loads((HERE / result).read_text(encoding="utf-8"))
+    moved = copies.read_reasons(HERE / "moved.txt")
+    for mutant in campaign["mutants"]:
+        mutant["name"] = moved.get(mutant["name"], mutant["name"])
+    return campaign
 
 
 def killed(mutants):
@@ -139,7 +143,10 @@ def provenance(campaign):
     return paragraph(
         f"The tables are of one campaign over all mutants, of {campaign['date']}, built from",
         f"commit {campaign['built_from']}, with {campaign['jobs']} mutants at a time on two cores",
-        f"that other programs used as well. It took {campaign['minutes']} minutes:",
+        f"that other programs used as well. It took {campaign['minutes']} minutes. Since then the",
+        f"lines of {len(copies.read_reasons(HERE / 'moved.txt'))} of them have moved or been",
+        "reworded (`verify/qa/moved.txt`), and some are gone with their lines, which",
+        "`//verify/qa:report_test` prints:",
     )
 
 

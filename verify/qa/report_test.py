@@ -48,10 +48,13 @@ class FullCampaign(unittest.TestCase):
         lists = [HERE / f"{program}_mutants.json" for program in campaign.PROGRAMS]
         self.lists = [json.loads(path.read_text(encoding="utf-8")) for path in lists]
         self.listed = [mutant for found in self.lists for mutant in found["mutants"]]
+        self.gone = {name for found in self.lists for name in found["gone"]}
 
     def test_it_has_every_mutant(self):
-        tried = sorted(mutant["name"] for mutant in self.mutants)
-        self.assertEqual(tried, sorted(m["name"] for m in self.listed), "run the campaign anew")
+        tried = {mutant["name"] for mutant in self.mutants}
+        self.assertEqual(len(tried), len(self.mutants))
+        listed = {mutant["name"] for mutant in self.listed}
+        self.assertEqual(sorted(tried - self.gone), sorted(listed), "run the campaign anew")
 
     def test_what_was_not_killed_is_listed_with_its_reason(self):
         for mutant in self.mutants:
@@ -85,10 +88,9 @@ class FullCampaign(unittest.TestCase):
         self.assertEqual(operators, drawn | {"picked"})
 
     def test_few_drawn_ones_are_gone(self):
-        gone = [name for found in self.lists for name in found["gone"]]
-        print(f"{len(gone)} drawn mutants are gone, with the lines they were in: {gone}")
+        print(f"{len(self.gone)} drawn mutants are gone with their lines: {sorted(self.gone)}")
         drawn = sum(mutant["operator"] != "picked" for mutant in self.listed)
-        self.assertLess(10 * len(gone), drawn, "draw them anew, see README.md")
+        self.assertLess(10 * len(self.gone), drawn, "draw them anew, see README.md")
 
 
 class SecondDraw(unittest.TestCase):

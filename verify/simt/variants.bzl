@@ -181,7 +181,7 @@ _variant = rule(
 def simt_variant(name, program, mode, **kwargs):
     """A cc_binary as built in another mode: "asan", "boost", "clang" or "taint".
 
-    "boost" has Boost.Context's switch of fibers, as machines other than x86-64 have.
+    "boost" has Boost.Context's switch of fibers, as machines other than x86-64 and "asan" have.
 
     Where the compiler is missing it is a script that says so, after "SKIPPED:".
     """

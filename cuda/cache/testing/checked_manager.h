@@ -11,7 +11,7 @@
 
 #include "bazel/testing/catch.h"
 #include "cuda/cache/block_manager.h"
-#include "cuda/cache/invariants.h"
+#include "cuda/cache/testing/invariants.h"
 #include "cuda/cache/testing/state_text.h"
 
 namespace recto::cache::testing {

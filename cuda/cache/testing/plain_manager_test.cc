@@ -1,6 +1,7 @@
 #include "cuda/cache/testing/plain_manager.h"
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <map>
 #include <optional>
@@ -10,20 +11,21 @@
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
 #include "cuda/cache/block_manager.h"
+#include "cuda/cache/testing/cache_walk.h"
 
 namespace recto::cache::testing {
 namespace {
 
 constexpr std::int64_t kBlockSize = 2;
 constexpr std::int64_t kNumBlocks = 24;
-constexpr std::int64_t kMostTokens = 20;
+constexpr std::int64_t kMaxTokens = 20;
 
 CacheOptions options() {
   CacheOptions options;
   options.num_blocks = BlockCount(kNumBlocks);
   options.block_size = TokenCount(kBlockSize);
   options.max_sequences = 8;
-  options.max_blocks_per_sequence = BlockCount(kMostTokens / kBlockSize);
+  options.max_blocks_per_sequence = BlockCount(kMaxTokens / kBlockSize);
   // Never full: the plain one has no such limit.
   options.prefix.max_nodes = 1000;
   return options;
@@ -32,33 +34,35 @@ CacheOptions options() {
 // The two managers side by side, asked the same.
 class Pair {
  public:
-  explicit Pair(std::uint64_t seed) : stream_(RandomStream(seed).split("plain manager")) {}
+  Pair(std::uint64_t seed, Coverage& coverage)
+      : stream_(RandomStream(seed).split("plain manager")), walk_(options(), 2, coverage) {}
 
   void step() {
-    switch (below(6)) {
-      case 0:
-        return admit();
-      case 1:
-        return append();
-      case 2:
-        return commit();
-      case 3:
-        return fork();
-      case 4:
-        return truncate();
-      default:
-        return release();
-    }
+    using enum CommandKind;
+    constexpr std::array kKinds = {kAdmit, kAppend, kCommit, kFork, kTruncate, kRelease};
+    CacheCommand command{.kind = kKinds[static_cast<std::size_t>(below(6))],
+                         .who = below(8),
+                         .base = below(4),
+                         .length = below(kMaxTokens + 1),
+                         .count = below(4),
+                         .token = below(256)};
+    // What is written after a cut is what was there before, so that no block changes its content.
+    if (command.kind == kTruncate || command.kind == kFork) command.flavour = kKeepText;
+    const std::optional<CacheCall> call = walk_.meaning(command);
+    if (!call || !suits_both(*call)) return;
+    if (call->kind == kFork) cut_lookahead(call->sequences.front());
+    follow(*call, walk_.perform(command, *call));
   }
   // Do both hold the same lengths, and share the same blocks?
   void compare() {
-    CHECK(plain_.available() == real_.available_blocks().value());
+    const BlockManager& real = walk_.manager();
+    CHECK(plain_.available() == real.available_blocks().value());
     std::map<std::int32_t, std::int32_t> renamed;
-    for (const Live& live : live_) {
-      const SequenceView view = real_.view(live.real).value();
-      CHECK(plain_.context_length(live.plain) == view.context_length.value());
-      const auto mine = real_.block_table(live.real, 0).value();
-      const std::vector<std::int32_t>& theirs = plain_.table(live.plain);
+    for (const CacheWalk::Actor& actor : walk_.actors()) {
+      const std::int32_t plain = names_.at(actor.handle.index);
+      CHECK(plain_.context_length(plain) == std::ssize(actor.tags));
+      const auto mine = real.block_table(actor.handle, 0).value();
+      const std::vector<std::int32_t>& theirs = plain_.table(plain);
       REQUIRE(mine.size() == theirs.size());
       for (std::size_t i = 0; i < mine.size(); ++i) {
         CHECK(renamed.try_emplace(theirs[i], mine[i].value()).first->second == mine[i].value());
@@ -68,96 +72,74 @@ class Pair {
   std::map<std::string, std::int64_t> counts;
 
  private:
-  struct Live {
-    SequenceHandle real;
-    std::int32_t plain;
-    std::vector<TokenId> ids;  // as many as a table has room for
-  };
-
-  std::int64_t below(std::int64_t bound) {
-    return static_cast<std::int64_t>(stream_.next_below(static_cast<std::uint64_t>(bound)));
-  }
-  Live* draw() {
-    return live_.empty() ? nullptr : &live_[static_cast<std::size_t>(below(std::ssize(live_)))];
+  std::int32_t below(std::uint64_t bound) {
+    return static_cast<std::int32_t>(stream_.next_below(bound));
   }
 
-  void admit() {
-    if (live_.size() == 8) return;
-    std::vector<TokenId> ids;
-    for (std::int64_t i = 0; i < kMostTokens; ++i)
-      ids.push_back(static_cast<TokenId>(below(5) / 4));
-    const std::span prompt(ids.data(), static_cast<std::size_t>(1 + below(kMostTokens)));
-    const auto real = real_.admit({.tokens = {.ids = prompt, .items = {}}, .keys = {}});
-    const std::optional<std::int32_t> plain = plain_.admit(prompt);
-    REQUIRE(real.is_ok() == plain.has_value());
-    if (!plain) {
-      ++counts["refused"];
+  // The plain manager knows no limits, and would do half of an append that does not fit.
+  bool suits_both(const CacheCall& call) const {
+    using enum CommandKind;
+    const bool is_full = walk_.actors().size() == 8;
+    if (call.kind == kFork) return !is_full;
+    if (call.kind == kAdmit) {
+      return !is_full && call.text.length() > 0 && call.text.length() <= kMaxTokens;
+    }
+    if (call.kind != kAppend) return true;
+    const std::int64_t left = kMaxTokens - plain_.context_length(name_of(call));
+    return call.count.value() <= std::min(left, plain_.available());
+  }
+
+  std::int32_t name_of(const CacheCall& call) const {
+    return names_.at(call.sequences.front().index);
+  }
+
+  // Lookahead stays with the parent; the plain one does not know which that is.
+  void cut_lookahead(SequenceHandle handle) {
+    const auto place = std::ranges::find(walk_.actors(), handle, &CacheWalk::Actor::handle);
+    const auto context = static_cast<std::int32_t>(place->tags.size());
+    walk_.run({.kind = CommandKind::kTruncate,
+               .who = static_cast<std::int32_t>(place - walk_.actors().begin()),
+               .length = context,
+               .flavour = kKeepText});
+    plain_.truncate(names_.at(handle.index), context);
+  }
+
+  void follow(const CacheCall& call, const CacheAnswer& answer) {
+    using enum CommandKind;
+    if (call.kind == kAdmit) {
+      const std::optional<std::int32_t> plain = plain_.admit(call.text.ids);
+      REQUIRE(answer.status.is_ok() == plain.has_value());
+      counts[plain ? "admitted" : "refused"] += 1;
+      if (!plain) return;
+      counts["hit tokens"] += answer.length.value();
+      names_[answer.sequences.front().index] = *plain;
       return;
     }
-    counts["hit tokens"] += real.value().hit.value();
-    CHECK(plain_.context_length(*plain) == real.value().hit.value());
-    live_.push_back({.real = real.value().sequence, .plain = *plain, .ids = ids});
-  }
-
-  void append() {
-    const Live* live = draw();
-    if (live == nullptr) return;
-    const std::int64_t left = kMostTokens - plain_.context_length(live->plain);
-    const std::int64_t count = std::min(left, below(4));
-    // What does not fit as a whole is left out: the plain one would do half of it.
-    if (plain_.available() < count) return;
-    const auto copies = real_.append(live->real, TokenCount(count)).value();
-    REQUIRE(plain_.append(live->plain, count));
-    CHECK(plain_.copies().size() == copies.size());
-    counts["copies"] += std::ssize(copies);
-  }
-
-  void commit() {
-    const Live* live = draw();
-    if (live == nullptr) return;
-    CHECK(real_.commit(live->real, {.ids = live->ids, .items = {}}) == Status::ok());
-    plain_.commit(live->plain, live->ids);
-  }
-
-  void fork() {
-    if (live_.empty() || live_.size() == 8) return;
-    Live child = *draw();
-    // Lookahead stays with the parent; the plain one does not know which that is.
-    truncate(child, plain_.context_length(child.plain));
-    child.real = real_.fork(child.real).value();
-    child.plain = plain_.fork(child.plain);
-    live_.push_back(child);
-  }
-
-  void truncate() {
-    if (Live* live = draw()) truncate(*live, below(plain_.context_length(live->plain) + 1));
-  }
-  // What is written after it is what was there before, so that no block changes its content.
-  void truncate(const Live& live, std::int64_t length) {
-    CHECK(real_.truncate(live.real, TokenCount(length)) == Status::ok());
-    plain_.truncate(live.plain, length);
-  }
-
-  void release() {
-    if (live_.empty()) return;
-    const auto index = below(std::ssize(live_));
-    const Live& live = live_[static_cast<std::size_t>(index)];
-    CHECK(real_.release(live.real) == Status::ok());
-    plain_.release(live.plain);
-    live_.erase(live_.begin() + index);
+    REQUIRE(answer.status == Status::ok());
+    const std::int32_t name = name_of(call);
+    if (call.kind == kCommit) plain_.commit(name, call.text.ids);
+    if (call.kind == kFork) names_[answer.sequences.front().index] = plain_.fork(name);
+    if (call.kind == kTruncate) plain_.truncate(name, call.count.value());
+    if (call.kind == kRelease) plain_.release(name);
+    if (call.kind == kAppend) {
+      REQUIRE(plain_.append(name, call.count.value()));
+      CHECK(plain_.copies().size() == answer.copies.size());
+      counts["copies"] += std::ssize(answer.copies);
+    }
   }
 
   RandomStream stream_;
-  BlockManager real_ = BlockManager::create(options()).value();
+  CacheWalk walk_;
   PlainManager plain_{kNumBlocks, kBlockSize};
-  std::vector<Live> live_;
+  std::map<std::int32_t, std::int32_t> names_;  // of sequences, by the real one's index
 };
 
 TEST_CASE("the plain manager and the real one give the same answers") {
   std::map<std::string, std::int64_t> counts;
+  Coverage coverage;
   for (std::uint64_t seed = 0; seed < 60; ++seed) {
     INFO("seed " << seed);
-    Pair pair(seed);
+    Pair pair(seed, coverage);
     for (int i = 0; i < 300; ++i) {
       pair.step();
       pair.compare();
@@ -180,7 +162,7 @@ TEST_CASE("with a window the plain manager gives back what the real one gives ba
   const SequenceHandle handle =
       real.admit({.tokens = {.ids = ids, .items = {}}, .keys = {}}).value().sequence;
   const std::int32_t sequence = *plain.admit(ids);
-  for (std::int64_t length = 1; length <= kMostTokens; ++length) {
+  for (std::int64_t length = 1; length <= kMaxTokens; ++length) {
     INFO("length " << length);
     real.append(handle, TokenCount(1)).value();
     REQUIRE(plain.append(sequence, 1));

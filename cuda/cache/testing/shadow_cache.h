@@ -1,15 +1,16 @@
 #pragma once
 
-// The K and V of a cache as one tag per slot, moved as the manager's answers say: what is read
-// through a block table must be what was written for that token, whatever happened in between.
+// A stand-in for K and V, in which each slot holds a tag of what was written there. The copies that
+// a manager asks for are made here, so that a read through a block table shows whether it still
+// leads to what the sequence wrote.
 
 #include <cstdint>
 #include <span>
-#include <string>
 #include <vector>
 
-#include "core/status.h"
+#include "core/units.h"
 #include "cuda/cache/block_manager.h"
+#include "cuda/cache/testing/cache_text.h"
 
 namespace recto::cache::testing {
 
@@ -17,29 +18,32 @@ class ShadowCache {
  public:
   explicit ShadowCache(const CacheOptions& options);
 
+  // Writes to the layers of a group; a block belongs to one group at a time.
+  void write(std::int32_t group, BlockId block, std::int64_t offset, SlotTag tag);
+  // Makes all copies at once, as kernels do. A broken contract if a destination occurs twice or is
+  // also a source, or a block is not in the pool.
   void copy(std::span<const BlockCopy> copies);
+  // These copy whole blocks. A broken contract if a destination occurs twice.
   void copy_out(std::span<const SwapCopy> copies);
   void copy_in(std::span<const SwapCopy> copies);
 
-  // Tokens [first, first + tags.size()) of a sequence are computed.
-  void write(const BlockManager& manager, SequenceHandle sequence, std::int64_t first,
-             std::span<const std::uint64_t> tags);
-  // What stands behind the context, in the sequence's lookahead, is overwritten.
-  void scramble_lookahead(const BlockManager& manager, SequenceHandle sequence);
-
-  // Failed unless the next row of each group sees these tags.
-  Status check(const BlockManager& manager, SequenceHandle sequence,
-               std::span<const std::uint64_t> tags) const;
+  // What the group wrote there; 0 if the last to write was another group, or nobody.
+  SlotTag read(std::int32_t group, BlockId block, std::int64_t offset) const;
+  SlotTag read_host(std::int32_t group, BlockId block, std::int64_t offset) const;
 
  private:
-  std::uint64_t& slot(BlockId block, std::int64_t offset) {
-    return device_[static_cast<std::size_t>(block.value() * block_size_ + offset)];
-  }
+  struct Slot {
+    std::int32_t group = 0;
+    SlotTag tag = 0;
+  };
+
+  // The slots of a block, which the pool must have.
+  template <typename Pool>
+  auto slots(Pool& pool, BlockId block) const;
 
   std::int64_t block_size_;
-  std::vector<std::uint64_t> device_;  // [num_blocks, block_size]: a block has one group at a time
-  std::vector<std::uint64_t> host_;
-  std::uint64_t garbage_ = 0x6761'7262'6167'6500U;
+  std::vector<Slot> device_;  // [num_blocks, block_size]
+  std::vector<Slot> host_;    // [host_blocks, block_size]
 };
 
 }  // namespace recto::cache::testing

@@ -36,10 +36,8 @@ void write_tables(std::ostream& out, const CacheCore& core, const Holdings& hold
   out << "  " << row.length << " tokens\n";
   if (row.blocks == 0) return;
   for (std::int32_t group = 0; group < core.geometry.num_groups(); ++group) {
-    out << "  from " << holdings.tables().first(sequence, group) << ':';
-    for (const BlockId block : holdings.tables().row(sequence, group, row.blocks)) {
-      out << ' ' << block;
-    }
+    out << "  from " << holdings.first(sequence, group) << ':';
+    for (const BlockId block : holdings.table(sequence, group)) out << ' ' << block;
     out << '\n';
   }
 }
@@ -51,15 +49,16 @@ void write_sequence(std::ostream& out, const CacheCore& core, std::int32_t index
   if (sequence.life == SequenceLife::kNone) return;
   const SequenceDetails& details = core.sequences.details(index);
   out << "  " << sequence_state_name(sequence.state) << ", run to " << sequence.run_end
-      << ", published " << sequence.published << " at " << sequence.chain << ", committed "
-      << sequence.committed << ", keys " << details.keys.lora_id << ' ' << details.keys.tenant_salt
-      << ", publishing " << static_cast<int>(details.publishing) << '\n';
+      << ", published " << sequence.chain.published << " at " << sequence.chain.end
+      << ", committed " << sequence.chain.committed << ", keys " << details.keys.lora_id << ' '
+      << details.keys.tenant_salt << ", publishing " << static_cast<int>(details.publishing)
+      << '\n';
   write_tables(out, core, core.device, index);
-  write_tables(out, core, core.host, index);
+  write_tables(out, core, core.swap.host(), index);
 }
 
 void write_index(std::ostream& out, const CacheCore& core) {
-  const PrefixIndex& index = core.index;
+  const PrefixIndex& index = core.prefix.index();
   ExtraWords words;
   for (std::int32_t id = 0; id < index.max_nodes(); ++id) {
     const NodeId node(id);
@@ -72,7 +71,7 @@ void write_index(std::ostream& out, const CacheCore& core) {
     for (const std::uint64_t word : content.extra_words) out << ' ' << word;
     out << ", blocks";
     for (std::int32_t group = 0; group < index.num_groups(); ++group) {
-      out << ' ' << core.block_with(node, group);
+      out << ' ' << core.prefix.block_with(node, group);
     }
     out << '\n';
   }
@@ -90,22 +89,20 @@ void write(std::ostream& out, const CacheStatistics& done) {
 }  // namespace
 
 std::string state_text(const BlockManager& manager) {
-  const CacheCore& core = manager.core();
+  const CacheCore& core = CacheCore::of(manager);
   std::ostringstream out;
   write(out, core.device.pool());
   write(out, core.device.states());
-  write(out, core.host.pool());
-  write(out, core.host.states());
+  write(out, core.swap.host().pool());
+  write(out, core.swap.host().states());
   for (std::int32_t index = 0; index < core.sequences.size(); ++index) {
     write_sequence(out, core, index);
   }
   out << "free places";
-  for (std::int32_t i = 0; i < core.sequences.num_free(); ++i) {
-    out << ' ' << core.sequences.free_places()[i];
-  }
+  for (const std::int32_t place : core.sequences.free_places()) out << ' ' << place;
   out << '\n';
   write_index(out, core);
-  core.transfers.visit_used([&](std::int32_t index, const TransferRecord& transfer) {
+  core.swap.transfers().visit_used([&](std::int32_t index, const TransferRecord& transfer) {
     out << "transfer " << index << ": " << static_cast<int>(transfer.direction);
     for (std::int32_t at = transfer.first_sequence; at >= 0;
          at = core.sequences.details(at).next_in_transfer) {
@@ -113,10 +110,9 @@ std::string state_text(const BlockManager& manager) {
     }
     out << '\n';
   });
-  core.pins.visit_used([&](std::int32_t index, const PinRecord& pin) {
-    out << "pin " << index << " at " << pin.end << '\n';
-  });
-  out << "changes " << core.log.total() << '\n';
+  core.prefix.pins().visit_used(
+      [&](std::int32_t index, NodeId end) { out << "pin " << index << " at " << end << '\n'; });
+  out << "changes " << core.sequences.log().total() << '\n';
   write(out, manager.statistics());
   return out.str();
 }

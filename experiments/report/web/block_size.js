@@ -148,14 +148,11 @@ function familyPanel(data, panel) {
       element("p", {}, element("strong", {},
           (panel.advice.recommended === null ? "" : "★ ") + panel.advice.reason)),
       element("ul", {}, ...panel.advice.trade_offs.map((text) => element("li", {}, text)))));
-  const grid = element("div", { class: "three" });
-  made.append(grid);
-  for (const criterion of criteriaOf(data)) {
-    const host = element("div", { class: "plot" });
-    grid.append(figure(criterion.title + " (" + criterion.better + " is better)",
-                       element("span", { class: "small" }, criterion.note), host));
-    queueMicrotask(() => criterionChart(host, rows, criterion, panel.advice.recommended));
-  }
+  made.append(element("div", { class: "three" }, ...criteriaOf(data).map((criterion) => figure(
+      criterion.title + " (" + criterion.better + " is better)",
+      element("div", { class: "plot" }),
+      (host) => criterionChart(host, rows, criterion, panel.advice.recommended),
+      criterion.note))));
   made.append(verdictTable(data, rows, panel.advice));
   return made;
 }

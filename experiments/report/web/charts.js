@@ -19,25 +19,25 @@ function setTimeRange(begin, end) {
 
 const AXIS_FONT = "12px system-ui, sans-serif";
 
-function axis(more) {
-  return Object.assign({
-    stroke: cssVariable("--soft"),
-    font: AXIS_FONT,
-    labelFont: AXIS_FONT,
-    grid: { stroke: cssVariable("--line"), width: 1 },
-    ticks: { stroke: cssVariable("--line"), width: 1, size: 4 },
-  }, more);
-}
+const axis = (more) => ({
+  stroke: cssVariable("--soft"),
+  font: AXIS_FONT,
+  labelFont: AXIS_FONT,
+  grid: { stroke: cssVariable("--line"), width: 1 },
+  ticks: { stroke: cssVariable("--line"), width: 1, size: 4 },
+  ...more,
+});
 
 // An axis of values: as wide as its widest label, and `least` at least, so that pictures align.
 function valueAxis(more, least = 64) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = AXIS_FONT;
   const ticksAndGaps = 16;
-  return axis(Object.assign({
+  return axis({
     size: (u, labels) => Math.max(least, ...(labels || []).map(
         (label) => Math.ceil(context.measureText(label || "").width) + ticksAndGaps)),
-  }, more));
+    ...more,
+  });
 }
 
 // The same with round numbers, of one unit; where every value is 0, with no other.
@@ -46,11 +46,12 @@ function valuesAxis(text, more, least) {
     const isEmpty = !u.data.slice(1).some((values) => values.some((value) => value > 0));
     return splits.map((split) => (isEmpty && split > 0 ? null : split));
   };
-  const made = valueAxis(Object.assign({
+  const made = valueAxis({
     filter: told,
     values: (u, splits) => splits.map((split) =>
         (split === null ? "" : rounded(text(split, Math.max(...splits))))),
-  }, more), least);
+    ...more,
+  }, least);
   made.grid.filter = made.ticks.filter = told;
   return made;
 }
@@ -78,8 +79,8 @@ function chart(host, options, data) {
   const make = () => {
     if (made) made.destroy();
     const width = Math.max(host.clientWidth, 200);
-    const shown = Object.assign({ width, height: 210 }, options());
-    shown.legend = Object.assign({ markers: legendMarks(shown.series) }, shown.legend);
+    const shown = { width, height: 210, ...options() };
+    shown.legend = { markers: legendMarks(shown.series), ...shown.legend };
     made = new uPlot(shown, data(), host);
     host.chart = made;
   };
@@ -92,27 +93,34 @@ function chart(host, options, data) {
   return { remake: make, get: () => made };
 }
 
-const overTime = () => ({
-  cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false } },
-  scales: { x: { time: false, range: () => [timeRange.begin, timeRange.end] } },
-  hooks: {
-    setSelect: [(u) => {
-      if (u.select.width < 4) return;
-      const begin = u.posToVal(u.select.left, "x");
-      const end = u.posToVal(u.select.left + u.select.width, "x");
-      u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
-      setTimeRange(begin, end);
-    }],
-    ready: [(u) => u.over.addEventListener(
-        "dblclick", () => setTimeRange(timeRange.first, timeRange.last))],
-  },
-});
-
-function followTime(holder) {
-  timeRange.listeners.push(() => {
-    const made = holder.get();
-    made.setScale("x", { min: timeRange.begin, max: timeRange.end });
-  });
+// One over time, which shows the common range. `options()` has the scale of values as `y`.
+function chartOverTime(host, options, data) {
+  const holder = chart(host, () => {
+    const { y, series, ...more } = options();
+    return {
+      cursor: { sync: { key: "time" }, drag: { x: true, y: false, setScale: false } },
+      scales: { x: { time: false, range: () => [timeRange.begin, timeRange.end] }, y },
+      hooks: {
+        setSelect: [(u) => {
+          if (u.select.width < 4) return;
+          const begin = u.posToVal(u.select.left, "x");
+          const end = u.posToVal(u.select.left + u.select.width, "x");
+          u.setSelect({ left: 0, width: 0, top: 0, height: 0 }, false);
+          setTimeRange(begin, end);
+        }],
+        ready: [(u) => u.over.addEventListener(
+            "dblclick", () => setTimeRange(timeRange.first, timeRange.last))],
+      },
+      // What the legend tells first: the time under the cursor.
+      series: [{ label: "time", value: (u, v) => (v === null ? "all, mean" : clock(v, 1)) },
+               // Means over windows: each holds until the next.
+               ...series.map((one) => ({ paths: uPlot.paths.stepped({ align: 1 }),
+                                         points: { show: false }, ...one }))],
+      ...more,
+    };
+  }, data);
+  timeRange.listeners.push(
+      () => holder.get().setScale("x", { min: timeRange.begin, max: timeRange.end }));
   return holder;
 }
 
@@ -127,13 +135,6 @@ function meanOverTime(times, values) {
   });
   return length > 0 ? sum / length : null;
 }
-
-// Means over windows: each holds until the next.
-const steps = uPlot.paths.stepped({ align: 1 });
-
-// What a legend tells first: the time under the cursor.
-const timeSeries = () => ({ label: "time", value: (u, v) => (v === null ? "all, mean"
-                                                                        : clock(v, 1)) });
 
 // The states of one run, one upon the other, as shares of the pool. `source` gives the series.
 function stackedChart(host, source, poolSlots) {
@@ -157,48 +158,37 @@ function stackedChart(host, source, poolSlots) {
         : values[Math.min(at, values.length - 1)];
     return percent(slots === null ? null : slots / poolSlots) + " %";
   };
-  const options = () => Object.assign(overTime(), {
-    scales: Object.assign(overTime().scales, { y: { range: [0, 1] } }),
+  return chartOverTime(host, () => ({
+    y: { range: [0, 1] },
     axes: [timeAxis(),
            valueAxis({ values: (u, splits) => splits.map((s) => Math.round(s * 100) + " %") })],
-    series: [timeSeries(),
-             ...order.map((i) => ({
-               label: STATES[i].name,
-               mark: stateBackground(STATES[i]),
-               isArea: true,
-               fill: (u) => statePattern(u.ctx, STATES[i]),
-               stroke: colour(STATES[i]),
-               width: 0,
-               paths: steps,
-               points: { show: false },
-               value: valueOf(STATES[i]),
-             }))],
-  });
-  return followTime(chart(host, options, data));
+    series: order.map((i) => ({
+      label: STATES[i].name,
+      mark: stateBackground(STATES[i]),
+      isArea: true,
+      fill: (u) => statePattern(u.ctx, STATES[i]),
+      stroke: colour(STATES[i]),
+      width: 0,
+      value: valueOf(STATES[i]),
+    })),
+  }), data);
 }
 
 // lines: {label, values(), mean(), of: COMPARED}; x(): ascending times, from each of which to the
 // next its value holds.
 function timeLines(host, x, lines, unit) {
-  const data = () => [x(), ...lines.map((line) => line.values())];
-  const options = () => Object.assign(overTime(), {
+  return chartOverTime(host, () => ({
     height: 170,
-    // From 0, as areas are filled.
-    scales: Object.assign(overTime().scales,
-                          { y: { range: (u, least, most) => [0, most > 0 ? most * 1.1 : 1] } }),
+    y: { range: (u, least, most) => [0, most > 0 ? most * 1.1 : 1] },  // areas are filled from 0
     axes: [timeAxis(), valuesAxis(unit.axis, { space: 26 })],
-    series: [timeSeries(),
-             ...lines.map((line) => ({
-               label: line.label,
-               stroke: colour(line.of),
-               fill: line.filled ? areaColour(line.of) : null,
-               mark: lineMark(line.of, line.filled),
-               dash: line.of.dash,
-               width: 1.6,
-               paths: steps,
-               points: { show: false },
-               value: (u, v) => unit.value(v === null || v === undefined ? line.mean() : v),
-             }))],
-  });
-  return followTime(chart(host, options, data));
+    series: lines.map((line) => ({
+      label: line.label,
+      stroke: colour(line.of),
+      fill: line.filled ? areaColour(line.of) : null,
+      mark: lineMark(line.of, line.filled),
+      dash: line.of.dash,
+      width: 1.6,
+      value: (u, v) => unit.value(v === null || v === undefined ? line.mean() : v),
+    })),
+  }), () => [x(), ...lines.map((line) => line.values())]);
 }

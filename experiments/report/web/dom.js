@@ -1,10 +1,5 @@
 // Elements, and numbers as people read them.
 
-// What went wrong on the page; selftest.js tells it.
-const pageErrors = [];
-addEventListener("error", (event) => pageErrors.push(event.message));
-addEventListener("unhandledrejection", (event) => pageErrors.push(String(event.reason)));
-
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
   for (const [name, value] of Object.entries(attributes || {})) {
@@ -23,8 +18,11 @@ function section(id, title, note) {
                  note ? element("p", { class: "note" }, note) : null);
 }
 
-function figure(caption, ...parts) {
-  return element("figure", {}, element("figcaption", {}, caption), ...parts);
+// A figure that `draw` draws into its place, once the page has it.
+function figure(caption, place, draw, note) {
+  queueMicrotask(() => draw(place));
+  return element("figure", {}, element("figcaption", {}, ...[caption].flat()),
+                 note ? element("span", { class: "small" }, note) : null, place);
 }
 
 const isNumber = (value) => typeof value === "number" && Number.isFinite(value);

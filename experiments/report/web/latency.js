@@ -82,13 +82,9 @@ function latencySection(data) {
       "Read: so many percent of the finished requests took no longer than this. " +
       "Thin lines are the rows that are not compared." +
       (data.seeds > 1 ? " Curves are of the first seed." + overSeeds(data) : ""));
-  const grid = element("div", { class: "two" });
-  made.append(grid);
-  for (const latency of LATENCIES) {
-    const host = element("div", { class: "plot", id: "plot-" + latency.name });
-    grid.append(figure(latency.title, host));
-    queueMicrotask(() => latencyChart(host, data, latency));
-  }
+  made.append(element("div", { class: "two" }, ...LATENCIES.map((latency) => figure(latency.title,
+      element("div", { class: "plot", id: "plot-" + latency.name }),
+      (host) => latencyChart(host, data, latency)))));
   const heads = [{ text: "" }, ...LATENCIES.flatMap((latency) => [
     { text: latency.title + ", median" }, { text: "p99" }])];
   const host = element("div");
@@ -96,6 +92,6 @@ function latencySection(data) {
   onCompared(() => host.replaceChildren(table(heads, data.rows.map((row) => [row.label,
     ...LATENCIES.flatMap((latency) => [estimate(span, row.metrics, latency.p50),
                                        estimate(span, row.metrics, latency.p99)])]),
-    data.rows.map((row, i) => compared.rows.includes(i) ? "chosen" : ""))));
+    chosenRows(data))));
   return made;
 }

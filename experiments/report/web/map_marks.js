@@ -30,7 +30,7 @@ function drawMapAxes(context, view, width) {
     context.fillRect(x, MAP_HEIGHT - MAP_BOTTOM, 1, 4);
   }
   context.strokeRect(MAP_LEFT + 0.5, MAP_TOP + 0.5, width - MAP_LEFT - 1,
-                     MAP_HEIGHT - MAP_TOP - MAP_BOTTOM - 1);
+                     MAP_INNER - 1);
 }
 
 // Those that would overlap as one, in their middle.
@@ -73,18 +73,12 @@ function drawEvents(context, view, map) {
   if (map.blocks > 0 && tall < 1) return;
   const inSight = ([us]) => us >= timeRange.begin * 1e6 && us <= timeRange.end * 1e6;
   if (map.instants.flat().filter(inSight).length > EVENTS_MAX) return;
-  const halo = cssVariable("--panel");
+  context.font = Math.min(Math.max(tall, 8), 13) + "px system-ui, sans-serif";
   const sign = (text, time, slot) => {
     const x = view.xOf(time / 1e6);
     const y = view.yOf(slot);
     if (x < MAP_LEFT || y < MAP_TOP || y > MAP_HEIGHT - MAP_BOTTOM) return;
-    context.font = Math.min(Math.max(tall, 8), 13) + "px system-ui, sans-serif";
-    context.lineWidth = 3;
-    context.strokeStyle = halo;
-    context.strokeText(text, x, y);
-    context.fillStyle = cssVariable("--ink");
-    context.fillText(text, x, y);
-    context.lineWidth = 1;
+    haloed(context, text, x, y, "--ink", 3);
   };
   const { at_us: at, place, mark } = map.detail.events;
   for (let i = 0; i < at.length; ++i) {
@@ -116,20 +110,21 @@ function drawBracket(context, view, map, width) {
   context.lineTo(right, MAP_TOP + (end > right ? 1 : 8));
   context.stroke();
   context.lineWidth = 1;
-  haloed(context, "single " + placesOf(map), (left + right) / 2, MAP_TOP + 12, right - left);
+  context.font = MAP_FONT;
+  const text = "single " + placesOf(map);
+  if (context.measureText(text).width > right - left - 12) return;
+  haloed(context, text, (left + right) / 2, MAP_TOP + 12, "--accent", 4);
 }
 
-// A text on a picture, where there is room for it.
-function haloed(context, text, x, y, room) {
-  context.font = MAP_FONT;
-  if (context.measureText(text).width > room - 12) return;
+// A text upon a picture.
+function haloed(context, text, x, y, colour, width) {
   context.textAlign = "center";
   context.textBaseline = "middle";
   context.strokeStyle = cssVariable("--panel");
-  context.lineWidth = 4;
+  context.lineWidth = width;
   context.strokeText(text, x, y);
   context.lineWidth = 1;
-  context.fillStyle = cssVariable("--accent");
+  context.fillStyle = cssVariable(colour);
   context.fillText(text, x, y);
 }
 
@@ -138,7 +133,7 @@ function drawMapEnd(context, view, map, width) {
   const x = Math.max(view.xOf(map.end_us / 1e6), MAP_LEFT);
   if (x >= width - 1) return;
   context.fillStyle = cssVariable("--line");
-  context.fillRect(x, MAP_TOP, 1, MAP_HEIGHT - MAP_TOP - MAP_BOTTOM);
+  context.fillRect(x, MAP_TOP, 1, MAP_INNER);
   if (width - x < 60) return;
   context.font = MAP_FONT;
   context.fillStyle = cssVariable("--soft");

@@ -1,13 +1,6 @@
 // A memory map as pixels. Everything is added up before it is drawn, so that the work follows the
 // pixels and the segments in sight, not the events of the run.
 
-const LITTLE_ENDIAN = new Uint8Array(new Uint32Array([1]).buffer)[0] === 1;
-
-function word(rgb) {
-  return LITTLE_ENDIAN ? (255 << 24 | rgb[2] << 16 | rgb[1] << 8 | rgb[0]) >>> 0
-                       : (rgb[0] << 24 | rgb[1] << 16 | rgb[2] << 8 | 255) >>> 0;
-}
-
 // Sums of pixels that are covered in part; zeros between frames, so that none makes them anew.
 let partSums = new Float32Array(0);
 let touched = new Int32Array(0);  // which pixels these are
@@ -82,31 +75,13 @@ class Raster {
   }
 }
 
-// A tile of eight by eight pixels: as words, and as their channels.
-function paintOf(base, line, texture) {
-  const made = { words: new Uint32Array(64), channels: new Float32Array(64 * 3) };
-  for (let i = 0; i < 64; ++i) {
-    const rgb = onTexture(texture, i & 7, i >> 3) ? line : base;
-    made.words[i] = word(rgb);
-    made.channels.set(rgb, i * 3);
-  }
-  return made;
-}
-
-function statePaint(name) {
-  const state = STATES.find((one) => one.name === name);
-  return paintOf(channels(colour(state)), lineColour(state), state.texture);
-}
-
 const madePaints = {};  // by theme
 
 function paints() {
   const owners = [];
   return madePaints[isDark()] ||= {
-    used: statePaint("used"), reserved: statePaint("reserved"),
-    internal: statePaint("internal"), cached: statePaint("cached"),
-    overhead: statePaint("overhead"),
-    owner: (number) => owners[number] || (owners[number] = paintOf(ownerColour(number))),
+    ...Object.fromEntries(STATES.map((state) => [state.name, statePaint(state)])),
+    owner: (number) => owners[number] ||= paintOf(ownerColour(number)),
   };
 }
 

@@ -1,18 +1,14 @@
 // The memory map's section: what is compared, controls, keys.
 
+const KEYS = {
+  ArrowLeft: () => stepBy(-0.1), ArrowRight: () => stepBy(0.1),
+  PageUp: () => stepBy(-1), PageDown: () => stepBy(1),
+  "+": () => zoomBy(0.7), "-": () => zoomBy(1 / 0.7), Home: () => showWholeRun(),
+};
+
 function moveByKey(event) {
-  const width = timeRange.end - timeRange.begin;
-  const moves = { ArrowLeft: -0.1, ArrowRight: 0.1, PageUp: -1, PageDown: 1 };
-  if (event.key in moves) {
-    setTimeRange(timeRange.begin + moves[event.key] * width,
-                 timeRange.end + moves[event.key] * width);
-  } else if (event.key === "+" || event.key === "-") {
-    zoomBy(event.key === "+" ? 0.7 : 1 / 0.7);
-  } else if (event.key === "Home") {
-    showWholeRun();
-  } else {
-    return;
-  }
+  if (!(event.key in KEYS)) return;
+  KEYS[event.key]();
   event.preventDefault();
 }
 
@@ -118,20 +114,16 @@ function mapSection(data) {
   mapState.pool = data.pool_slots;
   mapState.high = data.pool_slots;
   const shownMaps = () => [0, 1].map((which) => mapOf(which)()).filter((map) => map);
-  const pair = element("div", { class: "two" });
-  made.append(statesLegend(), marksLegend(), mapControls(shownMaps), ownersLegend(), pair);
-  COMPARED.forEach((of, which) => {
-    const host = element("div", { class: "map-host", id: "map-" + of.name });
-    pair.append(element("figure", {}, element("figcaption", {}, ...captioned(data, which)), host));
-    queueMicrotask(() => {
-      const view = new MapView(host, which, mapOf(which));
-      onCompared(() => {
-        view.label = labelOf(data, which);
-        view.labels = [0, 1].map((one) => labelOf(data, one));
-        view.redraw();
-      });
-    });
-  });
+  made.append(statesLegend(), marksLegend(), mapControls(shownMaps), ownersLegend(),
+      comparedPair(data, (of) => element("div", { class: "map-host", id: "map-" + of.name }),
+          (host, which) => {
+            const view = new MapView(host, mapOf(which));
+            onCompared(() => {
+              view.label = labelOf(data, which);
+              view.labels = [0, 1].map((one) => labelOf(data, one));
+              view.redraw();
+            });
+          }));
   made.append(markCounts(data, mapOf));
   return made;
 }

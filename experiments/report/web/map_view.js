@@ -4,6 +4,7 @@ const MAP_HEIGHT = 420;
 const MAP_LEFT = 58;   // room for numbers of slots
 const MAP_TOP = 34;    // room for marks
 const MAP_BOTTOM = 24;
+const MAP_INNER = MAP_HEIGHT - MAP_TOP - MAP_BOTTOM;
 
 // What both maps show, beside the range of time.
 const mapState = { low: 0, high: 1, by: "state", cursor: null, playing: null, listeners: [] };
@@ -14,10 +15,10 @@ function changeMap(changes) {
 }
 
 class MapView {
-  constructor(host, which, mapOf) {
+  // `map` returns what is shown, or null.
+  constructor(host, map) {
     this.host = host;
-    this.which = which;
-    this.mapOf = mapOf;
+    this.map = map;
     this.canvas = element("canvas", { class: "map", tabindex: 0, role: "img",
                                       "aria-label": "memory map" });
     this.hint = element("div", { class: "hint", hidden: true });
@@ -46,14 +47,11 @@ class MapView {
     };
   }
 
-  map() {
-    return this.mapOf();
-  }
-
   size() {
     return { width: Math.max(this.host.clientWidth, 240), height: MAP_HEIGHT };
   }
 
+  // Between pixels of the canvas and what they show.
   timeOf(x) {
     const inner = this.size().width - MAP_LEFT;
     return timeRange.begin + (x - MAP_LEFT) / inner * (timeRange.end - timeRange.begin);
@@ -65,13 +63,11 @@ class MapView {
   }
 
   slotOf(y) {
-    const inner = MAP_HEIGHT - MAP_TOP - MAP_BOTTOM;
-    return mapState.high - (y - MAP_TOP) / inner * (mapState.high - mapState.low);
+    return mapState.high - (y - MAP_TOP) / MAP_INNER * (mapState.high - mapState.low);
   }
 
   yOf(slot) {
-    const inner = MAP_HEIGHT - MAP_TOP - MAP_BOTTOM;
-    return MAP_TOP + (mapState.high - slot) / (mapState.high - mapState.low) * inner;
+    return MAP_TOP + (mapState.high - slot) / (mapState.high - mapState.low) * MAP_INNER;
   }
 
   draw() {
@@ -98,7 +94,7 @@ class MapView {
     const view = { begin: timeRange.begin, end: timeRange.end, low: mapState.low,
                    high: mapState.high, by: mapState.by };
     this.image ||= context.createImageData(Math.round((width - MAP_LEFT) * ratio),
-                                           Math.round((height - MAP_TOP - MAP_BOTTOM) * ratio));
+                                           Math.round(MAP_INNER * ratio));
     context.putImageData(rasterise(map, view, this.image), Math.round(MAP_LEFT * ratio),
                          Math.round(MAP_TOP * ratio));
     context.scale(ratio, ratio);
@@ -161,7 +157,7 @@ class MapView {
     const seconds = dx / (width - MAP_LEFT) * (from.time.end - from.time.begin);
     setTimeRange(from.time.begin - seconds, from.time.end - seconds);
     const span = from.high - from.low;
-    const slots = dy / (MAP_HEIGHT - MAP_TOP - MAP_BOTTOM) * span;
+    const slots = dy / MAP_INNER * span;
     const low = Math.min(Math.max(from.low + slots, 0), mapState.pool - span);
     changeMap({ low, high: low + span });
   }

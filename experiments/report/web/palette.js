@@ -72,22 +72,30 @@ function ownerColour(number) {
   });
 }
 
+// Red, green and blue as a pixel of image data; every browser's machine has the lowest byte first.
+const word = (rgb) => (255 << 24 | rgb[2] << 16 | rgb[1] << 8 | rgb[0]) >>> 0;
+
+// A tile of eight by eight pixels: as words, and as their channels.
+function paintOf(base, line, texture) {
+  const made = { words: new Uint32Array(64), channels: new Float32Array(64 * 3) };
+  for (let i = 0; i < 64; ++i) {
+    const rgb = onTexture(texture, i & 7, i >> 3) ? line : base;
+    made.words[i] = word(rgb);
+    made.channels.set(rgb, i * 3);
+  }
+  return made;
+}
+
+const statePaint = (state) => paintOf(channels(colour(state)), lineColour(state), state.texture);
+
 const tiles = new Map();
 
 function tile(state) {
   const key = state.name + isDark();
   if (tiles.has(key)) return tiles.get(key);
-  const canvas = document.createElement("canvas");
-  canvas.width = canvas.height = 8;
-  const context = canvas.getContext("2d");
-  const image = context.createImageData(8, 8);
-  const base = channels(colour(state));
-  const line = lineColour(state);
-  for (let i = 0; i < 64; ++i) {
-    const rgb = onTexture(state.texture, i & 7, i >> 3) ? line : base;
-    image.data.set([...rgb, 255], i * 4);
-  }
-  context.putImageData(image, 0, 0);
+  const canvas = element("canvas", { width: 8, height: 8 });
+  const image = new ImageData(new Uint8ClampedArray(statePaint(state).words.buffer), 8, 8);
+  canvas.getContext("2d").putImageData(image, 0, 0);
   tiles.set(key, canvas);
   return canvas;
 }

@@ -85,8 +85,7 @@ function glanceSection(data) {
       overSeeds(data));
   const host = element("div");
   made.append(statesLegend(), host);
-  onCompared(() => host.replaceChildren(
-      glanceTable(data, data.rows.map((row, i) => compared.rows.includes(i) ? "chosen" : ""))));
+  onCompared(() => host.replaceChildren(glanceTable(data, chosenRows(data))));
   return made;
 }
 
@@ -108,11 +107,18 @@ function compareBar(data) {
               "double-click shows the whole run"));
 }
 
-function captioned(data, which) {
-  const name = element("span");
-  onCompared(() => name.replaceChildren(labelOf(data, which)));
-  return [lineKey(COMPARED[which]), name];
+// A figure for each of what is compared, side by side, in the places that `place` makes.
+function comparedPair(data, place, draw) {
+  return element("div", { class: "two" }, ...COMPARED.map((of, which) => {
+    const name = element("span");
+    onCompared(() => name.replaceChildren(labelOf(data, which)));
+    return figure([lineKey(of), name], place(of), (host) => draw(host, which));
+  }));
 }
+
+// The classes of rows in a table.
+const chosenRows = (data) =>
+    data.rows.map((row, i) => (compared.rows.includes(i) ? "chosen" : ""));
 
 const ofFirstSeed = (data) => (data.seeds > 1 ? " Of the first seed alone." : "");
 
@@ -120,16 +126,11 @@ function statesSection(data) {
   const made = section("states", "Where the pool was, over time",
       "Each slot is in exactly one of six states. Numbers below a picture are time-weighted " +
       "means over the whole run, to its last answer, or values at the cursor." + ofFirstSeed(data));
-  const pair = element("div", { class: "two" });
-  made.append(statesLegend(), pair);
-  COMPARED.forEach((of, which) => {
-    const host = element("div", { class: "plot" });
-    pair.append(element("figure", {}, element("figcaption", {}, ...captioned(data, which)), host));
-    queueMicrotask(() => {
-      const holder = stackedChart(host, () => data.series[compared.rows[which]], data.pool_slots);
-      compared.listeners.push(holder.remake);
-    });
-  });
+  made.append(statesLegend(), comparedPair(data, () => element("div", { class: "plot" }),
+      (host, which) => {
+        const series = () => data.series[compared.rows[which]];
+        compared.listeners.push(stackedChart(host, series, data.pool_slots).remake);
+      }));
   return made;
 }
 
@@ -161,33 +162,30 @@ function alignedLines(data, name, scale) {
   return { times, columns, means };
 }
 
+function linesChart(host, data, line) {
+  const scale = line.share ? 100 / data.pool_slots : 1;
+  let aligned = alignedLines(data, line.name, scale);
+  const unit = line.share
+      ? { axis: (v) => short(v) + " %", value: (v) => short(v) + " % of the pool" }
+      : { axis: short, value: short };
+  const holder = timeLines(host, () => aligned.times, COMPARED.map((of, which) => ({
+    of,
+    filled: which === 0,
+    get label() { return of.name + " " + labelOf(data, which); },
+    values: () => aligned.columns[which],
+    mean: () => aligned.means[which],
+  })), unit);
+  compared.listeners.push(() => {
+    aligned = alignedLines(data, line.name, scale);
+    holder.remake();
+  });
+}
+
 function linesSection(data) {
   const made = section("pressure", "What held requests up",
       "Paged pools have no unplaceable slots: a table joins any blocks." + ofFirstSeed(data));
-  const grid = element("div", { class: "two" });
-  made.append(grid);
-  for (const line of LINES) {
-    const host = element("div", { class: "plot", id: "plot-" + line.id });
-    grid.append(figure(line.title, element("span", { class: "small" }, line.note), host));
-    queueMicrotask(() => {
-      const scale = line.share ? 100 / data.pool_slots : 1;
-      let aligned = alignedLines(data, line.name, scale);
-      const unit = line.share
-          ? { axis: (v) => short(v) + " %", value: (v) => short(v) + " % of the pool" }
-          : { axis: short, value: short };
-      const remake = () => {
-        aligned = alignedLines(data, line.name, scale);
-        holder.remake();
-      };
-      const holder = timeLines(host, () => aligned.times, COMPARED.map((of, which) => ({
-        of,
-        filled: which === 0,
-        get label() { return of.name + " " + labelOf(data, which); },
-        values: () => aligned.columns[which],
-        mean: () => aligned.means[which],
-      })), unit);
-      compared.listeners.push(remake);
-    });
-  }
+  made.append(element("div", { class: "two" }, ...LINES.map((line) => figure(line.title,
+      element("div", { class: "plot", id: "plot-" + line.id }),
+      (host) => linesChart(host, data, line), line.note))));
   return made;
 }

@@ -3,11 +3,11 @@ copies and multiplies per second. Needs PyTorch.
 """
 
 import subprocess
+from statistics import median
 
 import torch
 
-from .figures import median
-from .peer import Call
+from .peers import Call
 
 FLUSHED_BYTES = 256 << 20  # twice the largest L2 of any card, as in cuda/bench
 COPIED_BYTES = 1 << 30

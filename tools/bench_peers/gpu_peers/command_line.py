@@ -4,13 +4,11 @@ import argparse
 import os
 import sys
 
-from . import registry
 from .case import SMALL_CASES, BadCase, Case, parse_case, usual_cases
 from .comparison import (CannotCompare, case_of, compare, percent, print_comparison,
                          print_summary, require_one_card, warnings)
-from .figures import print_table
-from .peer import Peer, Skipped
-from .results import BadFile, Results, provenance, read_rows
+from .peers import NAMES, Peer, Skipped, find_peer, package_versions
+from .results import BadFile, Results, print_table, provenance, read_rows
 
 NOTHING_TO_MEASURE_ON = 3  # as in recto's benchmarks if there is no GPU
 
@@ -55,7 +53,7 @@ def parse(description: str, arguments: list[str]) -> argparse.Namespace:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--case", action="append", metavar="NAME", help="may be given often")
     which.add_argument("--cases-of", metavar="FILE", help="those of recto's results")
-    parser.add_argument("--peers", default=",".join(registry.NAMES), metavar="LIST",
+    parser.add_argument("--peers", default=",".join(NAMES), metavar="LIST",
                         help="of %(default)s")
     parser.add_argument("--samples", type=int, default=31, help="of each peer (%(default)s)")
     parser.add_argument("--json", metavar="FILE", help="where results go")
@@ -63,8 +61,8 @@ def parse(description: str, arguments: list[str]) -> argparse.Namespace:
     options = parser.parse_args(arguments)
     options.peers = options.peers.split(",")
     for name in options.peers:
-        if name not in registry.NAMES:
-            parser.error(f"--peers: {name!r}: expected some of {', '.join(registry.NAMES)}")
+        if name not in NAMES:
+            parser.error(f"--peers: {name!r}: expected some of {', '.join(NAMES)}")
     if not 1 <= options.samples <= 100_000:
         parser.error("--samples: expected 1 to 100000")
     if options.device == "cpu" and options.json:
@@ -100,10 +98,7 @@ def measure(description: str, arguments: list[str]) -> int:
     if options.device == "cuda" and (why := card.why_no_gpu()):
         print(f"no GPU: {why}")
         return NOTHING_TO_MEASURE_ON
-    peers = find_peers(options.peers)
-    if options.device == "cpu":
-        return check_all(cases, peers)
-    return measure_all(options, cases, peers)
+    return measure_all(options, cases, find_peers(options.peers))
 
 
 def print_lists(names: list[str], cases: list[Case]) -> int:
@@ -117,39 +112,21 @@ def find_peers(names: list[str], tell=lambda _: None) -> list[Peer]:
     found = []
     for name in names:
         try:
-            found.append(registry.find_peer(name))
+            found.append(find_peer(name))
             tell(found[-1])
         except Skipped as why:
             print(f"SKIPPED: {name}: {why}")
     return found
 
 
-def check_all(cases: list[Case], peers: list[Peer]) -> int:
-    from .session import Session
-
-    session = Session("cpu", samples=1)
-    outcomes = []
-    for case in cases:
-        of_case = list(session.outcomes(case, peers))
-        outcomes += of_case
-        print(f"\n{case.name}")
-        print_table(("", "error of limit", ""), [
-            (each.peer, percent(each.error_to_limit) if each.state == "right" else "-",
-             note(each)) for each in of_case])
-    return print_counts(outcomes)
-
-
 def measure_all(options: argparse.Namespace, cases: list[Case], peers: list[Peer]) -> int:
-    from .card import ColdTimer, card_rates, describe_card
+    """On a CPU peers are checked, and take no time."""
     from .session import Broken, Session
 
-    timer = ColdTimer()
-    rates = card_rates(timer)
-    results = Results(provenance() | describe_card()
-                      | {"packages": registry.package_versions()} | rates)
-    print(f"{results.context['gpu']}: copies {rates['copy_GB_per_s']:.0f} GB/s, multiplies "
-          f"{rates['matrix_TFLOP_per_s']:.0f} TFLOP/s in bf16")
-    session = Session("cuda", options.samples, timer)
+    results, session = None, Session("cpu", samples=1)
+    if options.device == "cuda":
+        results, timer = start_results()
+        session = Session("cuda", options.samples, timer)
     outcomes = []
     for case in cases:
         print(f"\n{case.name}", flush=True)
@@ -159,10 +136,31 @@ def measure_all(options: argparse.Namespace, cases: list[Case], peers: list[Peer
             print(f"gpu_peers: {error}", file=sys.stderr)
             return 1
         outcomes += of_case
+        if results is None:
+            print_errors(of_case)
+            continue
         print_times(results, case, of_case)
         if options.json:
             results.write(options.json)
     return print_counts(outcomes)
+
+
+def start_results():
+    """And the timer that measured the card."""
+    from .card import ColdTimer, card_rates, describe_card
+
+    timer = ColdTimer()
+    rates = card_rates(timer)
+    results = Results(provenance() | describe_card() | {"packages": package_versions()} | rates)
+    print(f"{results.context['gpu']}: copies {rates['copy_GB_per_s']:.0f} GB/s, multiplies "
+          f"{rates['matrix_TFLOP_per_s']:.0f} TFLOP/s in bf16")
+    return results, timer
+
+
+def print_errors(outcomes) -> None:
+    print_table(("", "error of limit", ""), [
+        (each.peer, percent(each.error_to_limit) if each.state == "right" else "-", note(each))
+        for each in outcomes])
 
 
 def print_times(results: Results, case: Case, outcomes) -> None:

@@ -3,8 +3,7 @@
 from dataclasses import dataclass
 
 from .case import BadCase, Case, parse_case
-from .figures import print_table
-from .results import Row
+from .results import Row, print_table
 
 # In recto's benchmark: the same cases with other kernels or in other layouts.
 _OTHER_WAYS = ("decode_bulk", "decode_plain", "decode_token_major", "decode_packed")
@@ -32,17 +31,18 @@ def case_of(row: Row) -> Case | None:
 
 def compare(recto: list[Row], peers: list[Row]) -> list[Compared]:
     """The cases that both have, in recto's order."""
-    by_case: dict[Case, list[Row]] = {}
-    for row in recto:
-        if (case := case_of(row)) is not None:
-            by_case.setdefault(case, []).append(row)
-    of_peers: dict[Case, list[Row]] = {}
-    for row in peers:
-        if (case := case_of(row)) is not None:
-            of_peers.setdefault(case, []).append(row)
+    of_peers = _by_case(peers)
     return [Compared(case, tuple(sorted(rows, key=_is_other_way)),
                      tuple(sorted(of_peers[case], key=lambda row: row.us)))
-            for case, rows in by_case.items() if case in of_peers]
+            for case, rows in _by_case(recto).items() if case in of_peers]
+
+
+def _by_case(rows: list[Row]) -> dict[Case, list[Row]]:
+    found: dict[Case, list[Row]] = {}
+    for row in rows:
+        if (case := case_of(row)) is not None:
+            found.setdefault(case, []).append(row)
+    return found
 
 
 def _is_other_way(row: Row) -> bool:

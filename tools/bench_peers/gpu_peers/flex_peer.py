@@ -7,7 +7,7 @@ import functools
 import torch
 
 from .case import Case
-from .peer import Peer, Prepared, Skipped
+from .peers import Peer, Prepared, Skipped
 from .problem import Problem
 
 QUERY_BLOCK = 128  # rows of a block of the mask; kernels want a multiple of their own

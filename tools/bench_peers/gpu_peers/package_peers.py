@@ -4,7 +4,7 @@ or a token-major copy made before anything is timed.
 
 import torch
 
-from .peer import Peer, Prepared
+from .peers import Peer, Prepared
 from .problem import Problem
 
 WORKSPACE_BYTES = 256 << 20  # twice what FlashInfer's documentation uses

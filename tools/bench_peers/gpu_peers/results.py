@@ -1,5 +1,5 @@
-"""Results as JSON: what Google Benchmark writes for recto's benchmark, with `peer` in each row.
-Needs only the standard library.
+"""Statistics of repeated measurements, tables for people, and results as JSON: what Google
+Benchmark writes for recto's benchmark, with `peer` in each row. Needs only the standard library.
 
     {"context": {"date", "gpu", "copy_GB_per_s", ...},
      "benchmarks": [{"name", "peer", "real_time", "time_unit": "us", "median_us", ...}],
@@ -8,18 +8,41 @@ Needs only the standard library.
 
 import json
 import subprocess
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
+from statistics import median, quantiles
 
 from .case import TYPE_BYTES, Case
-from .figures import Statistics
 
 _TO_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 class BadFile(Exception):
     """A file that does not hold results: which, and what was expected."""
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """As defined by cuda/bench/sample_statistics.h."""
+
+    median: float
+    low: float  # a tenth of the samples are below
+    high: float  # a tenth are above
+
+    @property
+    def spread(self) -> float:
+        """The spread of the middle four fifths, relative to the median."""
+        return (self.high - self.low) / self.median
+
+
+def statistics_of(samples: Sequence[float]) -> Statistics:
+    """Quantiles are interpolated linearly. Needs at least one sample."""
+    if len(samples) == 1:
+        return Statistics(*samples * 3)
+    tenths = quantiles(samples, n=10, method="inclusive")
+    return Statistics(median(samples), tenths[0], tenths[-1])
 
 
 @dataclass
@@ -52,9 +75,6 @@ class Results:
 
     def leave_out(self, case: Case, peer: str, state: str, why: str) -> None:
         self.not_measured.append({"name": case.name, "peer": peer, "state": state, "why": why})
-
-    def count(self, state: str) -> int:
-        return sum(each["state"] == state for each in self.not_measured)
 
     def write(self, path: str) -> None:
         text = json.dumps({"context": self.context, "benchmarks": self.rows,
@@ -135,3 +155,14 @@ def _plain_name(name: str) -> str:
     return "/".join(part for part in name.split("/")
                     if part not in ("manual_time", "real_time", "process_time")
                     and not part.startswith(appended))
+
+
+def print_table(headings: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """Aligns the first column and the last one, which may be long, to the left; others to the
+    right."""
+    widths = [max(len(row[column]) for row in (headings, *rows))
+              for column in range(len(headings))]
+    for row in (headings, *rows):
+        cells = [row[0].ljust(widths[0])]
+        cells += [cell.rjust(width) for cell, width in zip(row[1:-1], widths[1:-1])]
+        print("  ".join([*cells, row[-1]]).rstrip())

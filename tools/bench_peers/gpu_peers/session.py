@@ -7,11 +7,9 @@ import torch
 
 from .card import ColdTimer
 from .case import Case
-from .checking import check, expected_output
-from .figures import Statistics, statistics_of
-from .peer import Call, Peer, Prepared, Skipped
-from .problem import Problem, make_edge_problem, make_problem
-from .registry import one_line
+from .peers import Call, Peer, Prepared, Skipped, one_line
+from .problem import Problem, check, expected_output, make_edge_problem, make_problem
+from .results import Statistics, statistics_of
 
 TURNING_BYTES = 2 << 30  # for the batches that alternate, as in cuda/bench: one to four
 LONG_ENOUGH_SECONDS = 1.0  # in all for a case, if there are enough samples

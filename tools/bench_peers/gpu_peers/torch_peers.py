@@ -5,7 +5,7 @@ from torch.nn.attention import SDPBackend, sdpa_kernel
 from torch.nn.attention.bias import causal_lower_right
 from torch.nn.functional import scaled_dot_product_attention
 
-from .peer import Peer, Prepared
+from .peers import Peer, Prepared
 from .problem import Problem
 
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 import torch
 import triton
 
-from .peer import Peer, Prepared
+from .peers import Peer, Prepared
 from .problem import Problem
 from .triton_decode import Inputs, PagedDecode, Tuning
 

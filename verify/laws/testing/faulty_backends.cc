@@ -89,7 +89,7 @@ Backend backend_of(const std::string& name) {
 
 Backend wrong(Run run) {
   Backend backend = backend_of("naive-fp64");
-  backend.run = std::move(run);
+  backend.attend = always_done(std::move(run));
   return backend;
 }
 
@@ -126,17 +126,17 @@ Backend with_contexts(const std::function<std::int32_t(std::int32_t, std::int64_
   });
 }
 
-Backend splitting(const Merge& merge, std::int64_t split_size) {
-  Backend backend = wrong([merge, split_size](const PagedAttentionInputs& inputs) {
-    return attend_in_splits(inputs, merge, split_size);
-  });
-  backend.numerics = [whole = backend.numerics, split_size](const PagedAttentionInputs& inputs) {
-    reference::KernelNumerics numerics = whole(inputs);
-    numerics.split_size = split_size;
-    return numerics;
+Backend splitting(const Merge& merge) {
+  Backend backend = backend_of("naive-fp64");
+  backend.capabilities.takes_split_size = true;
+  backend.attend = [merge](const PagedAttentionInputs& inputs, const CallOptions& options) {
+    return Done{attend_in_splits(inputs, merge, options.split_size.value_or(0))};
   };
-  backend.with_split_size = [merge](std::int64_t other_size) {
-    return splitting(merge, other_size);
+  backend.numerics_of = [whole = backend.numerics_of](const PagedAttentionInputs& inputs,
+                                                      const CallOptions& options) {
+    reference::KernelNumerics numerics = whole(inputs, options);
+    numerics.split_size = options.split_size.value_or(0);
+    return numerics;
   };
   return backend;
 }

@@ -37,11 +37,11 @@ Backend wrong_where(const std::function<bool(const PagedAttentionInputs&)>& when
 // Answers for other contexts: change(context_length, block_size).
 Backend with_contexts(const std::function<std::int32_t(std::int32_t, std::int64_t)>& change);
 
-// Splits each row's keys at `split_size` (0: not at all), in fp64, and merges the splits' states by
-// `merge`, in order; right where `merge` is. Its split size can be chosen.
+// Splits each row's keys where a call says, in fp64, and merges the splits' states by `merge`, in
+// order; right where `merge` is.
 using Merge = std::function<reference::SoftmaxState(const reference::SoftmaxState&,
                                                     const reference::SoftmaxState&)>;
-Backend splitting(const Merge& merge, std::int64_t split_size = 0);
+Backend splitting(const Merge& merge);
 
 // Checks, as a test's assertions: the law applies, the right backends pass even within the sharp
 // bound, and the faulty one fails even the hard one.

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto::simt {

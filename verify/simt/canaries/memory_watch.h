@@ -6,8 +6,8 @@
 #include <cstddef>
 #include <optional>
 
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/executor.h"
-#include "verify/simt/memory/device_memory.h"
 
 namespace recto::simt {
 

@@ -6,7 +6,6 @@
 #include <cstring>
 
 #include "core/contract.h"
-#include "verify/simt/checks/access_words.h"
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/scheduler.h"
 
@@ -168,29 +167,22 @@ void AccessChecker::look(const Access& access) {
 
 void AccessChecker::look_at_shared(const Access& access) {
   const std::uintptr_t offset = access.address - shared_begin_;
-  if (!has_shared_variable(access)) [[unlikely]]
+  if (!is_in_variable(access) && !find_variable(access)) [[unlikely]]
     refuse_place(access, Check::kOutOfBounds, "");
   if (is_misaligned(access.address, access.shape)) [[unlikely]]
     refuse_misaligned(access);
   const bool may_be_uninitialised =
       options_.uninitialised_shared == Severity::kOff || access.shape.is_overwriting;
   note<Scope::kBlock>(access, *cells_, offset,
-                      may_be_uninitialised ? 0 : order_.first_era<Scope::kBlock>());
+                      may_be_uninitialised ? 0 : order_.first_epoch<Scope::kBlock>());
 }
 
-bool AccessChecker::has_shared_variable(const Access& access) {
-  const auto contains = [&access](std::uintptr_t begin, std::size_t bytes) {
-    const std::uintptr_t offset = access.address - begin;
-    return offset < bytes && access.shape.bytes <= bytes - offset;
-  };
-  if (contains(variable_begin_, variable_bytes_)) return true;
-  for (const SharedMemory::Placed& placed : block_->shared().placed()) {
-    if (!contains(shared_begin_ + placed.offset, placed.bytes)) continue;
-    variable_begin_ = shared_begin_ + placed.offset;
-    variable_bytes_ = placed.bytes;
-    return true;
-  }
-  return false;
+bool AccessChecker::find_variable(const Access& access) {
+  const SharedMemory::Placed* placed = block_->shared().placed_at(access.address - shared_begin_);
+  if (placed == nullptr) return false;
+  variable_begin_ = shared_begin_ + placed->offset;
+  variable_bytes_ = placed->bytes;
+  return is_in_variable(access);
 }
 
 void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
@@ -211,7 +203,7 @@ void AccessChecker::look_at_buffer(const Access& access, GlobalBuffer& buffer) {
                                options_.uninitialised_global != Severity::kOff &&
                                !access.shape.is_overwriting;
   note<Scope::kGrid>(access, buffer.cells, access.address - buffer.begin,
-                     must_be_written ? AccessOrder::kHostEra : 0);
+                     must_be_written ? AccessOrder::kHostEpoch : 0);
   if (order_.has_fences() && is_atomic(access.shape.kind)) [[unlikely]]
     order_.pass_atomic(running_thread(), access.address, access.shape.kind);
 }
@@ -238,7 +230,7 @@ void AccessChecker::note_copied(const Access& access, ShadowCells& cells, std::s
     bool is_written = false;
     cells.for_each(offset + begin, piece,
                    [&](const AccessRecord& record, std::size_t, std::size_t) {
-                     is_written = is_written || record.write.era() >= written_from;
+                     is_written = is_written || record.write.epoch() >= written_from;
                    });
     Access part = access;
     part.address += begin;

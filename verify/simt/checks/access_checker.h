@@ -19,9 +19,9 @@
 #include "verify/simt/checks/program_memory.h"
 #include "verify/simt/checks/shadow_cells.h"
 #include "verify/simt/checks/touched_memory.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/executor/observer.h"
-#include "verify/simt/memory/device_memory.h"
 
 namespace recto::simt {
 
@@ -61,8 +61,14 @@ class AccessChecker final : public Observer {
   // The host has written these bytes of a buffer that must be written first; mark_unwritten: has
   // taken them back, so that reading them is reading what nobody has written. Call between
   // launches. O(bytes).
-  void mark_written(const void* data, std::size_t bytes);
-  void mark_unwritten(const void* data, std::size_t bytes);
+  void mark_written(const void* data, std::size_t bytes) {
+    buffers_.refresh();
+    buffers_.mark(data, bytes, AccessOrder::kHostWrite);
+  }
+  void mark_unwritten(const void* data, std::size_t bytes) {
+    buffers_.refresh();
+    buffers_.mark(data, bytes, {});
+  }
 
   // The findings of severity kNote, in all launches.
   const std::vector<Finding>& notes() const { return notes_; }
@@ -130,7 +136,12 @@ class AccessChecker final : public Observer {
   template <Scope kScope>
   [[gnu::noinline]] void note_part(const Access& part, AccessRecord& record,
                                    std::uint32_t written_from);
-  bool has_shared_variable(const Access& access);
+  // Whether it is within the shared variable touched last, or within the one that is there.
+  bool is_in_variable(const Access& access) const {
+    const std::uintptr_t offset = access.address - variable_begin_;
+    return offset < variable_bytes_ && access.shape.bytes <= variable_bytes_ - offset;
+  }
+  [[gnu::noinline]] bool find_variable(const Access& access);
 
   // Ends the launch; other findings do not affect the kernel.
   [[noreturn]] void refuse(const Access& access, Check check, std::string what) const;
@@ -140,7 +151,8 @@ class AccessChecker final : public Observer {
   void report(Severity severity, Finding finding);
   void report_unobserved();
   Finding finding_of(const Access& access, Check check, std::string what) const;
-  std::string place_text(std::uintptr_t address) const;
+  std::string describe(std::uintptr_t address) const;
+  std::string text_of(const Access& access) const;
   // Whether this has not been reported yet in this launch.
   bool is_news(Check check, std::uintptr_t instruction, std::uint32_t other_at);
 

@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "verify/simt/checks/access_checker.h"
-#include "verify/simt/checks/access_words.h"
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/scheduler.h"
 
@@ -31,13 +30,13 @@ std::string other_text(const Conflict& conflict) {
 }  // namespace
 
 Finding AccessChecker::finding_of(const Access& access, Check check, std::string what) const {
-  Finding finding = block_->finding_of(running_thread(), check, std::move(what));
+  Finding finding = running_thread().finding(check, std::move(what));
   finding.place = {.instruction = access.instruction};
   return finding;
 }
 
-std::string AccessChecker::place_text(std::uintptr_t address) const {
-  if (address - shared_begin_ < shared_bytes_) return shared_text(block_->shared(), address);
+std::string AccessChecker::describe(std::uintptr_t address) const {
+  if (address - shared_begin_ < shared_bytes_) return block_->shared().describe(address);
   for (const ThreadState& thread : block_->threads()) {
     const StackMemory& stack = thread.fiber.stack();
     if (address - reinterpret_cast<std::uintptr_t>(stack.bottom) >= stack.bytes) continue;
@@ -52,27 +51,30 @@ std::string AccessChecker::place_text(std::uintptr_t address) const {
   return memory_.describe(address);
 }
 
+std::string AccessChecker::text_of(const Access& access) const {
+  return access_text(access_verb(access.shape.kind), access.shape.bytes, describe(access.address));
+}
+
 // Nothing on the stack may own memory: the thread never returns to it.
 void AccessChecker::refuse(const Access& access, Check check, std::string what) const {
   block_->scheduler().abandon(finding_of(access, check, std::move(what)));
 }
 
 void AccessChecker::refuse_place(const Access& access, Check check, const char* why) const {
-  std::string what = access_text(access.shape, place_text(access.address)) + why;
+  std::string what = text_of(access) + why;
   refuse(access, check, std::move(what));
 }
 
 void AccessChecker::refuse_misaligned(const Access& access) const {
   std::string what =
-      fmt::format("{}, which is not aligned to {} bytes",
-                  access_text(access.shape, place_text(access.address)), access.shape.bytes);
+      fmt::format("{}, which is not aligned to {} bytes", text_of(access), access.shape.bytes);
   refuse(access, Check::kMisaligned, std::move(what));
 }
 
 void AccessChecker::misalignment(const Misalignment& object, std::uintptr_t instruction) {
   if (current_thread != thread_) resume_thread();
   std::string what = fmt::format("refers to {} at {}, which is not aligned to {} bytes",
-                                 object.type, place_text(object.address), object.alignment);
+                                 object.type, describe(object.address), object.alignment);
   refuse({.instruction = instruction}, Check::kMisaligned, std::move(what));
 }
 
@@ -94,8 +96,8 @@ void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffe
     report(options_.logical_bounds,
            finding_of(access, Check::kLogicalBounds,
                       fmt::format("{}, in piece {} (of {} bytes), which is not for {}: it is {}",
-                                  access_text(access.shape, place_text(access.address)), at,
-                                  bounds.piece_bytes, owner, owners_text(bounds, at))));
+                                  text_of(access), at, bounds.piece_bytes, owner,
+                                  bounds.owners_text(at))));
     break;
   }
   look_at_buffer(access, buffer);
@@ -136,7 +138,7 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
     report(is_grid ? options_.uninitialised_global : options_.uninitialised_shared,
            finding_of(
                part, Check::kUninitialised,
-               fmt::format("{}, which {}", access_text(part.shape, place_text(part.address)),
+               fmt::format("{}, which {}", text_of(part),
                            is_grid ? "nobody has written" : "no thread of its block has written")));
     return;
   }
@@ -150,7 +152,7 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
                       : is_between_blocks ? Check::kGridRace
                                           : Check::kRace;
   if (!is_news(check, part.instruction, conflict.other_at)) return;
-  Finding finding = finding_of(part, check, access_text(part.shape, place_text(part.address)));
+  Finding finding = finding_of(part, check, text_of(part));
   finding.other_thread = order_.place_of(conflict.other);
   finding.other_place = {.instruction = program_.instruction(conflict.other_at, part.instruction)};
   finding.other_what = other_text(conflict);
@@ -166,6 +168,27 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
                                        : ", and no __syncthreads lies between";
   }
   report(is_pending ? Severity::kFinding : options_.races, std::move(finding));
+}
+
+// A range that begins outside all buffers is host memory, or an allocation that holds many buffers.
+std::optional<Finding> AccessChecker::touch_by_host(const char* operation,
+                                                    const TouchedRange& range) {
+  buffers_.refresh();
+  const GlobalBuffer* first = buffers_.buffer_at(range.begin);
+  if (first != nullptr && range.end > first->end) {
+    const std::string what = access_text(access_verb(range.kind), range.end - range.begin,
+                                         memory_.describe(range.begin));
+    return Finding{.check = Check::kOutOfBounds,
+                   .what = fmt::format("{} {}, beyond its end", operation, what)};
+  }
+  if (range.kind != AccessKind::kWrite) return std::nullopt;
+  for (const auto& [begin, buffer] : memory_.buffers()) {
+    const std::uintptr_t from = std::max(begin, range.begin);
+    const std::uintptr_t to = std::min(begin + buffer.bytes, range.end);
+    if (buffer.use != BufferUse::kWriteFirst || from >= to) continue;
+    buffers_.mark(reinterpret_cast<const void*>(from), to - from, AccessOrder::kHostWrite);
+  }
+  return std::nullopt;
 }
 
 void AccessChecker::look_at_copy(const AsyncCopy& copy, CopyStep step) {
@@ -241,7 +264,7 @@ void AccessChecker::exit_thread(ThreadState& thread) {
   report(Severity::kFinding,
          finding_of({.instruction = copy.instruction}, Check::kUnfinishedCopy,
                     fmt::format("exits without waiting for its copy of {} bytes to {}",
-                                copy.destination_bytes, place_text(destination))));
+                                copy.destination_bytes, describe(destination))));
 }
 
 }  // namespace recto::simt

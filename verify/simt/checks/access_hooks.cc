@@ -14,18 +14,9 @@ namespace {
 inline void tell(const volatile void* address, AccessShape shape, void* instruction) {
   Observer* const observer = kernel_observer;
   if (observer == nullptr) return;
-  kernel_observer = nullptr;
+  const OutsideKernel outside;
   observer->access(reinterpret_cast<std::uintptr_t>(address), shape,
                    reinterpret_cast<std::uintptr_t>(instruction));
-  kernel_observer = observer;
-}
-
-void tell_fence() {
-  Observer* const observer = kernel_observer;
-  if (observer == nullptr) return;
-  kernel_observer = nullptr;
-  observer->pass_fence();
-  kernel_observer = observer;
 }
 
 // The argument of UndefinedBehaviorSanitizer's handler.
@@ -44,13 +35,12 @@ struct TypeMismatch {
   std::uint8_t how;
 };
 
-void tell_misaligned(const TypeMismatch& mismatch, std::uintptr_t address, void* instruction) {
-  Observer* const observer = kernel_observer;
-  if (observer == nullptr) return;
-  kernel_observer = nullptr;
-  observer->misalignment({address, std::size_t{1} << mismatch.alignment_log2, mismatch.type->name},
-                         reinterpret_cast<std::uintptr_t>(instruction));
-  kernel_observer = observer;
+// The value before, whether it was the expected one or not.
+template <typename T>
+T exchange_if(volatile T* address, T expected, T desired) {
+  __atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_SEQ_CST,
+                              __ATOMIC_SEQ_CST);
+  return expected;
 }
 
 }  // namespace
@@ -99,7 +89,12 @@ extern "C" void __tsan_write_range(void* address, std::size_t bytes) {
 // Called only for a misaligned object. Weak: builds with the sanitizer have its own handler.
 extern "C" __attribute__((weak)) void __ubsan_handle_type_mismatch_v1(
     const recto::simt::TypeMismatch* mismatch, std::uintptr_t address) {
-  recto::simt::tell_misaligned(*mismatch, address, __builtin_return_address(0));
+  recto::simt::Observer* const observer = recto::simt::kernel_observer;
+  if (observer == nullptr) return;
+  const recto::simt::OutsideKernel outside;
+  observer->misalignment(
+      {address, std::size_t{1} << mismatch->alignment_log2, mismatch->type->name},
+      reinterpret_cast<std::uintptr_t>(__builtin_return_address(0)));
 }
 
 extern "C" void __tsan_init() {}
@@ -107,65 +102,55 @@ extern "C" void __tsan_func_entry(void*) {}
 extern "C" void __tsan_func_exit() {}
 // Fences of the thread block alone have a weaker order (simt_memory.h).
 extern "C" void __tsan_atomic_thread_fence(int order) {
-  if (order == __ATOMIC_SEQ_CST) recto::simt::tell_fence();
+  recto::simt::Observer* const observer = recto::simt::kernel_observer;
+  if (order == __ATOMIC_SEQ_CST && observer != nullptr) {
+    const recto::simt::OutsideKernel outside;
+    observer->pass_fence();
+  }
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
 }
 extern "C" void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
 // Memory orders are treated as the strongest: no schedule shows the effect of weaker ones.
-#define RECTO_ATOMIC_CHANGE(bits, name, builtin)                                     \
-  extern "C" std::uint##bits##_t __tsan_atomic##bits##_##name(                       \
-      volatile std::uint##bits##_t* address, std::uint##bits##_t value, int) {       \
-    tell(address, {sizeof value, AccessKind::kAtomic}, __builtin_return_address(0)); \
-    return builtin(address, value, __ATOMIC_SEQ_CST);                                \
+#define RECTO_ATOMIC(name, result, parameters, kind, is_overwriting, expression)                  \
+  extern "C" result __tsan_atomic##name parameters {                                              \
+    tell(address, {sizeof *address, AccessKind::kind, AccessAlignment::kNatural, is_overwriting}, \
+         __builtin_return_address(0));                                                            \
+    return expression;                                                                            \
   }
-
-#define RECTO_ATOMICS(bits)                                                                 \
-  RECTO_ATOMIC_CHANGE(bits, fetch_add, __atomic_fetch_add)                                  \
-  RECTO_ATOMIC_CHANGE(bits, fetch_sub, __atomic_fetch_sub)                                  \
-  RECTO_ATOMIC_CHANGE(bits, fetch_and, __atomic_fetch_and)                                  \
-  RECTO_ATOMIC_CHANGE(bits, fetch_or, __atomic_fetch_or)                                    \
-  RECTO_ATOMIC_CHANGE(bits, fetch_xor, __atomic_fetch_xor)                                  \
-  RECTO_ATOMIC_CHANGE(bits, fetch_nand, __atomic_fetch_nand)                                \
-  extern "C" std::uint##bits##_t __tsan_atomic##bits##_load(                                \
-      const volatile std::uint##bits##_t* address, int) {                                   \
-    tell(address, {bits / 8, AccessKind::kAtomicRead}, __builtin_return_address(0));        \
-    return __atomic_load_n(address, __ATOMIC_SEQ_CST);                                      \
-  }                                                                                         \
-  extern "C" std::uint##bits##_t __tsan_atomic##bits##_exchange(                            \
-      volatile std::uint##bits##_t* address, std::uint##bits##_t value, int) {              \
-    tell(address, {sizeof value, AccessKind::kAtomic, AccessAlignment::kNatural, true},     \
-         __builtin_return_address(0));                                                      \
-    return __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST);                           \
-  }                                                                                         \
-  extern "C" void __tsan_atomic##bits##_store(volatile std::uint##bits##_t* address,        \
-                                              std::uint##bits##_t value, int) {             \
-    tell(address, {sizeof value, AccessKind::kAtomic, AccessAlignment::kNatural, true},     \
-         __builtin_return_address(0));                                                      \
-    __atomic_store_n(address, value, __ATOMIC_SEQ_CST);                                     \
-  }                                                                                         \
-  extern "C" int __tsan_atomic##bits##_compare_exchange_strong(                             \
-      volatile std::uint##bits##_t* address, std::uint##bits##_t* expected,                 \
-      std::uint##bits##_t desired, int, int) {                                              \
-    tell(address, {sizeof desired, AccessKind::kAtomic}, __builtin_return_address(0));      \
-    return __atomic_compare_exchange_n(address, expected, desired, false, __ATOMIC_SEQ_CST, \
-                                       __ATOMIC_SEQ_CST);                                   \
-  }                                                                                         \
-  extern "C" int __tsan_atomic##bits##_compare_exchange_weak(                               \
-      volatile std::uint##bits##_t* address, std::uint##bits##_t* expected,                 \
-      std::uint##bits##_t desired, int, int) {                                              \
-    tell(address, {sizeof desired, AccessKind::kAtomic}, __builtin_return_address(0));      \
-    return __atomic_compare_exchange_n(address, expected, desired, false, __ATOMIC_SEQ_CST, \
-                                       __ATOMIC_SEQ_CST);                                   \
-  }                                                                                         \
-  extern "C" std::uint##bits##_t __tsan_atomic##bits##_compare_exchange_val(                \
-      volatile std::uint##bits##_t* address, std::uint##bits##_t expected,                  \
-      std::uint##bits##_t desired, int, int) {                                              \
-    tell(address, {sizeof desired, AccessKind::kAtomic}, __builtin_return_address(0));      \
-    __atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_SEQ_CST,       \
-                                __ATOMIC_SEQ_CST);                                          \
-    return expected;                                                                        \
-  }
+#define RECTO_ATOMIC_CHANGE(bits, change)                                                         \
+  RECTO_ATOMIC(bits##_##change, std::uint##bits##_t,                                              \
+               (volatile std::uint##bits##_t * address, std::uint##bits##_t value, int), kAtomic, \
+               false, __atomic_##change(address, value, __ATOMIC_SEQ_CST))
+#define RECTO_ATOMIC_COMPARE(bits, strength)                                                    \
+  RECTO_ATOMIC(bits##_compare_exchange_##strength, int,                                         \
+               (volatile std::uint##bits##_t * address, std::uint##bits##_t * expected,         \
+                std::uint##bits##_t desired, int, int),                                         \
+               kAtomic, false,                                                                  \
+               __atomic_compare_exchange_n(address, expected, desired, false, __ATOMIC_SEQ_CST, \
+                                           __ATOMIC_SEQ_CST))
+#define RECTO_ATOMICS(bits)                                                                       \
+  RECTO_ATOMIC_CHANGE(bits, fetch_add)                                                            \
+  RECTO_ATOMIC_CHANGE(bits, fetch_sub)                                                            \
+  RECTO_ATOMIC_CHANGE(bits, fetch_and)                                                            \
+  RECTO_ATOMIC_CHANGE(bits, fetch_or)                                                             \
+  RECTO_ATOMIC_CHANGE(bits, fetch_xor)                                                            \
+  RECTO_ATOMIC_CHANGE(bits, fetch_nand)                                                           \
+  RECTO_ATOMIC_COMPARE(bits, strong)                                                              \
+  RECTO_ATOMIC_COMPARE(bits, weak)                                                                \
+  RECTO_ATOMIC(bits##_compare_exchange_val, std::uint##bits##_t,                                  \
+               (volatile std::uint##bits##_t * address, std::uint##bits##_t expected,             \
+                std::uint##bits##_t desired, int, int),                                           \
+               kAtomic, false, recto::simt::exchange_if(address, expected, desired))              \
+  RECTO_ATOMIC(bits##_load, std::uint##bits##_t,                                                  \
+               (const volatile std::uint##bits##_t* address, int), kAtomicRead, false,            \
+               __atomic_load_n(address, __ATOMIC_SEQ_CST))                                        \
+  RECTO_ATOMIC(bits##_store, void,                                                                \
+               (volatile std::uint##bits##_t * address, std::uint##bits##_t value, int), kAtomic, \
+               true, __atomic_store_n(address, value, __ATOMIC_SEQ_CST))                          \
+  RECTO_ATOMIC(bits##_exchange, std::uint##bits##_t,                                              \
+               (volatile std::uint##bits##_t * address, std::uint##bits##_t value, int), kAtomic, \
+               true, __atomic_exchange_n(address, value, __ATOMIC_SEQ_CST))
 
 RECTO_ATOMICS(8)
 RECTO_ATOMICS(16)

@@ -30,7 +30,7 @@ void AccessOrder::begin_launch(const Launch& launch) {
   is_cooperative_ = launch.config.is_cooperative;
   grid_ = launch.config.grid;
   block_dim_ = launch.config.block;
-  grid_era_ = era_ + 1;
+  grid_epoch_ = epoch_ + 1;
   blocks_.clear();
   turns_.clear();
   rows_.clear();
@@ -42,16 +42,16 @@ void AccessOrder::begin_block(const ThreadBlock& block) {
   running_block_ = nullptr;
   state.index = block.linear_index();
   state.warps.resize((block_dim_.count() + kWarpSize - 1) / kWarpSize);
-  begin_era(state);
-  state.first_era = state.era;
+  begin_epoch(state);
+  state.first_epoch = state.epoch;
   if (!is_cooperative_) fences_.end_blocks();
 }
 
-void AccessOrder::begin_era(Block& block) {
-  RECTO_CHECK_LT(era_, UINT32_MAX);
-  block.era = ++era_;
+void AccessOrder::begin_epoch(Block& block) {
+  RECTO_CHECK_LT(epoch_, UINT32_MAX);
+  block.epoch = ++epoch_;
   if (turns_.empty() || turns_.back().block != block.index) {
-    turns_.push_back({block.era, block.index});
+    turns_.push_back({block.epoch, block.index});
   }
   // Rows of other blocks may still be referenced.
   if (!is_cooperative_) rows_.clear();
@@ -59,23 +59,23 @@ void AccessOrder::begin_era(Block& block) {
 
 void AccessOrder::pass_barrier(const ThreadBlock& block) {
   Block& state = blocks_.at(&block);
-  begin_era(state);
+  begin_epoch(state);
   fences_.pass_barrier(state.index);
 }
 
 void AccessOrder::pass_grid_barrier() {
-  grid_era_ = era_ + 1;
+  grid_epoch_ = epoch_ + 1;
   for (auto& [pointer, block] : blocks_) {
-    begin_era(block);
+    begin_epoch(block);
     fences_.pass_barrier(block.index);
   }
 }
 
-// The clocks of a warp, in the block's era.
+// The clocks of a warp, in the block's epoch.
 AccessOrder::WarpClocks& AccessOrder::clocks_of(Block& block, unsigned warp) {
   WarpClocks& clocks = block.warps[warp];
-  if (clocks.era != block.era) {
-    clocks = {.era = block.era};
+  if (clocks.epoch != block.epoch) {
+    clocks = {.epoch = block.epoch};
     for (unsigned lane = 0; lane < kWarpSize; ++lane) clocks.known[lane][lane] = 1;
   }
   return clocks;
@@ -83,8 +83,8 @@ AccessOrder::WarpClocks& AccessOrder::clocks_of(Block& block, unsigned warp) {
 
 AccessOrder::Messages& AccessOrder::messages_of(Block& block) const {
   Messages& messages = block.messages;
-  if (messages.era != block.era) {
-    messages = {.era = block.era};
+  if (messages.epoch != block.epoch) {
+    messages = {.epoch = block.epoch};
     messages.known.resize(block_dim_.count());
   }
   return messages;
@@ -103,17 +103,17 @@ void AccessOrder::pass_warp_barrier(const ThreadBlock& block, unsigned warp, std
     advance(clocks.known[lane][lane]);
   });
   fences_.pass_warp_barrier(state.index, warp * kWarpSize, lanes);
-  if (state.messages.era != state.era) return;
+  if (state.messages.epoch != state.epoch) return;
   std::vector<Clocks>& told = state.messages.known;
   Clocks all;
   for_each_lane(lanes, [&](unsigned lane) { join(all, told[warp * kWarpSize + lane]); });
   for_each_lane(lanes, [&](unsigned lane) { told[warp * kWarpSize + lane] = all; });
 }
 
-// In the block's era.
+// In the block's epoch.
 AccessOrder::Clocks AccessOrder::clocks_known_to(const ThreadState& thread, Block& block) const {
   Clocks clocks(block_dim_.count());
-  if (block.messages.era == block.era) join(clocks, block.messages.known[thread.linear]);
+  if (block.messages.epoch == block.epoch) join(clocks, block.messages.known[thread.linear]);
   const unsigned first = thread.linear / kWarpSize * kWarpSize;
   const LaneClocks& known = clocks_of(block, thread.linear / kWarpSize).known[thread.lane()];
   for (unsigned lane = 0; lane < kWarpSize && first + lane < clocks.size(); ++lane) {
@@ -157,7 +157,7 @@ void AccessOrder::pass_on(const ThreadBlock& block, const void* from, const void
 void AccessOrder::pass_fence(const ThreadState& thread) {
   Block& block = blocks_.at(thread.block);
   fences_.pass_fence({block.index, thread.linear},
-                     {.era = block.era, .clocks = clocks_known_to(thread, block)});
+                     {.epoch = block.epoch, .clocks = clocks_known_to(thread, block)});
   // What the thread does from now on does not come before the fence.
   advance(clocks_of(block, thread.linear / kWarpSize).known[thread.lane()][thread.lane()]);
 }
@@ -173,11 +173,11 @@ void AccessOrder::resume(const ThreadState& thread) {
   }
   const Block& block = *running_;
   block_ = block.index;
-  block_era_ = block.first_era;
+  block_epoch_ = block.first_epoch;
   clocks_ = &block.warps[thread.linear / kWarpSize];
   const unsigned lane = thread.lane();
-  const std::uint32_t clock = clocks_->era == block.era ? clocks_->known[lane][lane] : 1;
-  now_ = Stamp(block.era, thread.linear, clock);
+  const std::uint32_t clock = clocks_->epoch == block.epoch ? clocks_->known[lane][lane] : 1;
+  now_ = Stamp(block.epoch, thread.linear, clock);
 }
 
 std::uint32_t AccessOrder::add_clocks(const LaneClocks& clocks) {
@@ -185,14 +185,14 @@ std::uint32_t AccessOrder::add_clocks(const LaneClocks& clocks) {
   return static_cast<std::uint32_t>(rows_.size() - 1);
 }
 
-std::uint64_t AccessOrder::block_of(std::uint32_t era) const {
-  const auto after = std::ranges::upper_bound(turns_, era, {}, &Turn::era);
+std::uint64_t AccessOrder::block_of(std::uint32_t epoch) const {
+  const auto after = std::ranges::upper_bound(turns_, epoch, {}, &Turn::epoch);
   RECTO_CHECK(after != turns_.begin());
   return std::prev(after)->block;
 }
 
 ThreadPlace AccessOrder::place_of(Stamp stamp) const {
-  return {index_in(grid_, block_of(stamp.era())), index_in(block_dim_, stamp.thread()),
+  return {index_in(grid_, block_of(stamp.epoch())), index_in(block_dim_, stamp.thread()),
           stamp.thread()};
 }
 

@@ -23,8 +23,9 @@ enum class Scope : std::uint8_t { kBlock, kGrid };
 
 class AccessOrder {
  public:
-  // The era of what the host does: before all launches.
-  static constexpr std::uint32_t kHostEra = 1;
+  // The epoch of what the host does: before all launches.
+  static constexpr std::uint32_t kHostEpoch = 1;
+  static constexpr Stamp kHostWrite = Stamp(kHostEpoch, 0, 1);
 
   // A clock for each lane of a warp.
   using LaneClocks = std::array<std::uint32_t, kWarpSize>;
@@ -53,94 +54,95 @@ class AccessOrder {
 
   // The stamp of the running thread.
   Stamp now() const { return now_; }
-  // The era in which the thread's block began or, for global memory, the launch or its last grid
+  // The epoch in which the thread's block began or, for global memory, the launch or its last grid
   // barrier. Anything older is irrelevant to the thread.
   template <Scope kScope>
-  std::uint32_t first_era() const {
-    return kScope == Scope::kBlock ? block_era_ : grid_era_;
+  std::uint32_t first_epoch() const {
+    return kScope == Scope::kBlock ? block_epoch_ : grid_epoch_;
   }
 
   // Whether `past` comes before whatever the running thread does now. O(1), except in cooperative
   // launches and with fences, where it searches the barriers passed so far.
   template <Scope kScope>
   bool precedes(Stamp past) const {
-    const std::uint32_t era = past.era();
-    if (era == now_.era()) return precedes_in_era(past);
+    const std::uint32_t epoch = past.epoch();
+    if (epoch == now_.epoch()) return precedes_in_epoch(past);
     if constexpr (kScope == Scope::kBlock) return true;
-    if (era < grid_era_) return true;
-    if (is_cooperative_ ? block_of(era) == block_ : era >= block_era_) return true;
+    if (epoch < grid_epoch_) return true;
+    if (is_cooperative_ ? block_of(epoch) == block_ : epoch >= block_epoch_) return true;
     return was_handed_over(past);
   }
   bool is_other_block(Stamp past) const {
-    return past.era() >= grid_era_ && block_of(past.era()) != block_;
+    return past.epoch() >= grid_epoch_ && block_of(past.epoch()) != block_;
   }
 
-  // Rows of clocks that records refer to while an era lasts. Rows do not change.
+  // Rows of clocks that records refer to while an epoch lasts. Rows do not change.
   std::uint32_t add_clocks(const LaneClocks& clocks);
   const LaneClocks& clocks(std::uint32_t row) const { return rows_[row]; }
 
   // The thread of the stamp, in this launch.
   ThreadPlace place_of(Stamp stamp) const;
 
-  // Whether there are too few eras left for another launch.
-  bool is_exhausted() const { return era_ >= UINT32_MAX / 2; }
+  // Whether there are too few epochs left for another launch.
+  bool is_exhausted() const { return epoch_ >= UINT32_MAX / 2; }
 
  private:
-  // What the lanes of a warp know of each other's clocks, all in one era.
+  // What the lanes of a warp know of each other's clocks, all in one epoch.
   struct WarpClocks {
-    std::uint32_t era = 0;
+    std::uint32_t epoch = 0;
     std::array<LaneClocks, kWarpSize> known = {};  // [lane that knows][lane that is known]
   };
-  // By thread, as far as there were messages from it; all in one era.
+  // By thread, as far as there were messages from it; all in one epoch.
   using Clocks = std::vector<std::uint32_t>;
   struct Object {
     Clocks released = {};
     Clocks ended = {};  // `released` when the last phase ended
   };
   struct Messages {
-    std::uint32_t era = 0;
+    std::uint32_t epoch = 0;
     std::vector<Clocks> known = {};  // [thread that knows][thread that is known], if it knows any
     std::map<const void*, Object> objects = {};
   };
   struct Block {
     std::uint64_t index = 0;
-    std::uint32_t first_era = 0;
-    std::uint32_t era = 0;
+    std::uint32_t first_epoch = 0;
+    std::uint32_t epoch = 0;
     std::vector<WarpClocks> warps;
     Messages messages;
   };
-  // The eras from this one up to the next entry's belong to this thread block.
+  // The epochs from this one up to the next entry's belong to this thread block.
   struct Turn {
-    std::uint32_t era = 0;
+    std::uint32_t epoch = 0;
     std::uint64_t block = 0;
   };
 
-  void begin_era(Block& block);
-  bool precedes_in_era(Stamp past) const {
+  void begin_epoch(Block& block);
+  bool precedes_in_epoch(Stamp past) const {
     if (past.thread() == now_.thread()) return true;
     if (past.warp() != now_.warp()) return was_told_of(past) || was_handed_over(past);
-    if (clocks_->era == now_.era() && clocks_->known[now_.lane()][past.lane()] >= past.clock()) {
+    if (clocks_->epoch == now_.epoch() &&
+        clocks_->known[now_.lane()][past.lane()] >= past.clock()) {
       return true;
     }
     return was_handed_over(past);
   }
   bool was_told_of(Stamp past) const {
     const Messages& messages = running_->messages;
-    if (messages.era != now_.era()) return false;
+    if (messages.epoch != now_.epoch()) return false;
     const Clocks& known = messages.known[now_.thread()];
     return !known.empty() && known[past.thread()] >= past.clock();
   }
   bool was_handed_over(Stamp past) const {
     return fences_.has_fences() &&
-           fences_.was_handed({block_, now_.thread()}, block_of(past.era()), past);
+           fences_.was_handed({block_, now_.thread()}, block_of(past.epoch()), past);
   }
   static WarpClocks& clocks_of(Block& block, unsigned warp);
   Clocks clocks_known_to(const ThreadState& thread, Block& block) const;
   Messages& messages_of(Block& block) const;
-  std::uint64_t block_of(std::uint32_t era) const;
+  std::uint64_t block_of(std::uint32_t epoch) const;
 
-  std::uint32_t era_ = kHostEra;  // the latest that has begun
-  std::uint32_t grid_era_ = 0;    // anything earlier is ordered for all threads
+  std::uint32_t epoch_ = kHostEpoch;  // the latest that has begun
+  std::uint32_t grid_epoch_ = 0;      // anything earlier is ordered for all threads
   bool is_cooperative_ = false;
   Dim3 grid_ = {};
   Dim3 block_dim_ = {};
@@ -154,7 +156,7 @@ class AccessOrder {
   const Block* running_ = nullptr;
   Stamp now_;
   std::uint64_t block_ = 0;
-  std::uint32_t block_era_ = 0;
+  std::uint32_t block_epoch_ = 0;
   const WarpClocks* clocks_ = nullptr;
 };
 

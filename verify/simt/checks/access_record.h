@@ -15,7 +15,7 @@ enum class Others : std::uint8_t {
   kNone,
   kLanes,   // lanes of its warp, at its clock
   kClocks,  // lanes of its warp, at clocks of their own
-  kWarp,    // a thread of another warp of its block, in its era; perhaps more
+  kWarp,    // a thread of another warp of its block, in its epoch; perhaps more
   kBlock,   // a thread of another block; perhaps more
 };
 
@@ -27,7 +27,7 @@ struct AccessRecord {
   // The set's latest member. The set consists of either plain reads or atomic operations, which do
   // not conflict among themselves. It is empty if this stamp is before all launches.
   Stamp latest = {};
-  std::uint32_t other = 0;  // lane mask, row of clocks, clock, or era, depending on `others`
+  std::uint32_t other = 0;  // lane mask, row of clocks, clock, or epoch, depending on `others`
   std::uint16_t other_thread = 0;
   Others others = Others::kNone;
   Division division = Division::kWhole;

@@ -29,7 +29,7 @@ struct Conflict {
 // Whether the last access noted was the same one, so that there is nothing new to note.
 inline bool is_repeated(const AccessRecord& record, AccessKind kind, Stamp now) {
   return kind == AccessKind::kRead    ? record.latest == now
-         : kind == AccessKind::kWrite ? record.write == now && record.latest.era() == 0
+         : kind == AccessKind::kWrite ? record.write == now && record.latest.epoch() == 0
                                       : false;
 }
 
@@ -37,22 +37,14 @@ inline bool is_repeated(const AccessRecord& record, AccessKind kind, Stamp now) 
 template <Scope kScope>
 class AccessRecorder {
  public:
-  // Memory that is read must have been written in era `written_from` or later.
+  // Memory that is read must have been written in epoch `written_from` or later.
   AccessRecorder(AccessOrder& order, std::uint32_t written_from, std::uint32_t at)
       : order_(order), now_(order.now()), written_from_(written_from), at_(at) {}
 
   Conflict note(AccessRecord& record, AccessKind kind) {
-    switch (kind) {
-      case AccessKind::kRead:
-        return note_read(record);
-      case AccessKind::kWrite:
-        return note_write(record, now_);
-      case AccessKind::kAtomicRead:
-        return note_atomic_read(record);
-      case AccessKind::kAtomic:
-        break;
-    }
-    return note_atomic(record);
+    if (kind == AccessKind::kRead) return note_read(record);
+    if (kind == AccessKind::kWrite) return note_write(record, now_);
+    return kind == AccessKind::kAtomicRead ? note_atomic_read(record) : note_atomic(record);
   }
 
   // A fast path for the usual case of note_read: other lanes of the warp have read the same at the
@@ -61,7 +53,7 @@ class AccessRecorder {
     const Stamp latest = record.latest;
     const Stamp write = record.write;
     if (!latest.is_beside(now_) || record.others > Others::kLanes || latest == now_) return false;
-    if (write.is_pending() || write.era() < written_from_ || !precedes(write)) return false;
+    if (write.is_pending() || write.epoch() < written_from_ || !precedes(write)) return false;
     if (record.others == Others::kNone) record.other = std::uint32_t{1} << latest.lane();
     record.other |= std::uint32_t{1} << now_.lane();
     record.others = Others::kLanes;
@@ -74,7 +66,7 @@ class AccessRecorder {
     if (is_repeated(record, AccessKind::kRead, now_)) return {};
     Conflict conflict = read_conflict(record);
     if (conflict.kind == ConflictKind::kNone && !precedes(record.write)) {
-      conflict = {record.write, record.write_at, ConflictKind::kWithWrite};
+      conflict = with_write(record, ConflictKind::kWithWrite);
     }
     add(record, now_);
     return conflict;
@@ -82,28 +74,22 @@ class AccessRecorder {
 
   // `stamp` is now, possibly with a mark.
   Conflict note_write(AccessRecord& record, Stamp stamp) {
-    const bool is_alone = record.latest.era() == 0;
+    const bool is_alone = record.latest.epoch() == 0;
     if (record.write == stamp && is_alone) return {};
     Conflict conflict;
     if (is_pending(record)) {
-      conflict = {record.write, record.write_at, ConflictKind::kPending};
+      conflict = with_write(record, ConflictKind::kPending);
     } else if (!precedes(record.write)) {
-      conflict = {record.write, record.write_at, ConflictKind::kWithWrite};
+      conflict = with_write(record, ConflictKind::kWithWrite);
     } else if (!is_alone) {
       conflict = set_conflict(record);
     }
-    record.write = stamp;
-    record.write_at = at_;
-    clear_set(record);
+    set_write(record, stamp);
     return conflict;
   }
 
   // An asynchronous copy ended: its bytes are written now.
-  void finish_pending(AccessRecord& record) {
-    record.write = now_;
-    record.write_at = at_;
-    clear_set(record);
-  }
+  void finish_pending(AccessRecord& record) { set_write(record, now_); }
   // The same for a bulk copy: the write remains that of the thread that requested it, after which
   // the mbarrier orders others, and does not become that of the thread that happened to wait first.
   static void finish_bulk(AccessRecord& record) { record.write = record.write.as_finished(); }
@@ -113,24 +99,31 @@ class AccessRecorder {
 
   // Copies that nobody waited for may have left their marks.
   bool is_pending(const AccessRecord& record) const {
-    return record.write.is_pending() && record.write.era() >= order_.template first_era<kScope>();
+    return record.write.is_pending() &&
+           record.write.epoch() >= order_.template first_epoch<kScope>();
+  }
+
+  static Conflict with_write(const AccessRecord& record, ConflictKind kind) {
+    return {record.write, record.write_at, kind};
+  }
+
+  void set_write(AccessRecord& record, Stamp stamp) {
+    record.write = stamp;
+    record.write_at = at_;
+    clear_set(record);
   }
 
   Conflict read_conflict(const AccessRecord& record) const {
-    if (is_pending(record)) {
-      return {record.write, record.write_at, ConflictKind::kPending};
-    }
-    if (record.write.era() < written_from_) {
-      return {record.write, record.write_at, ConflictKind::kUninitialised};
-    }
-    return {};
+    if (is_pending(record)) return with_write(record, ConflictKind::kPending);
+    if (record.write.epoch() >= written_from_) return {};
+    return with_write(record, ConflictKind::kUninitialised);
   }
 
   Conflict note_atomic_read(AccessRecord& record) {
     Conflict conflict = read_conflict(record);
     if (conflict.kind == ConflictKind::kNone && !record.write.is_atomic() &&
         !precedes(record.write)) {
-      conflict = {record.write, record.write_at, ConflictKind::kWithWrite};
+      conflict = with_write(record, ConflictKind::kWithWrite);
     }
     // Among plain reads it would look like one of them, and atomic writes conflict with those.
     if (record.latest.is_atomic() || is_past(record)) add(record, now_.as_atomic());
@@ -169,32 +162,23 @@ class AccessRecorder {
   }
 
   Stamp unordered_other(const AccessRecord& record) const {
-    const Stamp latest = record.latest;
-    Stamp other;
-    switch (record.others) {
-      case Others::kNone:
-        return {};
-      case Others::kWarp:
-        other = Stamp(latest.era(), record.other_thread, record.other);
-        break;
-      case Others::kBlock:
-        // Its clock is not kept: the least one, so that nothing that is ordered is reported.
-        other = Stamp(record.other, record.other_thread, 1);
-        break;
-      case Others::kLanes:
-      case Others::kClocks:
-        return unordered_lane(record);
-    }
+    if (record.others == Others::kNone) return {};
+    if (record.others <= Others::kClocks) return unordered_lane(record);
+    // The clock of another block's thread is not kept: the least one, so that nothing that is
+    // ordered is reported.
+    const Stamp other = record.others == Others::kWarp
+                            ? Stamp(record.latest.epoch(), record.other_thread, record.other)
+                            : Stamp(record.other, record.other_thread, 1);
     return precedes(other) ? Stamp() : other;
   }
 
   Stamp unordered_lane(const AccessRecord& record) const {
     const Stamp latest = record.latest;
     // Lanes are unordered only until the next block barrier.
-    if (latest.era() != now_.era()) return {};
+    if (latest.epoch() != now_.epoch()) return {};
     for (unsigned lane = 0; lane < kWarpSize; ++lane) {
       const std::uint32_t clock = clock_of(record, lane);
-      const Stamp other(latest.era(), latest.warp() * kWarpSize + lane, clock);
+      const Stamp other(latest.epoch(), latest.warp() * kWarpSize + lane, clock);
       if (clock != 0 && !precedes(other)) return other;
     }
     return {};
@@ -218,8 +202,8 @@ class AccessRecorder {
     const Stamp latest = record.latest;
     if (latest.is_atomic() != stamp.is_atomic()) {
       record.others = Others::kNone;
-    } else if (latest.era() != now_.era()) {
-      add_in_new_era(record);
+    } else if (latest.epoch() != now_.epoch()) {
+      add_in_new_epoch(record);
     } else if (latest.warp() != now_.warp()) {
       add_other_warp(record);
     } else if (record.others <= Others::kClocks) {
@@ -229,12 +213,12 @@ class AccessRecorder {
     record.latest_at = at_;
   }
 
-  void add_in_new_era(AccessRecord& record) {
+  void add_in_new_epoch(AccessRecord& record) {
     if constexpr (kScope == Scope::kGrid) {
       const Stamp latest = record.latest;
-      if (latest.era() != 0 && !precedes(latest)) {
+      if (latest.epoch() != 0 && !precedes(latest)) {
         record.others = Others::kBlock;
-        record.other = latest.era();
+        record.other = latest.epoch();
         record.other_thread = static_cast<std::uint16_t>(latest.thread());
         return;
       }

@@ -9,17 +9,19 @@
 
 namespace recto::simt {
 
-// An era is what one thread block does between two barriers; era numbers are unique and grow with
-// time. Era 0 is before everything. Within an era, a thread's clock counts its warp barriers.
+// An epoch is what one thread block does between two barriers; epoch numbers are unique and grow
+// with time. Epoch 0 is before everything. Within an epoch, a thread's clock counts its warp
+// barriers.
 class Stamp {
  public:
   static constexpr std::uint32_t kClockMax = (1U << 20) - 1;
 
   constexpr Stamp() = default;
-  constexpr Stamp(std::uint32_t era, unsigned thread, std::uint32_t clock)
-      : bits_(std::uint64_t{era} << 32 | std::uint64_t{thread} << 22 | std::uint64_t{clock} << 2) {}
+  constexpr Stamp(std::uint32_t epoch, unsigned thread, std::uint32_t clock)
+      : bits_(std::uint64_t{epoch} << 32 | std::uint64_t{thread} << 22 |
+              std::uint64_t{clock} << 2) {}
 
-  constexpr std::uint32_t era() const { return static_cast<std::uint32_t>(bits_ >> 32); }
+  constexpr std::uint32_t epoch() const { return static_cast<std::uint32_t>(bits_ >> 32); }
   constexpr unsigned thread() const { return static_cast<unsigned>(bits_ >> 22) & 1023; }
   constexpr unsigned lane() const { return thread() % kWarpSize; }
   constexpr unsigned warp() const { return thread() / kWarpSize; }

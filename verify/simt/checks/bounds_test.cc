@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <string>
 
-#include "verify/simt/checks/checked_kernels.cuh"
 #include "verify/simt/checks/checked_run.h"
-#include "verify/simt/checks/vector_kernels.cuh"
+#include "verify/simt/checks/testdata/checked_kernels.cuh"
+#include "verify/simt/checks/testdata/vector_kernels.cuh"
 
 namespace recto::simt {
 namespace {

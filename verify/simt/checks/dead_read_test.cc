@@ -1,7 +1,7 @@
 // Reads that the optimiser takes out are seen in kernels that are built without it. The optimised
 // build, which the other tests have, does not see them: this says so, too.
 
-#include "verify/simt/checks/dead_read.cuh"
+#include "verify/simt/checks/testdata/dead_read.cuh"
 #include <cstddef>
 
 #include "bazel/testing/catch.h"

@@ -77,14 +77,14 @@ bool FenceOrder::contains(const Reaches& reaches, std::uint64_t block, Stamp pas
   const auto found = reaches.find(block);
   if (found == reaches.end()) return false;
   const Reach& reach = found->second;
-  if (past.era() != reach.era) return past.era() < reach.era;
+  if (past.epoch() != reach.epoch) return past.epoch() < reach.epoch;
   return past.thread() < reach.clocks.size() && reach.clocks[past.thread()] >= past.clock();
 }
 
-// Of one block's, what reaches into a later era contains the other.
+// Of one block's, what reaches into a later epoch contains the other.
 void FenceOrder::join(Reach& reach, const Reach& other) {
-  if (other.era < reach.era) return;
-  if (other.era > reach.era) {
+  if (other.epoch < reach.epoch) return;
+  if (other.epoch > reach.epoch) {
     reach = other;
     return;
   }

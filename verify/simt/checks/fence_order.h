@@ -22,10 +22,10 @@ struct Actor {
 
 class FenceOrder {
  public:
-  // A part of what a thread block does: all that comes before an era of the block and, in the era,
-  // what each thread does up to a clock.
+  // A part of what a thread block does: all that comes before an epoch of the block and, in the
+  // epoch, what each thread does up to a clock.
   struct Reach {
-    std::uint32_t era = 0;
+    std::uint32_t epoch = 0;
     std::vector<std::uint32_t> clocks = {};  // [thread], or empty
   };
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "verify/simt/checks/checked_run.h"
-#include "verify/simt/checks/fence_kernels.cuh"
+#include "verify/simt/checks/testdata/fence_kernels.cuh"
 
 namespace recto::simt {
 namespace {

@@ -4,6 +4,8 @@
 #include <iterator>
 #include <utility>
 
+#include "core/contract.h"
+
 namespace recto::simt {
 
 void GlobalBuffers::refresh() {
@@ -39,6 +41,18 @@ void GlobalBuffers::forget_accesses() {
     buffer->cells.clear();
     buffer->is_forgotten = true;
   }
+}
+
+void GlobalBuffers::mark(const void* data, std::size_t bytes, Stamp write) {
+  const auto address = reinterpret_cast<std::uintptr_t>(data);
+  GlobalBuffer* buffer = buffer_at(address);
+  RECTO_CHECK(buffer != nullptr && bytes <= buffer->end - address);
+  if (!buffer->has_cells()) return;
+  buffer->cells.for_each(address - buffer->begin, bytes,
+                         [write](AccessRecord& record, std::size_t, std::size_t) {
+                           const Division division = record.division;
+                           record = {.write = write, .division = division};
+                         });
 }
 
 GlobalBuffer* GlobalBuffers::buffer_at(std::uintptr_t address) {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "verify/simt/checks/shadow_cells.h"
-#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/executor/device_memory.h"
 
 namespace recto::simt {
 
@@ -47,6 +47,9 @@ class GlobalBuffers {
   void set_thread_block(std::uint64_t index);
   // Drops all records: from now on, any byte may have been written.
   void forget_accesses();
+  // Sets the records of these bytes, which are in one buffer, as if this write were the only access
+  // so far. O(bytes).
+  void mark(const void* data, std::size_t bytes, Stamp write);
 
   // The range that contains all of these bytes, or null. O(1) for memory touched recently, else
   // O(log n).

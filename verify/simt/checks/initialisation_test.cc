@@ -6,10 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "verify/simt/checks/checked_device.h"
-#include "verify/simt/checks/checked_kernels.cuh"
 #include "verify/simt/checks/checked_run.h"
-#include "verify/simt/checks/vector_kernels.cuh"
+#include "verify/simt/checks/testdata/checked_device.h"
+#include "verify/simt/checks/testdata/checked_kernels.cuh"
+#include "verify/simt/checks/testdata/vector_kernels.cuh"
 
 namespace recto::simt {
 namespace {

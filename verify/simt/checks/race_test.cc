@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <string>
 
-#include "verify/simt/checks/checked_kernels.cuh"
 #include "verify/simt/checks/checked_run.h"
+#include "verify/simt/checks/testdata/checked_kernels.cuh"
 
 namespace recto::simt {
 namespace {

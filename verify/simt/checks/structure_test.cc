@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "verify/simt/checks/checked_run.h"
-#include "verify/simt/checks/structure_kernels.cuh"
+#include "verify/simt/checks/testdata/structure_kernels.cuh"
 
 namespace recto::simt {
 namespace {

@@ -4,36 +4,17 @@
 
 #include <algorithm>
 
-#include "core/contract.h"
 #include "verify/simt/executor/launch.h"
-#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
-namespace {
-
-const char* kind_name(AccessKind kind) {
-  switch (kind) {
-    case AccessKind::kRead:
-      return "read";
-    case AccessKind::kWrite:
-      return "write";
-    case AccessKind::kAtomicRead:
-      return "atomic read";
-    case AccessKind::kAtomic:
-      return "atomic";
-  }
-  RECTO_UNREACHABLE("all kinds are listed");
+Counts& Counts::operator+=(const Counts& other) {
+  instructions += other.instructions;
+  bytes += other.bytes;
+  sectors += other.sectors;
+  wasted_bytes += other.wasted_bytes;
+  bank_conflicts += other.bank_conflicts;
+  return *this;
 }
-
-void add(LineCount& sum, const LineCount& count) {
-  sum.instructions += count.instructions;
-  sum.bytes += count.bytes;
-  sum.sectors += count.sectors;
-  sum.wasted_bytes += count.wasted_bytes;
-  sum.bank_conflicts += count.bank_conflicts;
-}
-
-}  // namespace
 
 void AccessCounter::begin_launch(Launch& launch) {
   kernel_ = launch.config.kernel;
@@ -86,19 +67,16 @@ void AccessCounter::note(const ThreadState& thread, std::uintptr_t address,
 // Counts what the warp's lanes did, which is complete now.
 void AccessCounter::finish(Warp& warp) {
   for (const auto& [occurrence, access] : warp.accesses) {
-    Event event;
-    event.instruction = occurrence.instruction;
-    event.space = occurrence.space;
-    event.kind = occurrence.kind;
-    Totals& totals = totals_of(event);
-    ++totals.instructions;
-    totals.bytes += access.bytes();
+    Counts counts = {.instructions = 1, .bytes = access.bytes()};
     if (occurrence.space == Space::kGlobal) {
-      totals.sectors += access.sectors();
+      counts.sectors = access.sectors();
+      counts.wasted_bytes = counts.sectors * WarpAccess::kSectorBytes - counts.bytes;
     } else {
-      totals.bank_passes += access.bank_passes();
-      totals.bank_passes_min += access.bank_passes_min();
+      counts.bank_conflicts = access.bank_passes() - access.bank_passes_min();
     }
+    const Event event = {
+        .instruction = occurrence.instruction, .space = occurrence.space, .kind = occurrence.kind};
+    totals_[{kernel_, event}] += counts;
   }
   warp.accesses.clear();
   warp.numbers.clear();
@@ -113,11 +91,7 @@ void AccessCounter::pass_barrier(ThreadBlock& block) {
   const auto threads = block.threads();
   const auto waiting =
       std::ranges::find(threads, Standing::kAtBlockBarrier, &ThreadState::standing);
-  if (waiting == threads.end()) return;
-  Event event;
-  event.site = waiting->site;
-  event.name = waiting->operation;
-  ++totals_of(event).instructions;
+  if (waiting != threads.end()) note_meeting(*waiting, waiting->operation);
 }
 
 void AccessCounter::pass_grid_barrier() {
@@ -136,55 +110,39 @@ void AccessCounter::pass_collective(ThreadBlock& block, unsigned warp, std::uint
   }
   if (first == kWarpSize) return;
   if ((existing & ~lanes) == 0) finish(warps_.at(&block)[warp]);
-  Event event;
-  event.site = block.threads()[std::size_t{warp} * kWarpSize + first].site;
-  event.name = what.name;
-  ++totals_of(event).instructions;
+  note_meeting(block.threads()[std::size_t{warp} * kWarpSize + first], what.name);
 }
 
-LineCount AccessCounter::numbers_of(const Event& event, const Totals& totals) {
-  LineCount count;
-  count.instructions = totals.instructions;
-  count.bytes = totals.bytes;
-  if (event.space == Space::kGlobal) {
-    count.sectors = totals.sectors;
-    count.wasted_bytes = totals.sectors * WarpAccess::kSectorBytes - totals.bytes;
-  }
-  count.bank_conflicts = totals.bank_passes - totals.bank_passes_min;
-  return count;
+void AccessCounter::note_meeting(const ThreadState& thread, const char* name) {
+  ++totals_[{kernel_, {.site = thread.site, .name = name}}].instructions;
 }
 
 std::string AccessCounter::name_of(const Event& event) {
   if (event.space == Space::kNone) return event.name;
+  constexpr const char* kKinds[] = {"read", "write", "atomic read", "atomic"};
   return fmt::format("{} {}", event.space == Space::kGlobal ? "global" : "shared",
-                     kind_name(event.kind));
+                     kKinds[static_cast<int>(event.kind)]);
 }
 
 LineCount AccessCounter::sum() const {
   LineCount sum;
-  for (const auto& [key, totals] : totals_) add(sum, numbers_of(key.second, totals));
+  for (const auto& [key, counts] : totals_) sum += counts;
   return sum;
 }
 
 std::vector<LineCount> AccessCounter::counts() const {
   // One source line may have many instructions.
-  std::map<std::tuple<std::string, std::string, std::string>, LineCount> lines;
-  for (const auto& [key, totals] : totals_) {
+  std::map<std::tuple<std::string, std::string, std::string>, Counts> lines;
+  for (const auto& [key, counts] : totals_) {
     const auto& [kernel, event] = key;
-    LineCount count = numbers_of(event, totals);
-    count.kernel = kernel;
-    count.place = place_text({event.site, event.instruction});
-    count.what = name_of(event);
-    LineCount& sum = lines[{count.kernel, count.place, count.what}];
-    if (sum.kernel.empty() && sum.what.empty()) {
-      sum = count;
-    } else {
-      add(sum, count);
-    }
+    lines[{kernel, CodePlace{event.site, event.instruction}.text(), name_of(event)}] += counts;
   }
-  std::vector<LineCount> counts;
-  for (auto& [key, count] : lines) counts.push_back(std::move(count));
-  return counts;
+  std::vector<LineCount> all;
+  for (const auto& [key, counts] : lines) {
+    const auto& [kernel, place, what] = key;
+    all.push_back({counts, kernel, place, what});
+  }
+  return all;
 }
 
 std::string AccessCounter::table() const {

@@ -12,18 +12,14 @@
 #include <vector>
 
 #include "verify/simt/counters/warp_access.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/thread_block.h"
-#include "verify/simt/memory/device_memory.h"
 
 namespace recto::simt {
 
-// The counts of one kind of operation on one line of a kernel.
-struct LineCount {
-  std::string kernel;
-  std::string place;  // "a.cuh:17"
-  std::string what;   // "global read", "shared write", "__shfl_xor_sync"
+struct Counts {
   // Per warp; barriers are counted once per thread block.
   std::uint64_t instructions = 0;
   // Distinct bytes within each instruction. 0 for operations that touch no memory.
@@ -33,6 +29,15 @@ struct LineCount {
   std::uint64_t wasted_bytes = 0;  // bytes of sectors that no lane asked for
   // Shared memory: passes over the banks, beyond those that the bytes need.
   std::uint64_t bank_conflicts = 0;
+
+  Counts& operator+=(const Counts& other);
+};
+
+// The counts of one kind of operation on one line of a kernel.
+struct LineCount : Counts {
+  std::string kernel;
+  std::string place;  // "a.cuh:17"
+  std::string what;   // "global read", "shared write", "__shfl_xor_sync"
 };
 
 // Lanes of a warp are assumed to run an instruction together if it is, for each of them, the same
@@ -92,27 +97,18 @@ class AccessCounter final : public Observer {
     // How often each lane has reached an instruction.
     std::map<std::tuple<unsigned, std::uintptr_t, AccessKind, Space>, std::uint64_t> numbers;
   };
-  struct Totals {
-    std::uint64_t instructions = 0;
-    std::uint64_t bytes = 0;
-    std::uint64_t sectors = 0;
-    std::uint64_t bank_passes = 0;
-    std::uint64_t bank_passes_min = 0;
-  };
-
   void note(const ThreadState& thread, std::uintptr_t address, const AccessShape& shape,
             std::uintptr_t instruction);
   Space space_of(const ThreadState& thread, std::uintptr_t address) const;
   void finish(Warp& warp);
   void finish(const ThreadBlock& block);
-  Totals& totals_of(const Event& event) { return totals_[{kernel_, event}]; }
-  static LineCount numbers_of(const Event& event, const Totals& totals);
+  void note_meeting(const ThreadState& thread, const char* name);
   static std::string name_of(const Event& event);
 
   const DeviceMemory& memory_;
   std::string kernel_;
   std::map<const ThreadBlock*, std::vector<Warp>> warps_;
-  std::map<std::pair<std::string, Event>, Totals> totals_;
+  std::map<std::pair<std::string, Event>, Counts> totals_;  // by kernel
 };
 
 }  // namespace recto::simt

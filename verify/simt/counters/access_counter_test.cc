@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/simt/counters/counted_kernels.cuh"
+#include "verify/simt/counters/testdata/counted_kernels.cuh"
 #include "verify/simt/executor/executor.h"
 
 namespace recto::simt {
@@ -169,7 +169,7 @@ TEST_CASE("atomic operations touch what they update") {
 // sectors, wasted bytes.
 std::vector<std::string> rows_of(const AccessCounter& counter) {
   std::vector<std::string> rows;
-  const std::string file = "verify/simt/counters/counted_kernels.cu:";
+  const std::string file = "verify/simt/counters/testdata/counted_kernels.cu:";
   for (const LineCount& count : counter.counts()) {
     const bool is_in_file = count.place.rfind(file, 0) == 0;
     rows.push_back(count.kernel + " " +

@@ -9,7 +9,7 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
-#include "verify/simt/dialect/math_kernels.cuh"
+#include "verify/simt/dialect/testdata/math_kernels.cuh"
 
 namespace recto::simt {
 namespace {

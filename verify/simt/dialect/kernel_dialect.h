@@ -8,7 +8,6 @@
 #include <cstdio>  // printf
 
 #include "verify/simt/dialect/simt_atomics.h"
-#include "verify/simt/dialect/simt_bfloat16.h"
 #include "verify/simt/dialect/simt_fp8.h"
 #include "verify/simt/dialect/simt_half.h"
 #include "verify/simt/dialect/simt_half_arithmetic.h"
@@ -20,8 +19,6 @@
 #include "verify/simt/dialect/simt_trap.h"
 #include "verify/simt/dialect/simt_types.h"
 #include "verify/simt/dialect/simt_warp.h"
-
-#include "verify/simt/dialect/simt_refused_functions.h"
 
 // After all others: they use parts of C++ that it refuses.
 #include "verify/simt/dialect/simt_refused.h"
@@ -50,22 +47,13 @@ int variables_are_not_supported();  // verify/simt: a __device__ variable is not
 // because the variable may be declared const as well.)
 #define __constant__ constexpr
 
-#define threadIdx (::recto::simt::current_thread->thread_index)
-#define blockIdx (::recto::simt::current_thread->block_index)
-#define blockDim (::recto::simt::current_thread->block_dim)
-#define gridDim (::recto::simt::current_thread->grid_dim)
-#define warpSize 32
-
 // Declares T name DIMENSIONS; in shared memory: KERNEL_SHARED(float, tile, [4][32]).
 #define KERNEL_SHARED(type, name, ...) KERNEL_SHARED_ALIGNED(alignof(type), type, name, __VA_ARGS__)
 
 // The same, aligned to `alignment` bytes, for accesses that are wider than T.
-#define KERNEL_SHARED_ALIGNED(alignment, type, name, ...)                         \
-  using name##_shared_type = type __VA_ARGS__;                                    \
-  static constinit const ::recto::simt::SharedVariable name##_shared_variable = { \
-      #name, sizeof(name##_shared_type), alignment, {__FILE__, __LINE__}};        \
-  name##_shared_type& name = *static_cast<name##_shared_type*>(                   \
-      ::recto::simt::device::shared_variable(name##_shared_variable))
+#define KERNEL_SHARED_ALIGNED(alignment, type, name, ...) \
+  using name##_shared_type = type __VA_ARGS__;            \
+  RECTO_SIMT_SHARED(name, name##_shared_type, alignment)
 
 // Declares extern T name[], of as many bytes as the launch gives, aligned to 16 bytes.
 #define KERNEL_DYNAMIC_SHARED(type, name)                    \

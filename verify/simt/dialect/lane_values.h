@@ -6,7 +6,7 @@
 #include <cstring>
 #include <vector>
 
-#include "verify/simt/dialect/warp_kernels.cuh"
+#include "verify/simt/dialect/testdata/warp_kernels.cuh"
 #include "verify/simt/executor/executor.h"
 
 namespace recto::simt {

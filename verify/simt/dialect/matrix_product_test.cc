@@ -9,7 +9,6 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
-#include "verify/simt/dialect/simt_bfloat16.h"
 #include "verify/simt/dialect/simt_half.h"
 
 namespace recto::simt {

@@ -11,7 +11,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-FOLDER = Path("verify/simt/dialect")
+FOLDER = Path("verify/simt/dialect/testdata")
 HEADERS = ("cuda_fp16.h", "cuda_bf16.h", "cuda_fp8.h")
 
 

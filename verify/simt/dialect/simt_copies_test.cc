@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/simt/dialect/copies_kernels.cuh"
+#include "verify/simt/dialect/testdata/copies_kernels.cuh"
 
 namespace recto::simt {
 namespace {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 
-#include "verify/simt/dialect/simt_bfloat16.h"
 #include "verify/simt/dialect/simt_half.h"
 #include "verify/simt/dialect/simt_narrow.h"
 #include "verify/simt/dialect/simt_types.h"

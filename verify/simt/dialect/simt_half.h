@@ -1,84 +1,100 @@
 #pragma once
 
-// __half and __half2 as in <cuda_fp16.h>: storage, and conversions. Arithmetic is in
-// simt_half_arithmetic.h. They are trivial types, so that shared memory may hold them.
+// __half and __half2 as in <cuda_fp16.h>, __nv_bfloat16 and __nv_bfloat162 as in <cuda_bf16.h>:
+// storage, and conversions. Arithmetic is in simt_half_arithmetic.h. They are trivial types, so
+// that shared memory may hold them.
 
-#include <bit>
 #include <concepts>
 
-#include "verify/simt/dialect/simt_narrow.h"
+#include "verify/simt/dialect/simt_half_traits.h"
 #include "verify/simt/dialect/simt_types.h"
 
-struct alignas(2) __half_raw {
-  unsigned short x;
-};
+#define RECTO_SIMT_HALF_TYPES(half, pair, format)                                           \
+  struct alignas(2) half##_raw {                                                            \
+    unsigned short x;                                                                       \
+  };                                                                                        \
+  struct alignas(4) pair##_raw {                                                            \
+    unsigned short x, y;                                                                    \
+  };                                                                                        \
+  struct alignas(2) half {                                                                  \
+    half() = default;                                                                       \
+    half(const half##_raw& raw) : __x(raw.x) {}                                             \
+    half(float value) : __x(recto::simt::device::narrowed<format>(value)) {}                \
+    half(double value) : __x(recto::simt::device::narrowed<format>(value)) {}               \
+    template <std::integral T>                                                              \
+    half(T value) : half(static_cast<double>(value)) {}                                     \
+                                                                                            \
+    operator float() const { return recto::simt::device::converted<format>(__x); }          \
+    operator half##_raw() const { return {__x}; }                                           \
+                                                                                            \
+    unsigned short __x;                                                                     \
+  };                                                                                        \
+  struct alignas(4) pair {                                                                  \
+    pair() = default;                                                                       \
+    pair(const half& low, const half& high) : x(low), y(high) {}                            \
+    pair(const pair##_raw& raw) : x(half##_raw{raw.x}), y(half##_raw{raw.y}) {}             \
+    operator pair##_raw() const { return {half##_raw(x).x, half##_raw(y).x}; }              \
+                                                                                            \
+    half x, y;                                                                              \
+  };                                                                                        \
+  template <>                                                                               \
+  inline constexpr recto::simt::device::NarrowFormat recto::simt::device::kFormatOf<half> = \
+      format;
 
-struct alignas(4) __half2_raw {
-  unsigned short x, y;
-};
-
-struct alignas(2) __half {
-  __half() = default;
-  __half(const __half_raw& raw) : __x(raw.x) {}
-  __half(float value) : __x(recto::simt::device::narrowed<recto::simt::device::kHalf>(value)) {}
-  __half(double value) : __x(recto::simt::device::narrowed<recto::simt::device::kHalf>(value)) {}
-  template <std::integral T>
-  __half(T value) : __half(static_cast<double>(value)) {}
-
-  operator float() const { return recto::simt::device::widened<recto::simt::device::kHalf>(__x); }
-  operator __half_raw() const { return {__x}; }
-
-  unsigned short __x;
-};
-
-struct alignas(4) __half2 {
-  __half2() = default;
-  __half2(const __half& low, const __half& high) : x(low), y(high) {}
-  __half2(const __half2_raw& raw) : x(__half_raw{raw.x}), y(__half_raw{raw.y}) {}
-  operator __half2_raw() const { return {__half_raw(x).x, __half_raw(y).x}; }
-
-  __half x, y;
-};
+RECTO_SIMT_HALF_TYPES(__half, __half2, recto::simt::device::kHalf)
+RECTO_SIMT_HALF_TYPES(__nv_bfloat16, __nv_bfloat162, recto::simt::device::kBfloat16)
+#undef RECTO_SIMT_HALF_TYPES
 
 using half = __half;
 using half2 = __half2;
 using nv_half = __half;
 using nv_half2 = __half2;
+using nv_bfloat16 = __nv_bfloat16;
+using nv_bfloat162 = __nv_bfloat162;
 
-inline unsigned short __half_as_ushort(__half value) { return __half_raw(value).x; }
-inline short __half_as_short(__half value) { return static_cast<short>(__half_raw(value).x); }
-inline __half __ushort_as_half(unsigned short code) { return __half_raw{code}; }
-inline __half __short_as_half(short code) { return __half_raw{static_cast<unsigned short>(code)}; }
-
-#define RECTO_SIMT_FLOAT_TO_HALF(name, type, rounding)                                   \
-  inline __half name(type value) {                                                       \
-    using ::recto::simt::device::Rounding;                                               \
-    return __half_raw{                                                                   \
-        ::recto::simt::device::narrowed<::recto::simt::device::kHalf, rounding>(value)}; \
+#define RECTO_SIMT_TO_HALF(name, half, type, rounding)                                           \
+  inline half name(type value) {                                                                 \
+    using recto::simt::device::Rounding;                                                         \
+    return half##_raw{                                                                           \
+        recto::simt::device::narrowed<recto::simt::device::kFormatOf<half>, Rounding::rounding>( \
+            value)};                                                                             \
   }
-RECTO_SIMT_FLOAT_TO_HALF(__float2half, float, Rounding::kNearestEven)
-RECTO_SIMT_FLOAT_TO_HALF(__float2half_rn, float, Rounding::kNearestEven)
-RECTO_SIMT_FLOAT_TO_HALF(__float2half_rz, float, Rounding::kTowardsZero)
-RECTO_SIMT_FLOAT_TO_HALF(__float2half_ru, float, Rounding::kUp)
-RECTO_SIMT_FLOAT_TO_HALF(__float2half_rd, float, Rounding::kDown)
-RECTO_SIMT_FLOAT_TO_HALF(__double2half, double, Rounding::kNearestEven)
-RECTO_SIMT_FLOAT_TO_HALF(__int2half_rn, int, Rounding::kNearestEven)
-RECTO_SIMT_FLOAT_TO_HALF(__uint2half_rn, unsigned, Rounding::kNearestEven)
-#undef RECTO_SIMT_FLOAT_TO_HALF
 
-inline float __half2float(__half value) { return value; }
+// The functions of both types: `name` is what NVIDIA's have in theirs.
+#define RECTO_SIMT_HALF_CONVERSIONS(half, pair, name)                                              \
+  RECTO_SIMT_TO_HALF(__float2##name, half, float, kNearestEven)                                    \
+  RECTO_SIMT_TO_HALF(__float2##name##_rn, half, float, kNearestEven)                               \
+  RECTO_SIMT_TO_HALF(__float2##name##_rz, half, float, kTowardsZero)                               \
+  RECTO_SIMT_TO_HALF(__float2##name##_ru, half, float, kUp)                                        \
+  RECTO_SIMT_TO_HALF(__float2##name##_rd, half, float, kDown)                                      \
+  RECTO_SIMT_TO_HALF(__double2##name, half, double, kNearestEven)                                  \
+  RECTO_SIMT_TO_HALF(__int2##name##_rn, half, int, kNearestEven)                                   \
+  RECTO_SIMT_TO_HALF(__uint2##name##_rn, half, unsigned, kNearestEven)                             \
+  inline float __##name##2float(half value) { return value; }                                      \
+                                                                                                   \
+  inline unsigned short __##name##_as_ushort(half value) { return half##_raw(value).x; }           \
+  inline short __##name##_as_short(half value) { return static_cast<short>(half##_raw(value).x); } \
+  inline half __ushort_as_##name(unsigned short code) { return half##_raw{code}; }                 \
+  inline half __short_as_##name(short code) {                                                      \
+    return half##_raw{static_cast<unsigned short>(code)};                                          \
+  }                                                                                                \
+                                                                                                   \
+  inline pair __floats2##name##2_rn(float low, float high) { return {low, high}; }                 \
+  inline pair __float22##name##2_rn(float2 value) { return {value.x, value.y}; }                   \
+  inline pair __float2##name##2_rn(float value) { return {value, value}; }                         \
+  inline float2 __##name##22float2(pair value) { return {value.x, value.y}; }                      \
+                                                                                                   \
+  inline pair make_##name##2(half low, half high) { return {low, high}; }                          \
+  inline pair __halves2##name##2(half low, half high) { return {low, high}; }                      \
+  inline pair __##name##2##name##2(half value) { return {value, value}; }                          \
+  inline half __low2##name(pair value) { return value.x; }                                         \
+  inline half __high2##name(pair value) { return value.y; }                                        \
+  inline pair __low2##name##2(pair value) { return {value.x, value.x}; }                           \
+  inline pair __high2##name##2(pair value) { return {value.y, value.y}; }                          \
+  inline pair __lows2##name##2(pair low, pair high) { return {low.x, high.x}; }                    \
+  inline pair __highs2##name##2(pair low, pair high) { return {low.y, high.y}; }
 
-inline __half2 __floats2half2_rn(float low, float high) { return {low, high}; }
-inline __half2 __float22half2_rn(float2 value) { return {value.x, value.y}; }
-inline __half2 __float2half2_rn(float value) { return {value, value}; }
-inline float2 __half22float2(__half2 value) { return {value.x, value.y}; }
-
-inline __half2 make_half2(__half low, __half high) { return {low, high}; }
-inline __half2 __halves2half2(__half low, __half high) { return {low, high}; }
-inline __half2 __half2half2(__half value) { return {value, value}; }
-inline __half __low2half(__half2 value) { return value.x; }
-inline __half __high2half(__half2 value) { return value.y; }
-inline __half2 __low2half2(__half2 value) { return {value.x, value.x}; }
-inline __half2 __high2half2(__half2 value) { return {value.y, value.y}; }
-inline __half2 __lows2half2(__half2 low, __half2 high) { return {low.x, high.x}; }
-inline __half2 __highs2half2(__half2 low, __half2 high) { return {low.y, high.y}; }
+RECTO_SIMT_HALF_CONVERSIONS(__half, __half2, half)
+RECTO_SIMT_HALF_CONVERSIONS(__nv_bfloat16, __nv_bfloat162, bfloat16)
+#undef RECTO_SIMT_HALF_CONVERSIONS
+#undef RECTO_SIMT_TO_HALF

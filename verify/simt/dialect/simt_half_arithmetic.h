@@ -2,10 +2,11 @@
 
 // Arithmetic of __half and __nv_bfloat16, and of pairs of them, as in <cuda_fp16.h> and
 // <cuda_bf16.h>. Results are rounded once, to nearest even; subnormals are kept; a result that is
-// NaN is the canonical one.
+// NaN is the canonical one. Sums, products and quotients in fp64 have more than twice as many bits,
+// so rounding them again equals rounding once (Figueroa 1995, When is double rounding innocuous?).
 
 #include "verify/simt/dialect/simt_atomics.h"
-#include "verify/simt/dialect/simt_half_traits.h"
+#include "verify/simt/dialect/simt_half.h"
 
 namespace recto::simt::device {
 
@@ -69,41 +70,14 @@ T __h2div(T a, T b) {
   return a / b;
 }
 
-// a * b + c
-template <recto::simt::device::HalfType T>
-T __hfma(T a, T b, T c) {
-  return recto::simt::device::fused_multiply_add(a, b, c);
-}
-template <recto::simt::device::HalfType T>
-T __hfma_sat(T a, T b, T c) {
-  return recto::simt::device::saturated(__hfma(a, b, c));
-}
-// Negative results become 0, NaN stays.
-template <recto::simt::device::HalfType T>
-T __hfma_relu(T a, T b, T c) {
-  const T result = __hfma(a, b, c);
-  return float{result} < 0.0F ? T(0.0F) : result;
-}
-template <recto::simt::device::HalfPair T>
-T __hfma2(T a, T b, T c) {
-  return {__hfma(a.x, b.x, c.x), __hfma(a.y, b.y, c.y)};
-}
-template <recto::simt::device::HalfPair T>
-T __hfma2_sat(T a, T b, T c) {
-  return {__hfma_sat(a.x, b.x, c.x), __hfma_sat(a.y, b.y, c.y)};
-}
-template <recto::simt::device::HalfPair T>
-T __hfma2_relu(T a, T b, T c) {
-  return {__hfma_relu(a.x, b.x, c.x), __hfma_relu(a.y, b.y, c.y)};
-}
-
 template <recto::simt::device::HalfType T>
 T __hneg(T a) {
-  return recto::simt::device::negated(a);
+  namespace simt = recto::simt::device;
+  return simt::canonical<T>(simt::code_of(a) ^ simt::kFormatOf<T>.sign());
 }
 template <recto::simt::device::HalfType T>
 T __habs(T a) {
-  return recto::simt::device::magnitude_of(a);
+  return recto::simt::device::canonical<T>(recto::simt::device::magnitude_of(a));
 }
 template <recto::simt::device::HalfPair T>
 T __hneg2(T a) {

@@ -3,7 +3,34 @@
 // Comparisons of __half and __nv_bfloat16, and of pairs of them, as in <cuda_fp16.h> and
 // <cuda_bf16.h>.
 
-#include "verify/simt/dialect/simt_half_traits.h"
+#include "verify/simt/dialect/simt_half.h"
+
+namespace recto::simt::device {
+
+// An integer in the order of the values, with -0 below +0, as max and min need it.
+template <HalfType T>
+std::int32_t order_of(T value) {
+  const auto magnitude = static_cast<std::int32_t>(magnitude_of(value));
+  const std::int32_t below_zero = -magnitude - 1;
+  return (code_of(value) & kFormatOf<T>.sign()) != 0 ? below_zero : magnitude;
+}
+
+// `chosen` if both are numbers; else the one that is a number, or the canonical NaN if none is.
+template <HalfType T>
+T choose_number(T a, T b, T chosen) {
+  const std::uint32_t other = code_of(canonical<T>(code_of(b)));
+  const std::uint32_t number = is_nan(b) ? code_of(a) : code_of(chosen);
+  return with_code<T>(is_nan(a) ? other : number);
+}
+
+// `chosen` if both are numbers, else the canonical NaN.
+template <HalfType T>
+T choose_nan(T a, T b, T chosen) {
+  const std::uint32_t number = is_nan(b) ? kFormatOf<T>.nan() : code_of(chosen);
+  return with_code<T>(is_nan(a) ? kFormatOf<T>.nan() : number);
+}
+
+}  // namespace recto::simt::device
 
 template <recto::simt::device::HalfType T>
 bool __hisnan(T a) {
@@ -12,7 +39,9 @@ bool __hisnan(T a) {
 // 1 for +infinity, -1 for -infinity, else 0.
 template <recto::simt::device::HalfType T>
 int __hisinf(T a) {
-  return recto::simt::device::infinity_sign(a);
+  namespace simt = recto::simt::device;
+  const bool is_infinite = simt::magnitude_of(a) == simt::kFormatOf<T>.infinity();
+  return !is_infinite ? 0 : (simt::code_of(a) & simt::kFormatOf<T>.sign()) != 0 ? -1 : 1;
 }
 
 // +0 is larger than -0. For a number and NaN, the result is the number; with _nan, NaN.

@@ -6,7 +6,6 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
-#include "verify/simt/dialect/simt_bfloat16.h"
 #include "verify/simt/dialect/simt_half.h"
 #include "verify/simt/dialect/simt_half_arithmetic.h"
 #include "verify/simt/dialect/simt_half_comparison.h"

@@ -65,19 +65,19 @@ inline int __mul24(int x, int y) {
   return static_cast<int>(static_cast<unsigned>(product));
 }
 
-// high:low, shifted by `shift` modulo 32, or by at most 32 with c (clamped).
-inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>(((std::uint64_t{high} << 32 | low) << (shift & 31)) >> 32);
-}
+// high:low, shifted by at most 32 with c (clamped), else by `shift` modulo 32.
 inline unsigned __funnelshift_lc(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>(((std::uint64_t{high} << 32 | low) << (shift < 32 ? shift : 32)) >>
-                               32);
-}
-inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
-  return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift & 31));
+  const std::uint64_t shifted = (std::uint64_t{high} << 32 | low) << (shift < 32 ? shift : 32);
+  return static_cast<unsigned>(shifted >> 32);
 }
 inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
   return static_cast<unsigned>((std::uint64_t{high} << 32 | low) >> (shift < 32 ? shift : 32));
+}
+inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+  return __funnelshift_lc(low, high, shift & 31);
+}
+inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+  return __funnelshift_rc(low, high, shift & 31);
 }
 
 // The average, rounded down; with r, rounded up.

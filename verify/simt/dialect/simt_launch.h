@@ -6,7 +6,6 @@
 #include <type_traits>
 
 #include "verify/simt/dialect/simt_types.h"
-#include "verify/simt/executor/unobserved.h"
 #include "verify/simt/streams/stream.h"
 
 using KernelStream = recto::simt::Stream*;
@@ -41,15 +40,10 @@ KernelStatus launch_kernel(const recto::simt::LaunchName& name, const KernelLaun
   static_assert((std::is_trivially_copyable_v<Parameters> && ...),
                 "a kernel's arguments are copied byte by byte");
   if (how.stream == nullptr) return {"expected a stream of the executor, got null"};
-  const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
-  using Thread = decltype(thread);
-  const auto call = [](const void* closure)
-                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
   recto::simt::LaunchConfig config = {name.text, how.grid, how.block, how.dynamic_shared_bytes,
                                       how.is_cooperative};
   config.site = name.site;
-  const bool is_valid =
-      how.stream->launch(config, kernel == nullptr ? nullptr : +call, &thread, sizeof thread);
+  const bool is_valid = how.stream->launch(config, kernel, arguments...);
   if (kernel == nullptr) return {"expected a kernel, got null"};
   return {is_valid ? nullptr : "invalid configuration argument"};
 }

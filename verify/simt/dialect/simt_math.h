@@ -14,58 +14,39 @@
 
 #include "verify/simt/dialect/fast_math.h"
 
-#define RECTO_SIMT_APPROXIMATE(name, function)                                   \
-  inline float name(float x) {                                                   \
-    using ::recto::simt::device::ApproximateFunction;                            \
-    return ::recto::simt::device::approximate(ApproximateFunction::function, x); \
-  }
-RECTO_SIMT_APPROXIMATE(__expf, kFastExp)
-RECTO_SIMT_APPROXIMATE(__exp10f, kFastExp10)
-RECTO_SIMT_APPROXIMATE(__logf, kFastLog)
-RECTO_SIMT_APPROXIMATE(__log2f, kFastLog2)
-RECTO_SIMT_APPROXIMATE(__log10f, kFastLog10)
-RECTO_SIMT_APPROXIMATE(__sinf, kFastSin)
-RECTO_SIMT_APPROXIMATE(__cosf, kFastCos)
-RECTO_SIMT_APPROXIMATE(__tanhf, kFastTanh)
-RECTO_SIMT_APPROXIMATE(rsqrtf, kRsqrt)
-RECTO_SIMT_APPROXIMATE(recto_simt_expf, kExp)
-RECTO_SIMT_APPROXIMATE(recto_simt_exp2f, kExp2)
-RECTO_SIMT_APPROXIMATE(recto_simt_exp10f, kExp10)
-RECTO_SIMT_APPROXIMATE(recto_simt_expm1f, kExpm1)
-RECTO_SIMT_APPROXIMATE(recto_simt_logf, kLog)
-RECTO_SIMT_APPROXIMATE(recto_simt_log2f, kLog2)
-RECTO_SIMT_APPROXIMATE(recto_simt_log10f, kLog10)
-RECTO_SIMT_APPROXIMATE(recto_simt_log1pf, kLog1p)
-RECTO_SIMT_APPROXIMATE(recto_simt_sinf, kSin)
-RECTO_SIMT_APPROXIMATE(recto_simt_cosf, kCos)
-RECTO_SIMT_APPROXIMATE(recto_simt_tanf, kTan)
-RECTO_SIMT_APPROXIMATE(recto_simt_tanhf, kTanh)
-RECTO_SIMT_APPROXIMATE(recto_simt_erff, kErf)
-#undef RECTO_SIMT_APPROXIMATE
+// (Without :: before it, since a call may be of ::expf.)
+#define RECTO_SIMT_APPROXIMATE(function, x) \
+  recto::simt::device::approximate(recto::simt::device::ApproximateFunction::function, x)
 
-inline float recto_simt_powf(float x, float y) {
-  return recto::simt::device::approximate_power(x, y);
-}
-inline void recto_simt_sincosf(float x, float* sine, float* cosine) {
-  *sine = recto_simt_sinf(x);
-  *cosine = recto_simt_cosf(x);
-}
-
-#define expf(x) recto_simt_expf(x)
-#define exp2f(x) recto_simt_exp2f(x)
-#define exp10f(x) recto_simt_exp10f(x)
-#define expm1f(x) recto_simt_expm1f(x)
-#define logf(x) recto_simt_logf(x)
-#define log2f(x) recto_simt_log2f(x)
-#define log10f(x) recto_simt_log10f(x)
-#define log1pf(x) recto_simt_log1pf(x)
-#define sinf(x) recto_simt_sinf(x)
-#define cosf(x) recto_simt_cosf(x)
-#define tanf(x) recto_simt_tanf(x)
-#define tanhf(x) recto_simt_tanhf(x)
-#define erff(x) recto_simt_erff(x)
-#define powf(x, y) recto_simt_powf(x, y)
+#define expf(x) RECTO_SIMT_APPROXIMATE(kExp, x)
+#define exp2f(x) RECTO_SIMT_APPROXIMATE(kExp2, x)
+#define exp10f(x) RECTO_SIMT_APPROXIMATE(kExp10, x)
+#define expm1f(x) RECTO_SIMT_APPROXIMATE(kExpm1, x)
+#define logf(x) RECTO_SIMT_APPROXIMATE(kLog, x)
+#define log2f(x) RECTO_SIMT_APPROXIMATE(kLog2, x)
+#define log10f(x) RECTO_SIMT_APPROXIMATE(kLog10, x)
+#define log1pf(x) RECTO_SIMT_APPROXIMATE(kLog1p, x)
+#define sinf(x) RECTO_SIMT_APPROXIMATE(kSin, x)
+#define cosf(x) RECTO_SIMT_APPROXIMATE(kCos, x)
+#define tanf(x) RECTO_SIMT_APPROXIMATE(kTan, x)
+#define tanhf(x) RECTO_SIMT_APPROXIMATE(kTanh, x)
+#define erff(x) RECTO_SIMT_APPROXIMATE(kErf, x)
+#define powf(x, y) recto::simt::device::approximate_power(x, y)
 #define sincosf(x, sine, cosine) recto_simt_sincosf(x, sine, cosine)
+
+inline void recto_simt_sincosf(float x, float* sine, float* cosine) {
+  *sine = sinf(x);
+  *cosine = cosf(x);
+}
+inline float rsqrtf(float x) { return RECTO_SIMT_APPROXIMATE(kRsqrt, x); }
+inline float __expf(float x) { return RECTO_SIMT_APPROXIMATE(kFastExp, x); }
+inline float __exp10f(float x) { return RECTO_SIMT_APPROXIMATE(kFastExp10, x); }
+inline float __logf(float x) { return RECTO_SIMT_APPROXIMATE(kFastLog, x); }
+inline float __log2f(float x) { return RECTO_SIMT_APPROXIMATE(kFastLog2, x); }
+inline float __log10f(float x) { return RECTO_SIMT_APPROXIMATE(kFastLog10, x); }
+inline float __sinf(float x) { return RECTO_SIMT_APPROXIMATE(kFastSin, x); }
+inline float __cosf(float x) { return RECTO_SIMT_APPROXIMATE(kFastCos, x); }
+inline float __tanhf(float x) { return RECTO_SIMT_APPROXIMATE(kFastTanh, x); }
 
 // Derived from others, as in the CUDA C++ Programming Guide.
 inline float __powf(float x, float y) { return exp2f(y * __log2f(x)); }
@@ -128,7 +109,5 @@ auto min(A x, B y) {
   return recto::simt::device::minimum_number<decltype(x + y)>(x, y);
 }
 // The host's functions differ in the sign of zero.
-inline float recto_simt_fmaxf(float x, float y) { return max(x, y); }
-inline float recto_simt_fminf(float x, float y) { return min(x, y); }
-#define fmaxf(x, y) recto_simt_fmaxf(x, y)
-#define fminf(x, y) recto_simt_fminf(x, y)
+#define fmaxf(x, y) recto::simt::device::maximum_number<float>(x, y)
+#define fminf(x, y) recto::simt::device::minimum_number<float>(x, y)

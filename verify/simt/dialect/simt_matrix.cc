@@ -14,30 +14,6 @@ std::uint32_t element_of(const MatrixRow& row, unsigned column) {
   return row[column / 2] >> column % 2 * 16 & 0xffff;
 }
 
-template <unsigned kCount>
-void combine_matrices(void* const* payloads, std::uint32_t mask) {
-  require_whole_warp(mask);
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    for (unsigned i = 0; i < kCount; ++i) {
-      load_of(payloads, lane).fragment[i] = load_of(payloads, 8 * i + lane / 4).row[lane % 4];
-    }
-  }
-}
-
-template <unsigned kCount>
-void combine_transposed(void* const* payloads, std::uint32_t mask) {
-  require_whole_warp(mask);
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    for (unsigned i = 0; i < kCount; ++i) {
-      const unsigned first_row = 8 * i + 2 * (lane % 4);
-      const unsigned column = lane / 4;
-      load_of(payloads, lane).fragment[i] = element_of(load_of(payloads, first_row).row, column) |
-                                            element_of(load_of(payloads, first_row + 1).row, column)
-                                                << 16;
-    }
-  }
-}
-
 const FragmentProduct& product_of(void* const* payloads, unsigned lane) {
   return *static_cast<const FragmentProduct*>(payloads[lane]);
 }
@@ -65,6 +41,25 @@ void multiply_accumulate_tainted(MatrixProduct& product) {
   }
 #endif
   multiply_accumulate(product, arithmetic());
+}
+
+}  // namespace
+
+template <unsigned kCount, MatrixOrder kOrder>
+void combine_matrices(void* const* payloads, std::uint32_t mask) {
+  require_whole_warp(mask);
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    for (unsigned i = 0; i < kCount; ++i) {
+      const auto row = [&](unsigned number) { return load_of(payloads, 8 * i + number).row; };
+      std::uint32_t& fragment = load_of(payloads, lane).fragment[i];
+      if constexpr (kOrder == MatrixOrder::kTransposed) {
+        const unsigned first = 2 * (lane % 4);
+        fragment = element_of(row(first), lane / 4) | element_of(row(first + 1), lane / 4) << 16;
+      } else {
+        fragment = row(lane / 4)[lane % 4];
+      }
+    }
+  }
 }
 
 template <HalfType T, int kDepth>
@@ -98,38 +93,15 @@ void combine_product(void* const* payloads, std::uint32_t mask) {
   }
 }
 
-}  // namespace
-
-void combine_matrix_x1(void* const* payloads, std::uint32_t mask) {
-  combine_matrices<1>(payloads, mask);
-}
-void combine_matrix_x2(void* const* payloads, std::uint32_t mask) {
-  combine_matrices<2>(payloads, mask);
-}
-void combine_matrix_x4(void* const* payloads, std::uint32_t mask) {
-  combine_matrices<4>(payloads, mask);
-}
-void combine_transposed_x1(void* const* payloads, std::uint32_t mask) {
-  combine_transposed<1>(payloads, mask);
-}
-void combine_transposed_x2(void* const* payloads, std::uint32_t mask) {
-  combine_transposed<2>(payloads, mask);
-}
-void combine_transposed_x4(void* const* payloads, std::uint32_t mask) {
-  combine_transposed<4>(payloads, mask);
-}
-
-void combine_half_m16n8k16(void* const* payloads, std::uint32_t mask) {
-  combine_product<__half, 16>(payloads, mask);
-}
-void combine_half_m16n8k8(void* const* payloads, std::uint32_t mask) {
-  combine_product<__half, 8>(payloads, mask);
-}
-void combine_bfloat16_m16n8k16(void* const* payloads, std::uint32_t mask) {
-  combine_product<__nv_bfloat16, 16>(payloads, mask);
-}
-void combine_bfloat16_m16n8k8(void* const* payloads, std::uint32_t mask) {
-  combine_product<__nv_bfloat16, 8>(payloads, mask);
-}
+template void combine_matrices<1, MatrixOrder::kPlain>(void* const*, std::uint32_t);
+template void combine_matrices<2, MatrixOrder::kPlain>(void* const*, std::uint32_t);
+template void combine_matrices<4, MatrixOrder::kPlain>(void* const*, std::uint32_t);
+template void combine_matrices<1, MatrixOrder::kTransposed>(void* const*, std::uint32_t);
+template void combine_matrices<2, MatrixOrder::kTransposed>(void* const*, std::uint32_t);
+template void combine_matrices<4, MatrixOrder::kTransposed>(void* const*, std::uint32_t);
+template void combine_product<__half, 16>(void* const*, std::uint32_t);
+template void combine_product<__half, 8>(void* const*, std::uint32_t);
+template void combine_product<__nv_bfloat16, 16>(void* const*, std::uint32_t);
+template void combine_product<__nv_bfloat16, 8>(void* const*, std::uint32_t);
 
 }  // namespace recto::simt::device

@@ -3,7 +3,6 @@
 // Warp-level matrices, as in cuda/kernels/dialect/kernel_ptx.h, which documents what each lane
 // holds and does.
 
-#include <concepts>
 #include <cstdint>
 
 #include "verify/simt/dialect/simt_half_arithmetic.h"
@@ -22,12 +21,11 @@ struct MatrixLoad {
   std::uint32_t fragment[4];
 };
 
-void combine_matrix_x1(void* const* payloads, std::uint32_t mask);
-void combine_matrix_x2(void* const* payloads, std::uint32_t mask);
-void combine_matrix_x4(void* const* payloads, std::uint32_t mask);
-void combine_transposed_x1(void* const* payloads, std::uint32_t mask);
-void combine_transposed_x2(void* const* payloads, std::uint32_t mask);
-void combine_transposed_x4(void* const* payloads, std::uint32_t mask);
+enum class MatrixOrder : std::uint8_t { kPlain, kTransposed };
+
+// Of kCount matrices. (Here and below: payloads and mask as in Collective.)
+template <unsigned kCount, MatrixOrder kOrder>
+void combine_matrices(void* const* payloads, std::uint32_t mask);
 
 // Touches registers only.
 template <int kCount>
@@ -44,15 +42,13 @@ struct FragmentProduct {
   float* sum;
 };
 
-void combine_half_m16n8k16(void* const* payloads, std::uint32_t mask);
-void combine_half_m16n8k8(void* const* payloads, std::uint32_t mask);
-void combine_bfloat16_m16n8k16(void* const* payloads, std::uint32_t mask);
-void combine_bfloat16_m16n8k8(void* const* payloads, std::uint32_t mask);
+template <HalfType T, int kDepth>
+void combine_product(void* const* payloads, std::uint32_t mask);
 
 }  // namespace recto::simt::device
 
 // Each lane reads its own row, in the kernel's file, so that the access counts as the kernel's.
-#define RECTO_SIMT_LOAD_MATRIX(name, combine, count)                                           \
+#define RECTO_SIMT_LOAD_MATRIX(name, count, order)                                             \
   __attribute__((always_inline)) inline void name(unsigned(&fragment)[count], const void* row, \
                                                   RECTO_SIMT_SITE) {                           \
     namespace simt = ::recto::simt::device;                                                    \
@@ -61,29 +57,28 @@ void combine_bfloat16_m16n8k8(void* const* payloads, std::uint32_t mask);
       simt::require_shared(row, sizeof bytes, sizeof bytes, {#name, site});                    \
       bytes = *static_cast<const simt::MatrixRow*>(row);                                       \
     }                                                                                          \
-    static constexpr ::recto::simt::Collective kLoad = {#name, &simt::combine};                \
+    static constexpr ::recto::simt::Collective kLoad = {                                       \
+        #name, &simt::combine_matrices<count, simt::MatrixOrder::order>};                      \
     simt::exchange_rows<count>(fragment, bytes, kLoad, site);                                  \
   }
-RECTO_SIMT_LOAD_MATRIX(load_matrix_x1, combine_matrix_x1, 1)
-RECTO_SIMT_LOAD_MATRIX(load_matrix_x2, combine_matrix_x2, 2)
-RECTO_SIMT_LOAD_MATRIX(load_matrix_x4, combine_matrix_x4, 4)
-RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x1, combine_transposed_x1, 1)
-RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x2, combine_transposed_x2, 2)
-RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x4, combine_transposed_x4, 4)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_x1, 1, kPlain)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_x2, 2, kPlain)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_x4, 4, kPlain)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x1, 1, kTransposed)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x2, 2, kTransposed)
+RECTO_SIMT_LOAD_MATRIX(load_matrix_transposed_x4, 4, kTransposed)
 #undef RECTO_SIMT_LOAD_MATRIX
 
-#define RECTO_SIMT_MULTIPLY_ACCUMULATE(name, a_count, b_count, combine_half, combine_bfloat16) \
-  template <recto::simt::device::HalfType T>                                                   \
-  RECTO_SIMT_UNOBSERVED void name(float(&sum)[4], const unsigned(&a)[a_count],                 \
-                                  const unsigned(&b)[b_count], RECTO_SIMT_SITE) {              \
-    namespace simt = ::recto::simt::device;                                                    \
-    simt::FragmentProduct product = {a, b, sum};                                               \
-    static constexpr ::recto::simt::Collective kProduct = {                                    \
-        #name, std::same_as<T, __half> ? &simt::combine_half : &simt::combine_bfloat16};       \
-    simt::collective(0xffffffff, &product, kProduct, site);                                    \
+#define RECTO_SIMT_MULTIPLY_ACCUMULATE(name, depth)                                           \
+  template <recto::simt::device::HalfType T>                                                  \
+  RECTO_SIMT_UNOBSERVED void name(float(&sum)[4], const unsigned(&a)[depth / 4],              \
+                                  const unsigned(&b)[depth / 8], RECTO_SIMT_SITE) {           \
+    namespace simt = ::recto::simt::device;                                                   \
+    simt::FragmentProduct product = {a, b, sum};                                              \
+    static constexpr ::recto::simt::Collective kProduct = {#name,                             \
+                                                           &simt::combine_product<T, depth>}; \
+    simt::collective(0xffffffff, &product, kProduct, site);                                   \
   }
-RECTO_SIMT_MULTIPLY_ACCUMULATE(multiply_accumulate_m16n8k16, 4, 2, combine_half_m16n8k16,
-                               combine_bfloat16_m16n8k16)
-RECTO_SIMT_MULTIPLY_ACCUMULATE(multiply_accumulate_m16n8k8, 2, 1, combine_half_m16n8k8,
-                               combine_bfloat16_m16n8k8)
+RECTO_SIMT_MULTIPLY_ACCUMULATE(multiply_accumulate_m16n8k16, 16)
+RECTO_SIMT_MULTIPLY_ACCUMULATE(multiply_accumulate_m16n8k8, 8)
 #undef RECTO_SIMT_MULTIPLY_ACCUMULATE

@@ -10,7 +10,7 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
-#include "verify/simt/dialect/matrix_kernels.cuh"
+#include "verify/simt/dialect/testdata/matrix_kernels.cuh"
 
 namespace recto::simt {
 namespace {

@@ -119,6 +119,13 @@ constexpr float widened(std::uint32_t code) {
   return std::bit_cast<float>((magnitude < kFormat.infinity() ? finite : infinite) | sign);
 }
 
+// The same, as CUDA converts it: a bfloat16 is the upper half of an fp32 number, NaNs included.
+template <NarrowFormat kFormat>
+constexpr float converted(std::uint32_t code) {
+  if constexpr (kFormat.exponent_bits == 8) return std::bit_cast<float>(code << 16);
+  return widened<kFormat>(code);
+}
+
 // a * b + c, rounded once: what fp64 rounds off is recorded in its last bit (rounding to odd), so
 // that rounding again to at most half as many bits is correct. a * b is exact for 16-bit formats.
 template <NarrowFormat kFormat>

@@ -15,27 +15,101 @@
 #include <string>
 #include <vector>
 
-#include "verify/simt/dialect/simt_refusal.h"
+#define RECTO_SIMT_REFUSAL(name)                   \
+  __attribute__((unavailable("verify/simt: " #name \
+                             " is not supported; verify/simt/README.md lists what is")))
+
+// With any arguments, and any template arguments.
+#define RECTO_SIMT_REFUSE(name) \
+  template <typename...>        \
+  int name(...) RECTO_SIMT_REFUSAL(name);
+
+// Applies a macro to each name. Expanding one may use up a scan, of which there are 27.
+#define RECTO_SIMT_EACH(macro, ...) RECTO_SIMT_SCAN(RECTO_SIMT_EACH_OF(macro, __VA_ARGS__))
+#define RECTO_SIMT_EACH_OF(macro, name, ...) \
+  macro(name) __VA_OPT__(RECTO_SIMT_EACH_AGAIN RECTO_SIMT_NO_ARGUMENTS(macro, __VA_ARGS__))
+#define RECTO_SIMT_EACH_AGAIN() RECTO_SIMT_EACH_OF
+#define RECTO_SIMT_NO_ARGUMENTS ()
+#define RECTO_SIMT_SCAN(...) RECTO_SIMT_SCAN_9(RECTO_SIMT_SCAN_9(RECTO_SIMT_SCAN_9(__VA_ARGS__)))
+#define RECTO_SIMT_SCAN_9(...) RECTO_SIMT_SCAN_3(RECTO_SIMT_SCAN_3(RECTO_SIMT_SCAN_3(__VA_ARGS__)))
+#define RECTO_SIMT_SCAN_3(...) RECTO_SIMT_SCAN_1(RECTO_SIMT_SCAN_1(RECTO_SIMT_SCAN_1(__VA_ARGS__)))
+#define RECTO_SIMT_SCAN_1(...) __VA_ARGS__
+
+// Atomics with scopes other than the device.
+#define RECTO_SIMT_REFUSE_SCOPES(name) \
+  RECTO_SIMT_REFUSE(name##_block)      \
+  RECTO_SIMT_REFUSE(name##_system)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_SCOPES, atomicAdd, atomicSub, atomicExch, atomicMin, atomicMax,
+                atomicInc, atomicDec, atomicCAS, atomicAnd, atomicOr, atomicXor)
+#undef RECTO_SIMT_REFUSE_SCOPES
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __nv_atomic_load_n, __nv_atomic_store_n, __nv_atomic_fetch_add,
+                __nv_atomic_exchange_n, __nv_atomic_compare_exchange_n)
+
+// Directed rounding.
+#define RECTO_SIMT_REFUSE_ROUNDINGS(name) \
+  RECTO_SIMT_REFUSE(name##_rz)            \
+  RECTO_SIMT_REFUSE(name##_ru)            \
+  RECTO_SIMT_REFUSE(name##_rd)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_ROUNDINGS, __fadd, __fsub, __fmul, __fmaf, __fdiv, __frcp,
+                __fsqrt, __dadd, __dsub, __dmul, __ddiv, __fma, __drcp, __dsqrt)
+#undef RECTO_SIMT_REFUSE_ROUNDINGS
+
+// Functions that the host's library lacks, in fp64 and in fp32.
+#define RECTO_SIMT_REFUSE_WIDTHS(name) \
+  RECTO_SIMT_REFUSE(name)              \
+  RECTO_SIMT_REFUSE(name##f)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_WIDTHS, sinpi, cospi, sincospi, rcbrt, rhypot, norm3d, norm4d,
+                rnorm3d, rnorm4d, normcdf, normcdfinv, erfcx, erfinv, erfcinv, cyl_bessel_i0,
+                cyl_bessel_i1)
+#undef RECTO_SIMT_REFUSE_WIDTHS
+
+// Half-precision functions, whose errors are not documented as precisely; use those of fp32.
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, hexp, hexp2, hlog, hlog2, hrcp, hrsqrt, hsqrt, htanh, h2exp,
+                h2exp2, h2rcp)
+struct RECTO_SIMT_REFUSAL(__nv_fp8x2_e4m3) __nv_fp8x2_e4m3;
+struct RECTO_SIMT_REFUSAL(__nv_fp8x4_e4m3) __nv_fp8x4_e4m3;
+struct RECTO_SIMT_REFUSAL(__nv_fp8x2_e5m2) __nv_fp8x2_e5m2;
+struct RECTO_SIMT_REFUSAL(__nv_fp8x4_e5m2) __nv_fp8x4_e5m2;
+
+// SIMD within a word.
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __dp4a, __dp2a_lo, __dp2a_hi)
+#define RECTO_SIMT_REFUSE_PARTS(name) \
+  RECTO_SIMT_REFUSE(name##2)          \
+  RECTO_SIMT_REFUSE(name##4)
+#define RECTO_SIMT_REFUSE_COMPARISON(name) \
+  RECTO_SIMT_REFUSE_PARTS(name##s)         \
+  RECTO_SIMT_REFUSE_PARTS(name##u)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_PARTS, __vabs, __vabsss, __vneg, __vnegss, __vadd, __vaddss,
+                __vaddus, __vsub, __vsubss, __vsubus, __vhaddu)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_COMPARISON, __vavg, __vabsdiff, __vsad, __vmax, __vmin)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_PARTS, __vcmpeq, __vcmpne)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_COMPARISON, __vcmpgt, __vcmpge, __vcmplt, __vcmple)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_PARTS, __vseteq, __vsetne)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_COMPARISON, __vsetgt, __vsetge, __vsetlt, __vsetle)
+#undef RECTO_SIMT_REFUSE_COMPARISON
+#undef RECTO_SIMT_REFUSE_PARTS
+
+// Maxima and minima of sums and of three numbers, for dynamic programming.
+#define RECTO_SIMT_REFUSE_DPX(name)  \
+  RECTO_SIMT_REFUSE(name##_s32)      \
+  RECTO_SIMT_REFUSE(name##_u32)      \
+  RECTO_SIMT_REFUSE(name##_s16x2)    \
+  RECTO_SIMT_REFUSE(name##_u16x2)    \
+  RECTO_SIMT_REFUSE(name##_s32_relu) \
+  RECTO_SIMT_REFUSE(name##_s16x2_relu)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_DPX, __viaddmax, __viaddmin, __vimax, __vimin, __vimax3, __vimin3,
+                __vibmax, __vibmin)
+#undef RECTO_SIMT_REFUSE_DPX
 
 // Time is not modelled.
-RECTO_SIMT_REFUSE(__nanosleep)
-RECTO_SIMT_REFUSE(clock64)
-RECTO_SIMT_REFUSE(__prof_trigger)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __nanosleep, clock64, __prof_trigger)
 
 // Shuffles and votes without a mask, which sm_70 and later do not have.
-RECTO_SIMT_REFUSE(__shfl)
-RECTO_SIMT_REFUSE(__shfl_up)
-RECTO_SIMT_REFUSE(__shfl_down)
-RECTO_SIMT_REFUSE(__shfl_xor)
-RECTO_SIMT_REFUSE(__ballot)
-RECTO_SIMT_REFUSE(__any)
-RECTO_SIMT_REFUSE(__all)
-RECTO_SIMT_REFUSE(__match_all_sync)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __shfl, __shfl_up, __shfl_down, __shfl_xor, __ballot, __any,
+                __all, __match_all_sync)
 
 // Barriers for some of the warps of a thread block.
-RECTO_SIMT_REFUSE(__barrier_sync)
-RECTO_SIMT_REFUSE(__barrier_sync_count)
-RECTO_SIMT_REFUSE(__named_barrier_sync)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __barrier_sync, __barrier_sync_count, __named_barrier_sync)
 
 // C++ cannot express what CUDA means by it; KERNEL_SHARED can.
 #define __shared__ _Pragma("GCC error \"verify/simt: __shared__ is not supported\"")
@@ -65,66 +139,40 @@ RECTO_SIMT_REFUSE(__named_barrier_sync)
 #define __grid_constant__ _Pragma("GCC error \"verify/simt: __grid_constant__ is not supported\"")
 
 // Clusters of thread blocks.
-RECTO_SIMT_REFUSE(__cluster_barrier_arrive)
-RECTO_SIMT_REFUSE(__cluster_barrier_arrive_relaxed)
-RECTO_SIMT_REFUSE(__cluster_barrier_wait)
-RECTO_SIMT_REFUSE(__cluster_map_shared_rank)
-RECTO_SIMT_REFUSE(__cluster_query_shared_rank)
-RECTO_SIMT_REFUSE(__clusterDim)
-RECTO_SIMT_REFUSE(__clusterIdx)
-RECTO_SIMT_REFUSE(__clusterRelativeBlockIdx)
-RECTO_SIMT_REFUSE(__clusterRelativeBlockRank)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __cluster_barrier_arrive, __cluster_barrier_arrive_relaxed,
+                __cluster_barrier_wait, __cluster_map_shared_rank, __cluster_query_shared_rank,
+                __clusterDim, __clusterIdx, __clusterRelativeBlockIdx, __clusterRelativeBlockRank)
 #define __cluster_dims__(...) \
   _Pragma("GCC error \"verify/simt: __cluster_dims__ is not supported\"")
 
 // Addresses within a state space: PTX is for kernel_ptx.h.
-RECTO_SIMT_REFUSE(__cvta_generic_to_shared)
-RECTO_SIMT_REFUSE(__cvta_generic_to_global)
-RECTO_SIMT_REFUSE(__cvta_shared_to_generic)
-RECTO_SIMT_REFUSE(__isShared)
-RECTO_SIMT_REFUSE(__isGlobal)
-RECTO_SIMT_REFUSE(__isLocal)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __cvta_generic_to_shared, __cvta_generic_to_global,
+                __cvta_shared_to_generic, __isShared, __isGlobal, __isLocal)
 
 // Asynchronous copies under names other than kernel_ptx.h's.
-RECTO_SIMT_REFUSE(__pipeline_memcpy_async)
-RECTO_SIMT_REFUSE(__pipeline_commit)
-RECTO_SIMT_REFUSE(__pipeline_wait_prior)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __pipeline_memcpy_async, __pipeline_commit,
+                __pipeline_wait_prior)
 
 // Textures and surfaces.
 #define RECTO_SIMT_REFUSE_TEXTURE(name) \
   RECTO_SIMT_REFUSE(name)               \
   RECTO_SIMT_REFUSE(name##Lod)          \
   RECTO_SIMT_REFUSE(name##Grad)
-RECTO_SIMT_REFUSE(tex1Dfetch)
-RECTO_SIMT_REFUSE(tex2Dgather)
-RECTO_SIMT_REFUSE_TEXTURE(tex1D)
-RECTO_SIMT_REFUSE_TEXTURE(tex2D)
-RECTO_SIMT_REFUSE_TEXTURE(tex3D)
-RECTO_SIMT_REFUSE_TEXTURE(tex1DLayered)
-RECTO_SIMT_REFUSE_TEXTURE(tex2DLayered)
-RECTO_SIMT_REFUSE_TEXTURE(texCubemap)
-RECTO_SIMT_REFUSE_TEXTURE(texCubemapLayered)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, tex1Dfetch, tex2Dgather)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE_TEXTURE, tex1D, tex2D, tex3D, tex1DLayered, tex2DLayered,
+                texCubemap, texCubemapLayered)
 #undef RECTO_SIMT_REFUSE_TEXTURE
-RECTO_SIMT_REFUSE(surf1Dread)
-RECTO_SIMT_REFUSE(surf1Dwrite)
-RECTO_SIMT_REFUSE(surf2Dread)
-RECTO_SIMT_REFUSE(surf2Dwrite)
-RECTO_SIMT_REFUSE(surf3Dread)
-RECTO_SIMT_REFUSE(surf3Dwrite)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, surf1Dread, surf1Dwrite, surf2Dread, surf2Dwrite, surf3Dread,
+                surf3Dwrite)
 
 // Launches from within kernels.
-RECTO_SIMT_REFUSE(cudaLaunchDevice)
-RECTO_SIMT_REFUSE(cudaGetParameterBuffer)
-RECTO_SIMT_REFUSE(cudaGridDependencySynchronize)
-RECTO_SIMT_REFUSE(cudaTriggerProgrammaticLaunchCompletion)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, cudaLaunchDevice, cudaGetParameterBuffer,
+                cudaGridDependencySynchronize, cudaTriggerProgrammaticLaunchCompletion)
 
 // Of these, only grid_barrier() exists; for matrices there is kernel_ptx.h.
 namespace cooperative_groups {
-RECTO_SIMT_REFUSE(this_thread_block)
-RECTO_SIMT_REFUSE(this_grid)
-RECTO_SIMT_REFUSE(this_cluster)
-RECTO_SIMT_REFUSE(coalesced_threads)
-RECTO_SIMT_REFUSE(sync)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, this_thread_block, this_grid, this_cluster, coalesced_threads,
+                sync)
 template <unsigned kSize, typename... T>
 int tiled_partition(T...) RECTO_SIMT_REFUSAL(tiled_partition);
 struct RECTO_SIMT_REFUSAL(thread_block) thread_block;
@@ -150,14 +198,9 @@ struct fragment {
 extern "C" clock_t clock() noexcept RECTO_SIMT_REFUSAL(clock);
 extern "C" void* malloc(std::size_t bytes) noexcept RECTO_SIMT_REFUSAL(malloc);
 extern "C" void free(void* memory) noexcept RECTO_SIMT_REFUSAL(free);
-RECTO_SIMT_REFUSE(cudaMemcpyToSymbol)
-RECTO_SIMT_REFUSE(cudaMemcpyFromSymbol)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, cudaMemcpyToSymbol, cudaMemcpyFromSymbol)
 // Names of libcu++, whose headers are refused by name (BUILD file).
 namespace cuda::std {
-RECTO_SIMT_REFUSE(min)
-RECTO_SIMT_REFUSE(max)
-RECTO_SIMT_REFUSE(clamp)
-RECTO_SIMT_REFUSE(abs)
-RECTO_SIMT_REFUSE(swap)
+RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, min, max, clamp, abs, swap)
 }  // namespace cuda::std
 #endif

@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/simt/dialect/taint_kernels.cuh"
+#include "verify/simt/dialect/testdata/taint_kernels.cuh"
 #include "verify/simt/executor/executor.h"
 
 // Only what is tainted on purpose is: memory of the C++ library is written by code that

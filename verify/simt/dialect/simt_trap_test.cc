@@ -6,7 +6,7 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
-#include "verify/simt/dialect/trap_kernels.cuh"
+#include "verify/simt/dialect/testdata/trap_kernels.cuh"
 
 namespace recto::simt {
 namespace {

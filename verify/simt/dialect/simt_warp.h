@@ -1,7 +1,8 @@
 #pragma once
 
-// Warp-wide operations: shuffles, votes, matches, reductions, __syncwarp. Values and corner cases
-// are those of the CUDA C++ Programming Guide and the PTX ISA.
+// The thread's place and its shared memory; warp-wide operations: shuffles, votes, matches,
+// reductions, __syncwarp. Values and corner cases are those of the CUDA C++ Programming Guide and
+// the PTX ISA.
 
 #include <bit>
 #include <cstdint>
@@ -11,6 +12,18 @@
 #include "verify/simt/executor/unobserved.h"
 
 #define RECTO_SIMT_SITE ::recto::simt::Site site = {__builtin_FILE(), __builtin_LINE()}
+
+#define threadIdx (::recto::simt::current_thread->thread_index)
+#define blockIdx (::recto::simt::current_thread->block_index)
+#define blockDim (::recto::simt::current_thread->block_dim)
+#define gridDim (::recto::simt::current_thread->grid_dim)
+#define warpSize 32
+
+// Declares type& name, a variable in the thread block's shared memory.
+#define RECTO_SIMT_SHARED(name, type, alignment)                                  \
+  static constinit const ::recto::simt::SharedVariable name##_shared_variable = { \
+      #name, sizeof(type), alignment, {__FILE__, __LINE__}};                      \
+  type& name = *static_cast<type*>(::recto::simt::device::shared_variable(name##_shared_variable))
 
 namespace recto::simt::device {
 

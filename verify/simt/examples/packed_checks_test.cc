@@ -34,7 +34,7 @@ std::vector<std::uint64_t> result_bits(const simt::ExecutorOptions& options,
                                        const PagedAttentionInputs& inputs) {
   simt::Executor executor(options);
   std::vector<std::uint64_t> bits;
-  for (const double value : packed_decode_backend(executor, how).run(inputs).out) {
+  for (const double value : result_of(packed_decode_backend(executor, how).call(inputs)).out) {
     bits.push_back(std::bit_cast<std::uint64_t>(value));
   }
   return bits;
@@ -94,8 +94,7 @@ TEST_CASE("a block of another sequence is seen, in one pass and in partitions") 
       };
       simt::Executor executor({});
       const auto run = [&] {
-        packed_decode_backend(executor, {.partition_size = partition_size, .observer = checks})
-            .run(inputs);
+        result_of(packed_decode_backend(executor, {.partition_size = partition_size, .observer = checks}).call(inputs));
       };
       INFO("partitions of " << partition_size << ", planted " << is_planted);
       if (is_planted) {

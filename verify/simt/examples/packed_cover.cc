@@ -52,7 +52,7 @@ Outcome outcome_of(simt::Executor& executor, const Variant& variant,
     outcome.taint = taint_text("out", out, element_bytes(inputs.q.type));
     clear_taint(out);
   };
-  const std::vector<double> out = packed_decode_backend(executor, how).run(inputs).out;
+  const std::vector<double> out = result_of(packed_decode_backend(executor, how).call(inputs)).out;
   outcome.bits = XXH3_64bits(out.data(), out.size() * sizeof(double));
   return outcome;
 }

@@ -18,7 +18,8 @@ at::ScalarType scalar_type(ElementType type) {
   return type == ElementType::kFp16 ? at::ScalarType::Half : at::ScalarType::Float;
 }
 
-std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs) {
+std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs,
+                                           const CallOptions& /*options*/) {
   const AttentionOptions& options = inputs.options;
   const KvTensorView& k = inputs.kv.k;
   if (k.layout != KvLayout::kPacked) return "not packed";
@@ -118,12 +119,12 @@ Backend packed_decode_backend(simt::Executor& executor, const PackedDecodeHow& h
   Backend backend;
   backend.name = how.partition_size > 0 ? "packed-decode-partitioned" : "packed-decode";
   if (how.half_sums) backend.name += "-half-sums";
-  backend.why_unsupported = why_unsupported;
-  backend.run = [&executor, how](const PagedAttentionInputs& inputs) {
+  backend.refusal = why_unsupported;
+  backend.attend = always_done([&executor, how](const PagedAttentionInputs& inputs) {
     return run(executor, how, inputs);
-  };
+  });
   // All third-party kernels are judged by one profile.
-  backend.numerics = [](const PagedAttentionInputs& inputs) {
+  backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
   return backend;

@@ -25,7 +25,7 @@ struct Judgement {
 };
 
 void judge(const Backend& backend, const PagedAttentionInputs& inputs, Judgement& judgement) {
-  reference::AttentionResult seen = backend.run(inputs);
+  reference::AttentionResult seen = result_of(backend.call(inputs));
   const reference::BoundedResult oracle =
       reference::bounded_attention(inputs, backend.numerics(inputs));
   seen.lse_ln = oracle.exact.lse_ln;

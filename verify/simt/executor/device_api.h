@@ -9,7 +9,6 @@
 #include "verify/simt/executor/arithmetic.h"
 #include "verify/simt/executor/kernel_thread.h"
 #include "verify/simt/executor/shared_memory.h"
-#include "verify/simt/executor/thread_block.h"
 #include "verify/simt/executor/unobserved.h"
 
 namespace recto::simt::device {
@@ -18,9 +17,7 @@ namespace recto::simt::device {
 int block_barrier(BarrierReduction reduction, int predicate, const char* name, Site site);
 
 // Waits until all lanes of `mask` that have not exited have arrived; then `combine` is called once.
-inline void collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
-  ThreadBlock::meet(mask, payload, what, site);
-}
+void collective(std::uint32_t mask, void* payload, const Collective& what, Site site);
 
 void grid_barrier(Site site);
 

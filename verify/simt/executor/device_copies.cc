@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <span>
 #include <string>
 
@@ -15,30 +16,9 @@ namespace {
 constexpr std::size_t kBulkAlignment = 16;
 
 ThreadState& arrive_at(const Call& call) {
-  ThreadState& thread = running_thread();
+  ThreadState& thread = running_thread_at(call.site);
   thread.operation = call.name;
-  thread.site = call.site;
   return thread;
-}
-
-[[noreturn]] void refuse(const ThreadState& thread, Check check, std::string what) {
-  thread.block->scheduler().abandon(thread.block->finding_of(thread, check, std::move(what)));
-}
-
-std::string name_of(const SharedMemory::Placed& placed) {
-  return placed.variable == nullptr ? "dynamic shared memory" : placed.variable->name;
-}
-
-// The variable that contains an address or, if the address is in a gap, the one before it; null if
-// none.
-const SharedMemory::Placed* placed_at(const SharedMemory& shared, const std::byte* address) {
-  const std::byte* begin = shared.memory().data();
-  if (address < begin || address >= begin + shared.memory().size()) return nullptr;
-  const SharedMemory::Placed* before = nullptr;
-  for (const SharedMemory::Placed& placed : shared.placed()) {
-    if (begin + placed.offset <= address) before = &placed;
-  }
-  return before;
 }
 
 bool is_aligned(const void* address, std::size_t alignment) {
@@ -48,9 +28,9 @@ bool is_aligned(const void* address, std::size_t alignment) {
 void require_aligned_source(const ThreadState& thread, const CopyRequest& request,
                             std::size_t alignment) {
   if (is_aligned(request.source, alignment)) return;
-  refuse(thread, Check::kMisaligned,
-         fmt::format("calls {} from {}, which is no multiple of {} bytes", thread.operation,
-                     request.source, alignment));
+  thread.refuse(Check::kMisaligned,
+                fmt::format("calls {} from {}, which is no multiple of {} bytes", thread.operation,
+                            request.source, alignment));
 }
 
 // A fault must occur where the copy is requested, not at its wait; also that of a null pointer.
@@ -73,9 +53,14 @@ AsyncCopy copy_of(const CopyRequest& request, const Call& call, void* instructio
           .site = call.site};
 }
 
-Mbarriers& mbarriers_for(ThreadState& thread, const std::uint64_t* mbarrier, const Call& call) {
-  require_shared(mbarrier, sizeof *mbarrier, sizeof *mbarrier, call);
-  return thread.block->mbarriers();
+std::size_t offset_in(const SharedMemory& shared, const void* address) {
+  return reinterpret_cast<std::uintptr_t>(address) -
+         reinterpret_cast<std::uintptr_t>(shared.memory().data());
+}
+
+[[noreturn]] void refuse_address(const ThreadState& thread, const void* address) {
+  thread.refuse(Check::kOutOfBounds, fmt::format("calls {} with {}, which is not in shared memory",
+                                                 thread.operation, address));
 }
 
 }  // namespace
@@ -85,36 +70,28 @@ void require_shared(const void* address, std::size_t bytes, std::size_t alignmen
   const OutsideKernel outside;
   const ThreadState& thread = arrive_at(call);
   const SharedMemory& shared = thread.block->shared();
-  const auto* at = static_cast<const std::byte*>(address);
-  const SharedMemory::Placed* placed = placed_at(shared, at);
-  if (placed == nullptr) {
-    refuse(thread, Check::kOutOfBounds,
-           fmt::format("calls {} with {}, which is not in shared memory", call.name, address));
-  }
-  const auto offset = static_cast<std::size_t>(at - shared.memory().data()) - placed->offset;
+  const std::size_t at = offset_in(shared, address);
+  const SharedMemory::Placed* placed = at < shared.memory().size() ? shared.placed_at(at) : nullptr;
+  if (placed == nullptr) refuse_address(thread, address);
+  const std::size_t offset = at - placed->offset;
   if (offset + bytes > placed->bytes) {
-    refuse(thread, Check::kOutOfBounds,
-           fmt::format("calls {} with {} bytes at {}+{}, which has {} bytes", call.name, bytes,
-                       name_of(*placed), offset, placed->bytes));
+    thread.refuse(Check::kOutOfBounds,
+                  fmt::format("calls {} with {} bytes at {}+{}, which has {} bytes", call.name,
+                              bytes, placed->name(), offset, placed->bytes));
   }
   if (!is_aligned(address, alignment)) {
-    refuse(thread, Check::kMisaligned,
-           fmt::format("calls {} with {}+{}, which is no multiple of {} bytes", call.name,
-                       name_of(*placed), offset, alignment));
+    thread.refuse(Check::kMisaligned,
+                  fmt::format("calls {} with {}+{}, which is no multiple of {} bytes", call.name,
+                              placed->name(), offset, alignment));
   }
 }
 
 std::uint32_t shared_offset(const void* address, Site site) {
   const OutsideKernel outside;
   const ThreadState& thread = arrive_at({"__cvta_generic_to_shared", site});
-  const std::span<const std::byte> memory = thread.block->shared().memory();
-  const auto offset =
-      reinterpret_cast<std::uintptr_t>(address) - reinterpret_cast<std::uintptr_t>(memory.data());
-  if (offset > memory.size()) {
-    refuse(
-        thread, Check::kOutOfBounds,
-        fmt::format("calls {} with {}, which is not in shared memory", thread.operation, address));
-  }
+  const SharedMemory& shared = thread.block->shared();
+  const std::size_t offset = offset_in(shared, address);
+  if (offset > shared.memory().size()) refuse_address(thread, address);
   return static_cast<std::uint32_t>(offset);
 }
 
@@ -130,74 +107,46 @@ void begin_copy(const CopyRequest& request, const Call& call) {
   require_shared(request.destination, request.bytes, request.bytes, call);
   require_aligned_source(thread, request, request.bytes);
   if (request.source_bytes > request.bytes) {
-    refuse(thread, Check::kOutOfBounds,
-           fmt::format("calls {} to read {} bytes: expected at most {}", call.name,
-                       request.source_bytes, request.bytes));
+    thread.refuse(Check::kOutOfBounds, fmt::format("calls {} to read {} bytes: expected at most {}",
+                                                   call.name, request.source_bytes, request.bytes));
   }
   probe(thread, request);
-  thread.copies.begin(thread, copy_of(request, call, __builtin_return_address(0)));
+  const AsyncCopy copy = copy_of(request, call, __builtin_return_address(0));
+  thread.copies.push_back({copy, thread.copy_group});
+  Observer* observer = thread.block->launch().observer;
+  if (observer != nullptr) observer->begin_copy(thread, copy);
 }
 
-void commit_copies() { running_thread().copies.commit(); }
+void commit_copies() { ++running_thread().copy_group; }
 
 void wait_for_copies(unsigned groups_left, const Call& call) {
   const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
-  thread.copies.wait(thread, groups_left);
+  const auto end = std::ranges::find_if_not(
+      thread.copies, [&](const auto& one) { return one.group + groups_left < thread.copy_group; });
+  for (auto one = thread.copies.begin(); one != end; ++one) thread.deliver(one->copy);
+  thread.copies.erase(thread.copies.begin(), end);
 }
 
 void wait_for_all_copies(const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  thread.copies.wait_for_all(thread);
-}
-
-void init_mbarrier(std::uint64_t* mbarrier, unsigned arrivals, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  mbarriers_for(thread, mbarrier, call).init(thread, mbarrier, arrivals);
-}
-
-void invalidate_mbarrier(std::uint64_t* mbarrier, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  mbarriers_for(thread, mbarrier, call).invalidate(thread, mbarrier);
-}
-
-void arrive_at_mbarrier(std::uint64_t* mbarrier, unsigned bytes, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  mbarriers_for(thread, mbarrier, call).arrive(thread, mbarrier, bytes);
-}
-
-bool test_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  Mbarriers& mbarriers = mbarriers_for(thread, mbarrier, call);
-  if (mbarriers.test(thread, mbarrier, parity)) return true;
-  thread.block->scheduler().yield(thread);
-  return mbarriers.test(thread, mbarrier, parity);
-}
-
-void wait_at_mbarrier(std::uint64_t* mbarrier, unsigned parity, const Call& call) {
-  const OutsideKernel outside;
-  ThreadState& thread = arrive_at(call);
-  mbarriers_for(thread, mbarrier, call).wait(thread, mbarrier, parity);
+  commit_copies();
+  wait_for_copies(0, call);
 }
 
 void begin_bulk_copy(const CopyRequest& request, std::uint64_t* mbarrier, const Call& call) {
   const OutsideKernel outside;
   ThreadState& thread = arrive_at(call);
   if (request.bytes == 0 || request.bytes % kBulkAlignment != 0) {
-    refuse(thread, Check::kMisaligned,
-           fmt::format("calls {} for {} bytes: expected a multiple of {}", call.name, request.bytes,
-                       kBulkAlignment));
+    thread.refuse(Check::kMisaligned,
+                  fmt::format("calls {} for {} bytes: expected a multiple of {}", call.name,
+                              request.bytes, kBulkAlignment));
   }
   require_shared(request.destination, request.bytes, kBulkAlignment, call);
   require_aligned_source(thread, request, kBulkAlignment);
   probe(thread, request);
-  mbarriers_for(thread, mbarrier, call)
-      .begin_copy(thread, mbarrier, copy_of(request, call, __builtin_return_address(0)));
+  require_shared(mbarrier, sizeof *mbarrier, sizeof *mbarrier, call);
+  thread.block->mbarriers().begin_copy(thread, mbarrier,
+                                       copy_of(request, call, __builtin_return_address(0)));
 }
 
 void fence_async_proxy() { ++running_thread().block->launch().proxy_fences; }

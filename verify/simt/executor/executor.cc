@@ -17,17 +17,15 @@ Executor::~Executor() = default;
 
 std::optional<Finding> Executor::why_refused(const LaunchConfig& config,
                                              const KernelCall& call) const {
-  if (std::optional<Finding> invalid = why_invalid(config, call.call)) return invalid;
+  if (std::optional<Finding> invalid = why_invalid(config, call)) return invalid;
   const std::uint32_t period = options_.schedule.preemption_period;
   if (period == 0 || (observer_ != nullptr && observer_->preempts())) return std::nullopt;
-  Finding finding;
-  finding.check = Check::kInvalidLaunch;
-  finding.kernel = config.kernel;
-  finding.what = fmt::format(
-      "preemption_period: expected 0 without an observer that preempts threads at their accesses, "
-      "such as AccessChecker, got {}",
-      period);
-  return finding;
+  return Finding{
+      .check = Check::kInvalidLaunch,
+      .kernel = config.kernel,
+      .what = fmt::format("preemption_period: expected 0 without an observer that preempts threads "
+                          "at their accesses, such as AccessChecker, got {}",
+                          period)};
 }
 
 std::size_t Executor::os_threads_for(const LaunchConfig& config) const {
@@ -67,7 +65,7 @@ LaunchReport Executor::launch(const LaunchConfig& config, const KernelCall& call
 }
 
 void Executor::run_blocks(Launch& launch, Scheduler& scheduler) const {
-  const FaultGuard guard(scheduler, options_.stall_seconds);
+  const FaultGuard guard(options_.stall_seconds);
   const std::uint64_t count = launch.config.grid.count();
   if (launch.config.is_cooperative) {
     scheduler.run(launch, 0, count);

@@ -49,16 +49,24 @@ class Executor {
   std::vector<std::unique_ptr<Scheduler>> schedulers_;  // one per OS thread
 };
 
-// Arguments are passed by value, as in CUDA. (No standard library here: launches may be in files
-// whose memory accesses are observed.)
+// A kernel with its arguments, by value, as in CUDA: what one CUDA thread calls. (No standard
+// library here: launches may be in files whose memory accesses are observed.)
+template <typename... Parameters>
+auto bind_kernel(void (*kernel)(Parameters...), Parameters... arguments) {
+  return [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
+}
+template <typename Bound, typename Kernel>
+KernelCall call_of(const Bound& bound, Kernel* kernel) {
+  const auto call = [](const void* closure)
+                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Bound*>(closure))(); };
+  return {kernel == nullptr ? nullptr : +call, &bound};
+}
+
 template <typename... Parameters>
 LaunchReport launch(Executor& executor, const LaunchConfig& config, void (*kernel)(Parameters...),
                     std::type_identity_t<Parameters>... arguments) {
-  const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
-  using Thread = decltype(thread);
-  const auto call = [](const void* closure)
-                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
-  return executor.launch(config, {kernel == nullptr ? nullptr : +call, &thread});
+  const auto bound = bind_kernel<Parameters...>(kernel, arguments...);
+  return executor.launch(config, call_of(bound, kernel));
 }
 
 }  // namespace recto::simt

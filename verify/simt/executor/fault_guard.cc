@@ -1,111 +1,52 @@
 #include "verify/simt/executor/fault_guard.h"
 
-#include <pthread.h>
-#include <signal.h>
+#include <fmt/format.h>
 #include <ucontext.h>
+#include <unistd.h>
 
-#include <chrono>
-#include <condition_variable>
+#include <array>
 #include <cstdint>
-#include <map>
 #include <mutex>
 
-#include "verify/simt/executor/sanitizer_reports.h"
+#include "core/contract.h"
+#include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/scheduler.h"
-#include "verify/simt/fibers/fiber_sanitizer.h"
+
+// Defined by the sanitizers, in programs that have them.
+extern "C" __attribute__((weak)) void __sanitizer_set_death_callback(void (*callback)());
 
 namespace recto::simt {
 namespace {
 
 constexpr std::size_t kHandlerStackBytes = 64 << 10;
 
-std::uintptr_t instruction_of([[maybe_unused]] const ucontext_t& context) {
+std::uintptr_t instruction_of([[maybe_unused]] const void* context) {
 #if defined(__x86_64__)
-  return static_cast<std::uintptr_t>(context.uc_mcontext.gregs[REG_RIP]);
+  const auto& registers = static_cast<const ucontext_t*>(context)->uc_mcontext.gregs;
+  return static_cast<std::uintptr_t>(registers[REG_RIP]);
 #elif defined(__aarch64__)
-  return context.uc_mcontext.pc;
+  return static_cast<const ucontext_t*>(context)->uc_mcontext.pc;
 #else
   return 0;
 #endif
 }
 
-// Checks all guarded OS threads periodically. One that makes no progress gets a signal.
-class StallMonitor {
- public:
-  static StallMonitor& instance() {
-    static StallMonitor monitor;
-    return monitor;
-  }
-
-  void add(const Scheduler& scheduler, unsigned stall_seconds) {
-    const std::lock_guard lock(mutex_);
-    if (watched_.empty()) next_look_ = Clock::now() + kPeriod;
-    watched_[pthread_self()] = {&scheduler, scheduler.steps(), 0, stall_seconds};
-    changed_.notify_one();
-  }
-
-  void remove() {
-    const std::lock_guard lock(mutex_);
-    watched_.erase(pthread_self());
-  }
-
- private:
-  using Clock = std::chrono::steady_clock;
-  static constexpr std::chrono::seconds kPeriod{1};
-
-  struct Watched {
-    const Scheduler* scheduler = nullptr;
-    std::uint64_t steps = 0;
-    unsigned still_seconds = 0;
-    unsigned stall_seconds = 0;
-  };
-
-  StallMonitor() : thread_([this] { watch(); }) {}
-  ~StallMonitor() {
-    {
-      const std::lock_guard lock(mutex_);
-      ends_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-
-  void watch() {
-    std::unique_lock lock(mutex_);
-    while (!ends_) {
-      if (watched_.empty()) {
-        changed_.wait(lock);
-        continue;
-      }
-      // Threads may be added and removed meanwhile, which must not delay the next look.
-      changed_.wait_until(lock, next_look_);
-      if (Clock::now() < next_look_) continue;
-      look();
-      next_look_ = Clock::now() + kPeriod;
-    }
-  }
-
-  void look() {
-    for (auto& [thread, watched] : watched_) {
-      const std::uint64_t steps = watched.scheduler->steps();
-      watched.still_seconds = steps == watched.steps ? watched.still_seconds + 1 : 0;
-      watched.steps = steps;
-      if (watched.still_seconds > watched.stall_seconds) pthread_kill(thread, SIGUSR2);
-    }
-  }
-
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::map<pthread_t, Watched> watched_;
-  Clock::time_point next_look_ = {};
-  bool ends_ = false;
-  std::thread thread_;
+// The progress of the kernel that this OS thread runs, as of the last second.
+struct Progress {
+  std::uint64_t steps = 0;
+  unsigned still_seconds = 0;
+  unsigned stall_seconds = 0;
 };
+constinit thread_local Progress progress;
 
-void handle_stall(int, siginfo_t*, void* context) {
+void handle_second(int, siginfo_t*, void* context) {
   if (current_thread == nullptr) return;
-  running_thread().block->scheduler().abandon_at(
-      {Scheduler::FaultKind::kStall, instruction_of(*static_cast<const ucontext_t*>(context))});
+  Scheduler& scheduler = running_thread().block->scheduler();
+  const bool stands_still = scheduler.steps() == progress.steps;
+  progress.steps = scheduler.steps();
+  progress.still_seconds = stands_still ? progress.still_seconds + 1 : 0;
+  if (progress.still_seconds <= progress.stall_seconds) return;
+  scheduler.abandon_at({Scheduler::FaultKind::kStall, instruction_of(context)});
 }
 
 [[maybe_unused]] void handle_fault(int signal_number, siginfo_t* info, void* context) {
@@ -119,63 +60,108 @@ void handle_stall(int, siginfo_t*, void* context) {
   const auto kind =
       signal_number == SIGFPE ? Scheduler::FaultKind::kArithmetic : Scheduler::FaultKind::kMemory;
   running_thread().block->scheduler().abandon_at(
-      {kind, instruction_of(*static_cast<const ucontext_t*>(context)),
-       reinterpret_cast<std::uintptr_t>(info->si_addr)});
+      {kind, instruction_of(context), reinterpret_cast<std::uintptr_t>(info->si_addr)});
 }
 
-// Installed while any thread is guarded; then the previous handlers are restored.
-class Handlers {
- public:
-  static Handlers& instance() {
-    static Handlers handlers;
-    return handlers;
-  }
+thread_local bool has_told = false;
 
-  void add_user() {
-    const std::lock_guard lock(mutex_);
-    if (users_++ > 0) return;
-    name_threads_in_sanitizer_reports();
-    install(SIGUSR2, &handle_stall);
-#ifndef RECTO_SIMT_ANNOUNCES_SWITCHES
-    for (const int fault : {SIGSEGV, SIGBUS, SIGFPE}) install(fault, &handle_fault);
-#endif
-  }
+// Does not use the heap, which may be what is broken.
+void tell_thread() {
+  if (current_thread == nullptr) return;
+  const ThreadState& thread = running_thread();
+  const Dim3& block = thread.block_index;
+  std::array<char, 300> line;
+  const auto written = fmt::format_to_n(
+      line.data(), line.size(),
+      "in kernel '{:.160}': thread {} (warp {}, lane {}) of block ({}, {}, {})\n",
+      thread.block->launch().config.kernel, thread.linear, thread.linear / kWarpSize,
+      thread.linear % kWarpSize, block.x, block.y, block.z);
+  [[maybe_unused]] const auto told =
+      write(STDERR_FILENO, line.data(), static_cast<std::size_t>(written.out - line.data()));
+}
 
-  void remove_user() {
-    const std::lock_guard lock(mutex_);
-    if (--users_ > 0) return;
-    for (const auto& [signal_number, action] : before_) {
-      sigaction(signal_number, &action, nullptr);
-    }
-  }
+void tell_at_death() {
+  if (!has_told) tell_thread();
+}
 
- private:
-  void install(int signal_number, void (*handler)(int, siginfo_t*, void*)) {
-    struct sigaction action = {};
-    action.sa_sigaction = handler;
-    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER;
-    sigaction(signal_number, &action, &before_[signal_number]);
-  }
-
-  std::mutex mutex_;
-  int users_ = 0;
-  std::map<int, struct sigaction> before_;
+struct Handled {
+  int signal_number = 0;
+  void (*handle)(int, siginfo_t*, void*) = nullptr;
 };
+constexpr Handled kHandled[] = {
+    {SIGUSR2, &handle_second},
+#ifndef RECTO_SIMT_ANNOUNCES_SWITCHES
+    {SIGSEGV, &handle_fault},
+    {SIGBUS, &handle_fault},
+    {SIGFPE, &handle_fault},
+#endif
+};
+
+// The handlers are installed while any thread is guarded; then the previous ones are restored.
+std::mutex handlers_mutex;
+int guards = 0;
+struct sigaction replaced_actions[std::size(kHandled)];
+
+void install_handlers() {
+  for (std::size_t i = 0; i < std::size(kHandled); ++i) {
+    struct sigaction action = {};
+    action.sa_sigaction = kHandled[i].handle;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART;
+    sigaction(kHandled[i].signal_number, &action, &replaced_actions[i]);
+  }
+  if (__sanitizer_set_death_callback != nullptr) __sanitizer_set_death_callback(&tell_at_death);
+}
+
+void restore_handlers() {
+  for (std::size_t i = 0; i < std::size(kHandled); ++i) {
+    sigaction(kHandled[i].signal_number, &replaced_actions[i], nullptr);
+  }
+}
+
+// Sends SIGUSR2 to this OS thread, and to no other, each second.
+timer_t start_timer() {
+#ifndef sigev_notify_thread_id
+#define sigev_notify_thread_id _sigev_un._tid
+#endif
+  sigevent event = {};
+  event.sigev_notify = SIGEV_THREAD_ID;
+  event.sigev_signo = SIGUSR2;
+  event.sigev_notify_thread_id = gettid();
+  timer_t timer = {};
+  RECTO_CHECK_EQ(timer_create(CLOCK_MONOTONIC, &event, &timer), 0);
+  const itimerspec each_second = {.it_interval = {1, 0}, .it_value = {1, 0}};
+  timer_settime(timer, 0, &each_second, nullptr);
+  return timer;
+}
 
 }  // namespace
 
-FaultGuard::FaultGuard(const Scheduler& scheduler, unsigned stall_seconds)
+FaultGuard::FaultGuard(unsigned stall_seconds)
     : handler_stack_(std::make_unique<std::byte[]>(kHandlerStackBytes)) {
   const stack_t stack = {handler_stack_.get(), 0, kHandlerStackBytes};
   sigaltstack(&stack, &replaced_stack_);
-  Handlers::instance().add_user();
-  StallMonitor::instance().add(scheduler, stall_seconds);
+  progress = {.stall_seconds = stall_seconds};
+  {
+    const std::lock_guard lock(handlers_mutex);
+    if (guards++ == 0) install_handlers();
+  }
+  each_second_ = start_timer();
 }
 
 FaultGuard::~FaultGuard() {
-  StallMonitor::instance().remove();
-  Handlers::instance().remove_user();
+  // A signal that is pending arrives at the end of this call, while its handler is still installed.
+  timer_delete(each_second_);
+  {
+    const std::lock_guard lock(handlers_mutex);
+    if (--guards == 0) restore_handlers();
+  }
   sigaltstack(&replaced_stack_, nullptr);
 }
 
 }  // namespace recto::simt
+
+// UBSan calls this for each report, whether the program continues or not.
+extern "C" void __ubsan_on_report() {
+  recto::simt::has_told = true;
+  recto::simt::tell_thread();
+}

@@ -1,7 +1,9 @@
 #pragma once
 
-// What the executor found wrong with a kernel, or with how it was launched.
+// What the executor found wrong with a kernel, or with how it was launched, and how messages name
+// places: in the source, among threads, in memory.
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -42,6 +44,11 @@ struct CodePlace {
   Site site = {};
   std::uintptr_t instruction = 0;
 
+  // "cuda/kernels/a.cuh:17"; for an instruction address, the place in the innermost inlined
+  // function if addr2line (of binutils) and debug information know it, else "module+0x1234". Empty
+  // if nothing is known. Starts a process for each new address, so it must not be used on a fiber.
+  std::string text() const;
+
   friend bool operator==(const CodePlace&, const CodePlace&) = default;
 };
 
@@ -53,6 +60,22 @@ struct ThreadPlace {
 
   std::string text() const;  // "thread 33 (warp 1, lane 1) of block (2, 0, 0)"
 };
+
+// A piece of memory with a name.
+struct NamedMemory {
+  std::string name;
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+};
+
+// "k_cache+64", or the nearer of "memory 4 bytes past the end of k_cache (1280 bytes)" and "memory
+// 4 bytes before ...". `before` begins at or before the address, `behind` after it. Empty if
+// neither is near.
+std::string address_text(std::uintptr_t address, const std::optional<NamedMemory>& before,
+                         const std::optional<NamedMemory>& behind);
+
+// "reads 4 bytes of k_cache+64".
+std::string access_text(const char* verb, std::size_t bytes, const std::string& place);
 
 struct Finding {
   Check check = Check::kInvalidLaunch;

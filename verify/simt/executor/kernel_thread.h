@@ -1,7 +1,7 @@
 #pragma once
 
-// What a CUDA thread knows about itself: its position in the block and grid. The dialect's
-// threadIdx and its siblings read it.
+// What the dialect and the executor share: what a CUDA thread knows about itself, which threadIdx
+// and its siblings read, and how threads call operations that several of them do together.
 
 #include <cstdint>
 
@@ -47,6 +47,21 @@ struct Site {
   int line = 0;
 
   friend bool operator==(const Site&, const Site&) = default;
+};
+
+enum class BarrierReduction : std::uint8_t { kNone, kCount, kAnd, kOr };
+
+// Computes the results of all lanes of `mask` from their inputs. payloads[lane] belongs to that
+// lane; the payloads of lanes outside the mask must not be touched.
+using CombineFunction = void (*)(void* const* payloads, std::uint32_t mask);
+
+// A warp-wide operation. There is one object in static memory per operation; lanes compare its
+// address to know that they have arrived at the same one.
+struct Collective {
+  const char* name = "";
+  CombineFunction combine = nullptr;
+  // Whether it orders accesses before it before those after it, for the lanes that meet.
+  bool orders_memory = false;
 };
 
 }  // namespace recto::simt

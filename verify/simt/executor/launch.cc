@@ -8,7 +8,6 @@
 #include "core/random_stream.h"
 #include "verify/simt/executor/ready_set.h"
 #include "verify/simt/executor/shared_memory.h"
-#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
@@ -30,8 +29,7 @@ bool is_same(const Finding& a, const Finding& b) {
 // One source line may have many instructions.
 bool is_same_line(const Finding& a, const Finding& b) {
   return a.check == b.check && (a.place.instruction != 0) == (b.place.instruction != 0) &&
-         place_text(a.place) == place_text(b.place) &&
-         place_text(a.other_place) == place_text(b.other_place) &&
+         a.place.text() == b.place.text() && a.other_place.text() == b.other_place.text() &&
          (a.place.site.line != 0 || a.place.instruction != 0 || a.what == b.what);
 }
 
@@ -108,15 +106,8 @@ std::vector<Finding> Launch::take_findings() {
 
 std::uint64_t Launch::block_at(std::uint64_t order) const {
   const std::uint64_t count = config.grid.count();
-  switch (options.schedule.policy) {
-    case SchedulePolicy::kInOrder:
-      return order;
-    case SchedulePolicy::kReverse:
-      return count - 1 - order;
-    case SchedulePolicy::kRandomWarp:
-    case SchedulePolicy::kRandomThread:
-      break;
-  }
+  if (options.schedule.policy == SchedulePolicy::kInOrder) return order;
+  if (options.schedule.policy == SchedulePolicy::kReverse) return count - 1 - order;
   // A permutation without a table: a step that is coprime to the count.
   const std::uint64_t first = mix_bits(options.schedule.seed) % count;
   std::uint64_t step = mix_bits(options.schedule.seed + 1) % count | 1;
@@ -124,13 +115,11 @@ std::uint64_t Launch::block_at(std::uint64_t order) const {
   return (first + order % count * (step % count)) % count;
 }
 
-std::optional<Finding> why_invalid(const LaunchConfig& config, void (*call)(const void*)) {
+std::optional<Finding> why_invalid(const LaunchConfig& config, const KernelCall& call) {
   std::string what =
-      call == nullptr ? "expected a kernel, got a null pointer" : what_is_invalid(config);
+      call.call == nullptr ? "expected a kernel, got a null pointer" : what_is_invalid(config);
   if (what.empty()) return std::nullopt;
-  Finding finding{.check = Check::kInvalidLaunch, .what = std::move(what)};
-  finding.kernel = config.kernel;
-  return finding;
+  return Finding{.check = Check::kInvalidLaunch, .kernel = config.kernel, .what = std::move(what)};
 }
 
 }  // namespace recto::simt

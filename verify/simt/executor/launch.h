@@ -114,7 +114,7 @@ struct Launch {
   std::vector<std::pair<std::uint64_t, Finding>> findings_;
 };
 
-// Why this cannot be launched, or nothing if it can; `call` as in KernelCall.
-std::optional<Finding> why_invalid(const LaunchConfig& config, void (*call)(const void* arguments));
+// Why this cannot be launched, or nothing if it can.
+std::optional<Finding> why_invalid(const LaunchConfig& config, const KernelCall& call);
 
 }  // namespace recto::simt

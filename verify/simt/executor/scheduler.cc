@@ -164,9 +164,8 @@ void Scheduler::yield(ThreadState& thread) {
 void Scheduler::wait_at_grid_barrier(ThreadState& thread) {
   thread.operation = "grid barrier";
   if (!launch_->config.is_cooperative) {
-    abandon(thread.block->finding_of(
-        thread, Check::kInvalidLaunch,
-        "waits for the whole grid, but the launch is not a cooperative one"));
+    thread.refuse(Check::kInvalidLaunch,
+                  "waits for the whole grid, but the launch is not a cooperative one");
   }
   thread.standing = Standing::kAtGridBarrier;
   if (++at_grid_barrier_ == launch_->config.block.count() * block_count_) {
@@ -213,18 +212,16 @@ void Scheduler::abandon_at(const Fault& fault) {
 std::string Scheduler::fault_text() const {
   const ThreadState& thread = *fault_->thread;
   const auto stack = reinterpret_cast<std::uintptr_t>(thread.fiber.stack().bottom);
-  switch (fault_->kind) {
-    case FaultKind::kArithmetic:
-      return "divides an integer by zero, or its quotient does not fit";
-    case FaultKind::kStall:
-      // It would see plain or volatile writes of other threads only if those came to run.
-      return fmt::format(
-          "{}has run for {} seconds without a barrier, a warp-wide or an atomic "
-          "operation, where alone threads take turns; {}",
-          fault_->last_access == 0 ? "" : "touched memory last of all here, and ",
-          launch_->options.stall_seconds, thread.block->standings());
-    case FaultKind::kMemory:
-      break;
+  if (fault_->kind == FaultKind::kArithmetic) {
+    return "divides an integer by zero, or its quotient does not fit";
+  }
+  if (fault_->kind == FaultKind::kStall) {
+    // It would see plain or volatile writes of other threads only if those came to run.
+    return fmt::format(
+        "{}has run for {} seconds without a barrier, a warp-wide or an atomic "
+        "operation, where alone threads take turns; {}",
+        fault_->last_access == 0 ? "" : "touched memory last of all here, and ",
+        launch_->options.stall_seconds, thread.block->standings());
   }
   if (fault_->address < stack && stack - fault_->address <= kStackGuardBytes) {
     return fmt::format("needs more local memory and calls than its stack of {} bytes holds",
@@ -235,8 +232,8 @@ std::string Scheduler::fault_text() const {
 
 void Scheduler::report_fault() {
   const ThreadState& thread = *fault_->thread;
-  Finding finding = thread.block->finding_of(
-      thread, fault_->kind == FaultKind::kStall ? Check::kNeverEnds : Check::kFault, fault_text());
+  Finding finding = thread.finding(
+      fault_->kind == FaultKind::kStall ? Check::kNeverEnds : Check::kFault, fault_text());
   // Places are return addresses, which lie after their instruction.
   if (fault_->last_access != 0) {
     finding.place = {.instruction = fault_->last_access};
@@ -253,13 +250,14 @@ Finding Scheduler::stuck() const {
   RECTO_UNREACHABLE("all threads have exited");
 }
 
-// A separate function, because objects in a call that never returns are never freed.
-Finding Scheduler::never_ends(const ThreadState& thread) const {
-  return thread.block->finding_of(thread, Check::kNeverEnds,
-                                  fmt::format("still runs after {} switches; {}",
-                                              steps() - steps_before_, thread.block->standings()));
+// Separate functions, because objects in a call that never returns are never freed.
+std::string Scheduler::never_ends(const ThreadState& thread) const {
+  return fmt::format("still runs after {} switches; {}", steps() - steps_before_,
+                     thread.block->standings());
 }
 
-void Scheduler::give_up(const ThreadState& thread) { abandon(never_ends(thread)); }
+void Scheduler::give_up(const ThreadState& thread) {
+  thread.refuse(Check::kNeverEnds, never_ends(thread));
+}
 
 }  // namespace recto::simt

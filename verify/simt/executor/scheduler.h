@@ -72,7 +72,7 @@ class Scheduler {
   Finding stuck() const;
   std::string fault_text() const;
   void report_fault();
-  Finding never_ends(const ThreadState& thread) const;
+  std::string never_ends(const ThreadState& thread) const;
   [[noreturn]] void give_up(const ThreadState& thread);
 
   StackPool stacks_;

@@ -1,36 +1,19 @@
 #include "verify/simt/executor/shared_memory.h"
 
+#include <sanitizer/asan_interface.h>
 #include <sys/mman.h>
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 
 #include "core/contract.h"
-#include "verify/simt/fibers/fiber_sanitizer.h"
-
-#ifdef RECTO_SIMT_ASAN
-#include <sanitizer/asan_interface.h>
-#endif
+#include "verify/simt/executor/finding.h"
 
 namespace recto::simt {
-namespace {
-
-void poison([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t bytes) {
-#ifdef RECTO_SIMT_ASAN
-  __asan_poison_memory_region(begin, bytes);
-#endif
-}
-
-void unpoison([[maybe_unused]] std::byte* begin, [[maybe_unused]] std::size_t bytes) {
-#ifdef RECTO_SIMT_ASAN
-  __asan_unpoison_memory_region(begin, bytes);
-#endif
-}
-
-}  // namespace
 
 void SharedMemory::Unmap::operator()(std::byte* memory) const {
-  unpoison(memory, kMemoryBytes);
+  ASAN_UNPOISON_MEMORY_REGION(memory, kMemoryBytes);
   munmap(memory, kMemoryBytes);
 }
 
@@ -41,7 +24,7 @@ void SharedMemory::begin(std::size_t dynamic_bytes) {
     RECTO_CHECK(memory != MAP_FAILED);
     memory_.reset(static_cast<std::byte*>(memory));
   }
-  poison(memory_.get(), kMemoryBytes);
+  ASAN_POISON_MEMORY_REGION(memory_.get(), kMemoryBytes);
   placed_.clear();
   dynamic_bytes_ = dynamic_bytes;
   dynamic_ = nullptr;
@@ -66,23 +49,33 @@ std::byte* SharedMemory::variable(const SharedVariable& variable) {
   }
   static_bytes_ += variable.bytes;
   if (static_bytes_ > kStaticBytesMax || static_bytes_ + dynamic_bytes_ > kBytesMax) return nullptr;
-  return place(&variable, variable.bytes, variable.alignment);
-}
-
-std::byte* SharedMemory::place(const SharedVariable* variable, std::size_t bytes,
-                               std::size_t alignment) {
-  const std::size_t offset = (end_ + alignment - 1) / alignment * alignment;
-  if (offset + bytes + kGapBytes > kMemoryBytes) return nullptr;
-  placed_.push_back({variable, offset, bytes});
-  end_ = offset + bytes + kGapBytes;
-  return hand_out(offset, bytes);
+  const std::size_t offset =
+      (end_ + variable.alignment - 1) / variable.alignment * variable.alignment;
+  if (offset + variable.bytes + kGapBytes > kMemoryBytes) return nullptr;
+  placed_.push_back({&variable, offset, variable.bytes});
+  end_ = offset + variable.bytes + kGapBytes;
+  return hand_out(offset, variable.bytes);
 }
 
 std::byte* SharedMemory::hand_out(std::size_t offset, std::size_t bytes) {
   std::byte* begin = memory_.get() + offset;
-  unpoison(begin, bytes);
+  ASAN_UNPOISON_MEMORY_REGION(begin, bytes);
   std::memset(begin, 0xff, bytes);
   return begin;
+}
+
+std::string SharedMemory::describe(std::uintptr_t address) const {
+  const auto begin = reinterpret_cast<std::uintptr_t>(memory_.get());
+  const auto named = [begin](const Placed& placed) {
+    const char* shared = placed.variable == nullptr ? "" : "shared ";
+    return std::optional(NamedMemory{shared + placed.name(), begin + placed.offset, placed.bytes});
+  };
+  const Placed* before = placed_at(address - begin);
+  const Placed* behind = before == nullptr ? placed_.data() : before + 1;
+  const std::string text =
+      address_text(address, before == nullptr ? std::nullopt : named(*before),
+                   behind == placed_.data() + placed_.size() ? std::nullopt : named(*behind));
+  return text.empty() ? "shared memory that belongs to no variable" : text;
 }
 
 }  // namespace recto::simt

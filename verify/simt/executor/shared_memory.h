@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <string>
 #include <vector>
 
 #include "verify/simt/executor/kernel_thread.h"
@@ -35,6 +36,10 @@ class SharedMemory {
     const SharedVariable* variable = nullptr;  // null: the dynamic part
     std::size_t offset = 0;
     std::size_t bytes = 0;
+
+    std::string name() const {
+      return variable == nullptr ? "dynamic shared memory" : variable->name;
+    }
   };
 
   // Starts over for the next thread block.
@@ -49,8 +54,16 @@ class SharedMemory {
 
   // All memory that may be handed out, gaps included.
   std::span<std::byte> memory() const { return {memory_.get(), kMemoryBytes}; }
-  // Sorted by offset.
-  std::span<const Placed> placed() const { return placed_; }
+  // What contains this offset or, if it is in a gap, what lies before it; null if nothing does.
+  const Placed* placed_at(std::size_t offset) const {
+    for (std::size_t i = placed_.size(); i > 0; --i) {
+      if (placed_[i - 1].offset <= offset) return &placed_[i - 1];
+    }
+    return nullptr;
+  }
+  // Describes an address in the memory: "shared tile+16", "memory 4 bytes past the end of shared
+  // tile (256 bytes)".
+  std::string describe(std::uintptr_t address) const;
 
  private:
   // Room for gaps beside kBytesMax.
@@ -59,7 +72,6 @@ class SharedMemory {
     void operator()(std::byte* memory) const;
   };
 
-  std::byte* place(const SharedVariable* variable, std::size_t bytes, std::size_t alignment);
   std::byte* hand_out(std::size_t offset, std::size_t bytes);
 
   std::unique_ptr<std::byte, Unmap> memory_;
@@ -67,7 +79,7 @@ class SharedMemory {
   std::byte* dynamic_ = nullptr;  // once it is handed out
   std::size_t end_ = 0;           // of what is handed out, with its gap
   std::size_t static_bytes_ = 0;  // without gaps
-  std::vector<Placed> placed_;
+  std::vector<Placed> placed_;    // sorted by offset
 };
 
 }  // namespace recto::simt

@@ -3,11 +3,12 @@
 #include <fmt/format.h>
 
 #include <bit>
+#include <cstring>
 
+#include "verify/simt/executor/device_api.h"
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/observer.h"
 #include "verify/simt/executor/scheduler.h"
-#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
@@ -27,7 +28,8 @@ void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t inde
   exited_ = 0;
   barrier_ = {};
   ready_.clear();
-  mbarriers_.clear();
+  mbarriers_.barriers.clear();
+  mbarriers_.copies.clear();
   shared_.begin(launch.config.dynamic_shared_bytes);
   const LaunchConfig& config = launch.config;
   const auto count = static_cast<unsigned>(config.block.count());
@@ -48,6 +50,7 @@ void ThreadBlock::begin(Launch& launch, Scheduler& scheduler, std::uint64_t inde
     thread.site = {};
     thread.is_in_call = false;
     thread.copies.clear();
+    thread.copy_group = 0;
     if (++at.x == config.block.x) {
       at.x = 0;
       if (++at.y == config.block.y) at = {0, 0, at.z + 1};
@@ -67,6 +70,17 @@ void ThreadBlock::begin_warps() {
     ready_.insert_lanes(number, existing);
   }
   for (ThreadState& thread : threads_) thread.warp = &warps_[thread.linear / kWarpSize];
+}
+
+void ThreadState::deliver(const AsyncCopy& copy) {
+  auto* destination = static_cast<std::byte*>(copy.destination);
+  is_in_call = true;
+  // A source of no bytes may be null.
+  if (copy.bytes > 0) std::memcpy(destination, copy.source, copy.bytes);
+  std::memset(destination + copy.bytes, 0, copy.destination_bytes - copy.bytes);
+  is_in_call = false;
+  Observer* observer = block->launch().observer;
+  if (observer != nullptr) observer->finish_copy(*this, copy);
 }
 
 int ThreadBlock::wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
@@ -94,18 +108,9 @@ int ThreadBlock::wait_at_barrier(ThreadState& thread, BarrierReduction reduction
 
 void ThreadBlock::open_barrier() {
   const int arrived = static_cast<int>(barrier_.arrived);
-  switch (barrier_.reduction) {
-    case BarrierReduction::kNone:
-    case BarrierReduction::kCount:
-      barrier_.result = barrier_.sum;
-      break;
-    case BarrierReduction::kAnd:
-      barrier_.result = barrier_.sum == arrived ? 1 : 0;
-      break;
-    case BarrierReduction::kOr:
-      barrier_.result = barrier_.sum > 0 ? 1 : 0;
-      break;
-  }
+  barrier_.result = barrier_.sum;
+  if (barrier_.reduction == BarrierReduction::kAnd) barrier_.result = barrier_.sum == arrived;
+  if (barrier_.reduction == BarrierReduction::kOr) barrier_.result = barrier_.sum > 0;
   barrier_.arrived = 0;
   if (launch_->observer != nullptr) launch_->observer->pass_barrier(*this);
   for (ThreadState& thread : threads_) {
@@ -115,22 +120,22 @@ void ThreadBlock::open_barrier() {
   }
 }
 
-void ThreadBlock::meet(std::uint32_t mask, void* payload, const Collective& collective, Site site) {
+void device::collective(std::uint32_t mask, void* payload, const Collective& what, Site site) {
   const OutsideKernel outside;
   ThreadState& thread = running_thread();
   WarpState& warp = *thread.warp;
   thread.mask = mask;
-  thread.operation = collective.name;
+  thread.operation = what.name;
   thread.site = site;
   const unsigned lane = thread.lane();
   const std::uint32_t own = bit(lane);
   auto number = static_cast<unsigned>(std::countr_zero(mask)) % kWarpSize;
   if (((warp.waiting >> number & mask >> lane) & 1) == 0 || warp.meetings[number].mask != mask) {
-    number = thread.block->find_meeting(thread, collective);
+    number = thread.block->find_meeting(thread, what);
   }
   WarpState::Meeting& meeting = warp.meetings[number];
-  if (meeting.what != &collective) [[unlikely]]
-    thread.block->refuse_meeting(thread, collective, meeting);
+  if (meeting.what != &what) [[unlikely]]
+    thread.block->refuse_meeting(thread, what, meeting);
   warp.payloads[lane] = payload;
   meeting.arrived |= own;
   Scheduler& scheduler = *thread.block->scheduler_;
@@ -150,9 +155,8 @@ unsigned ThreadBlock::find_meeting(const ThreadState& thread, const Collective& 
   WarpState& warp = *thread.warp;
   const std::uint32_t own = bit(thread.lane());
   if ((thread.mask & own) == 0) {
-    scheduler_->abandon(finding_of(thread, Check::kWarpMask,
-                                   fmt::format("calls {} with mask {:#010x}, which it is not in",
-                                               collective.name, thread.mask)));
+    thread.refuse(Check::kWarpMask, fmt::format("calls {} with mask {:#010x}, which it is not in",
+                                                collective.name, thread.mask));
   }
   for (std::uint32_t left = warp.waiting; left != 0; left &= left - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(left));

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "verify/simt/executor/async_copies.h"
+#include "verify/simt/executor/device_api.h"
 #include "verify/simt/executor/finding.h"
 #include "verify/simt/executor/kernel_thread.h"
 #include "verify/simt/executor/mbarriers.h"
@@ -30,19 +30,6 @@ enum class Standing : std::uint8_t {
   kAtGridBarrier,
   kAtMbarrier,
   kExited
-};
-
-// Computes the results of all lanes of `mask` from their inputs. payloads[lane] belongs to that
-// lane; the payloads of lanes outside the mask must not be touched.
-using CombineFunction = void (*)(void* const* payloads, std::uint32_t mask);
-
-// A warp-wide operation. There is one object in static memory per operation; lanes compare its
-// address to know that they have arrived at the same one.
-struct Collective {
-  const char* name = "";
-  CombineFunction combine = nullptr;
-  // Whether it orders accesses before it before those after it, for the lanes that meet.
-  bool orders_memory = false;
 };
 
 // One warp of a thread block.
@@ -73,22 +60,31 @@ struct ThreadState : KernelThread {
   // The executor is touching memory for this thread: a fault belongs to the call at `site`.
   bool is_in_call = false;
   Fiber fiber;
-  AsyncCopies copies = {};
+  // Asynchronous copies (cp.async) under way, the oldest first. Their bytes arrive as late as
+  // allowed: at the wait that covers their group.
+  struct UnderWay {
+    AsyncCopy copy = {};
+    unsigned group = 0;
+  };
+  std::vector<UnderWay> copies = {};
+  unsigned copy_group = 0;  // of the next copy
 
   unsigned lane() const { return linear % kWarpSize; }
+  ThreadPlace place() const { return {block_index, thread_index, linear}; }
+  Finding finding(Check check, std::string what) const;
+  // Ends the launch with that finding. Frames of the running thread are abandoned, so nothing in
+  // them may own memory.
+  [[noreturn]] void refuse(Check check, std::string what) const;
+  // The bytes of the copy arrive.
+  void deliver(const AsyncCopy& copy);
 };
-
-enum class BarrierReduction : std::uint8_t { kNone, kCount, kAnd, kOr };
 
 class ThreadBlock {
  public:
   // Prepares to run block `index` of the launch. The caller provides the stacks, one per thread.
   void begin(Launch& launch, Scheduler& scheduler, std::uint64_t index);
 
-  // Called by the running thread: the lanes of `mask` meet at `collective`, each with its payload.
-  static void meet(std::uint32_t mask, void* payload, const Collective& collective, Site site);
-
-  // All are called by the running thread, `thread`, and return when it may continue.
+  // These are called by the running thread, `thread`, and return when it may continue.
   int wait_at_barrier(ThreadState& thread, BarrierReduction reduction, int predicate,
                       const char* name);
   void exit_thread(ThreadState& thread);
@@ -108,11 +104,13 @@ class ThreadBlock {
   Launch& launch() { return *launch_; }
   Scheduler& scheduler() { return *scheduler_; }
 
-  Finding finding_of(const ThreadState& thread, Check check, std::string what) const;
   // Reports two lanes that take part in one warp-wide operation from different places in the code.
   [[noreturn]] void refuse_branches(const ThreadState& lane, const ThreadState& other);
 
  private:
+  friend void device::collective(std::uint32_t mask, void* payload, const Collective& what,
+                                 Site site);
+
   struct Barrier {
     unsigned arrived = 0;
     const ThreadState* first = nullptr;  // who arrived first
@@ -146,5 +144,10 @@ class ThreadBlock {
 
 // The running thread's state.
 inline ThreadState& running_thread() { return static_cast<ThreadState&>(*current_thread); }
+// The same, of a thread that calls something at `site`.
+inline ThreadState& running_thread_at(Site site) {
+  running_thread().site = site;
+  return running_thread();
+}
 
 }  // namespace recto::simt

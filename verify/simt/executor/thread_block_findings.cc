@@ -6,7 +6,6 @@
 
 #include "verify/simt/executor/launch.h"
 #include "verify/simt/executor/scheduler.h"
-#include "verify/simt/executor/symbolise.h"
 #include "verify/simt/executor/thread_block.h"
 
 namespace recto::simt {
@@ -16,8 +15,8 @@ std::string at_text(const ThreadState& thread) { return fmt::format("is at {}", 
 
 // Two threads at different places, or at places that do not match.
 Finding both(const ThreadState& one, const ThreadState& other, Check check) {
-  Finding finding = one.block->finding_of(one, check, at_text(one));
-  finding.other_thread = other.block->finding_of(other, check, {}).thread;
+  Finding finding = one.finding(check, at_text(one));
+  finding.other_thread = other.place();
   finding.other_place.site = other.site;
   finding.other_what = at_text(other);
   return finding;
@@ -25,11 +24,12 @@ Finding both(const ThreadState& one, const ThreadState& other, Check check) {
 
 }  // namespace
 
-Finding ThreadBlock::finding_of(const ThreadState& thread, Check check, std::string what) const {
-  Finding finding{.check = check, .what = std::move(what)};
-  finding.thread = ThreadPlace{thread.block_index, thread.thread_index, thread.linear};
-  finding.place.site = thread.site;
-  return finding;
+Finding ThreadState::finding(Check check, std::string what) const {
+  return {.check = check, .thread = place(), .place = {site}, .what = std::move(what)};
+}
+
+void ThreadState::refuse(Check check, std::string what) const {
+  block->scheduler().abandon(finding(check, std::move(what)));
 }
 
 void ThreadBlock::check_same_barrier(const ThreadState& thread) {
@@ -65,19 +65,19 @@ void ThreadBlock::report_exited(const WarpState& warp, const WarpState::Meeting&
   const ThreadState& thread =
       threads_[begin + static_cast<unsigned>(std::countr_zero(meeting.arrived))];
   scheduler_->report(
-      finding_of(thread, Check::kWarpMask,
-                 fmt::format("calls {} with mask {:#010x}, of which lanes {:#010x} have exited",
-                             thread.operation, meeting.mask, exited)));
+      thread.finding(Check::kWarpMask,
+                     fmt::format("calls {} with mask {:#010x}, of which lanes {:#010x} have exited",
+                                 thread.operation, meeting.mask, exited)));
 }
 
 // No thread is left that could wait for the copies.
 void ThreadBlock::check_copies(const ThreadState& thread) const {
-  const bool has_bulk_copy = is_done() && !mbarriers_.copies().empty();
+  const bool has_bulk_copy = is_done() && !mbarriers_.copies.empty();
   if (thread.copies.empty() && !has_bulk_copy) return;
   const AsyncCopy& copy =
-      thread.copies.empty() ? mbarriers_.copies().front() : thread.copies.oldest();
+      thread.copies.empty() ? mbarriers_.copies.front() : thread.copies.front().copy;
   Finding finding =
-      finding_of(thread, Check::kUnfinishedCopy, "exits with an asynchronous copy under way");
+      thread.finding(Check::kUnfinishedCopy, "exits with an asynchronous copy under way");
   finding.place = {};
   finding.other_place.site = copy.site;
   finding.other_what = fmt::format("{} bytes were asked for", copy.destination_bytes);
@@ -100,14 +100,11 @@ Finding ThreadBlock::stuck() const {
   if (at_barrier != nullptr && exited != nullptr) {
     Finding finding = both(*at_barrier, *exited, Check::kExitBeforeBarrier);
     finding.other_place = {};
-    finding.other_what = "has exited: ";
-    finding.other_what += standings();
+    finding.other_what = "has exited: " + standings();
     return finding;
   }
-  Finding finding = finding_of(elsewhere == nullptr ? threads_[0] : *elsewhere, Check::kDeadlock,
-                               "waits for what nobody will do; ");
-  finding.what += standings();
-  return finding;
+  const ThreadState& waiting = elsewhere == nullptr ? threads_[0] : *elsewhere;
+  return waiting.finding(Check::kDeadlock, "waits for what nobody will do; " + standings());
 }
 
 std::string ThreadBlock::standings() const {
@@ -131,7 +128,7 @@ std::string ThreadBlock::standings() const {
     } else if (thread.site.line > 0) {
       text += fmt::format(": {} {} at {}",
                           thread.standing == Standing::kCanRun ? "running, last" : "waiting",
-                          thread.operation, place_text({thread.site, 0}));
+                          thread.operation, CodePlace{thread.site}.text());
     } else {
       text += ": running";
     }

@@ -4,12 +4,11 @@
 // registers that a call must preserve, and nothing else; a fiber stays on the OS thread on which it
 // began.
 //
-// x86-64 has its own switch (fiber_x86_64.cc); other machines, and builds that define
-// RECTO_SIMT_BOOST_CONTEXT, use Boost.Context's (fiber_boost.cc).
+// x86-64 has its own switch. Other machines, builds with a sanitizer that must be notified of
+// switches, and builds that define RECTO_SIMT_BOOST_CONTEXT use Boost.Context's (fiber_boost.cc).
 
 #include <cstddef>
-
-#include "verify/simt/fibers/tsan_fiber.h"
+#include <memory>
 
 #if defined(__SANITIZE_ADDRESS__)
 #define RECTO_SIMT_ASAN 1
@@ -19,13 +18,14 @@
 #endif
 #endif
 
-// Sanitizers must be notified of switches.
+// ThreadSanitizer is not detected by its macro, which is also defined for kernels that are compiled
+// with -fsanitize=thread for our own hooks: --config=tsan defines RECTO_SIMT_TSAN.
 #if defined(RECTO_SIMT_ASAN) || defined(RECTO_SIMT_TSAN)
 #define RECTO_SIMT_ANNOUNCES_SWITCHES 1
 #endif
 
-#if !defined(__x86_64__) && !defined(RECTO_SIMT_BOOST_CONTEXT)
-#define RECTO_SIMT_BOOST_CONTEXT
+#if defined(RECTO_SIMT_ANNOUNCES_SWITCHES) || !defined(__x86_64__)
+#define RECTO_SIMT_BOOST_CONTEXT 1
 #endif
 
 namespace recto::simt {
@@ -37,14 +37,6 @@ struct StackMemory {
 };
 
 using FiberEntry = void (*)(void* argument);
-
-// Where a fiber is suspended while another runs. Boost.Context keeps all but `stack_pointer` on the
-// stack.
-struct FiberContext {
-  void* stack_pointer = nullptr;
-  void* frame_pointer = nullptr;
-  void* instruction = nullptr;
-};
 
 // As constructed, a fiber represents the OS thread's own stack, which the first switch leaves.
 class Fiber {
@@ -60,27 +52,36 @@ class Fiber {
   static void switch_between(Fiber& running, Fiber& next);
 
  private:
-  static void start(Fiber& self);
-
-  FiberContext context_;
-  Fiber* left_ = nullptr;  // the one that the last switch to this one left
   StackMemory stack_;
+#if defined(RECTO_SIMT_BOOST_CONTEXT)
+  friend struct BoostSwitch;
+  struct TsanContext;
+  struct GiveBack {
+    void operator()(TsanContext* context) const;
+  };
+
+  void* context_ = nullptr;  // where it is suspended
+  Fiber* left_ = nullptr;    // the one that the last switch to this one left
   FiberEntry entry_ = nullptr;
   void* argument_ = nullptr;
-  void* sanitizer_stack_ = nullptr;  // AddressSanitizer's fake stack, while this fiber is suspended
-  [[no_unique_address]] TsanFiber tsan_;
-
-  friend struct FiberStart;
+  void* asan_stack_ = nullptr;  // AddressSanitizer's fake stack, while this fiber is suspended
+  std::unique_ptr<TsanContext, GiveBack> tsan_context_;  // null for the OS thread's own
+  void* tsan_fiber_ = nullptr;
+#else
+  void* stack_pointer_ = nullptr;  // these three while it is suspended
+  void* frame_pointer_ = nullptr;
+  void* instruction_ = nullptr;
+#endif
 };
 
 #if !defined(RECTO_SIMT_BOOST_CONTEXT)
-// Leaves the running stack for another. Inlined, so that the processor's return-address stack is
-// not disturbed: fibers mostly wait at the same place, so the returns that follow are predicted
-// correctly. The compiler saves what it needs of the clobbered registers; rbp cannot be listed as
-// clobbered. Rounding modes and the like (mxcsr, x87) are shared by all fibers and not switched.
-[[gnu::always_inline]] inline void switch_stacks(FiberContext& running, FiberContext& next) {
-  FiberContext* from = &running;
-  FiberContext* to = &next;
+// Inlined, so that the processor's return-address stack is not disturbed: fibers mostly wait at the
+// same place, so the returns that follow are predicted correctly. The compiler saves what it needs
+// of the clobbered registers; rbp cannot be listed as clobbered. Rounding modes and the like
+// (mxcsr, x87) are shared by all fibers and not switched.
+[[gnu::always_inline]] inline void Fiber::switch_between(Fiber& running, Fiber& next) {
+  void** from = &running.stack_pointer_;
+  void** to = &next.stack_pointer_;
   __asm__ volatile(
       "lea 1f(%%rip), %%rax\n\t"
       "mov %%rsp, (%0)\n\t"
@@ -102,12 +103,6 @@ class Fiber {
 #endif
         "cc", "memory");
 }
-
-#if !defined(RECTO_SIMT_ANNOUNCES_SWITCHES)
-inline void Fiber::switch_between(Fiber& running, Fiber& next) {
-  switch_stacks(running.context_, next.context_);
-}
-#endif
 #endif
 
 }  // namespace recto::simt

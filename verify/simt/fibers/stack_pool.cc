@@ -2,8 +2,6 @@
 
 #include <sys/mman.h>
 
-#include "verify/simt/fibers/fiber_sanitizer.h"
-
 namespace recto::simt {
 
 std::size_t default_stack_bytes() {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/foreign/testdata/async_kernels.h"
-#include "verify/simt/memory/device_memory.h"
 
 #ifdef RECTO_SIMT_CHECKED
 #include "verify/simt/checks/access_checker.h"

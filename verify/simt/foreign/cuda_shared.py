@@ -2,7 +2,7 @@
 
 import re
 
-from cuda_text import DIRECTIVE, Failure, blank, keep_lines
+from cuda_text import DIRECTIVE, Failure, blank, keep_lines, split_top
 
 SHARED = re.compile(
     r"(?<!\w)(?P<before>(?:(?:extern|static|volatile)\s+)*)__shared__\s+(?P<rest>[^;]*?)\s*;"
@@ -13,33 +13,25 @@ DECLARATOR = re.compile(
 ALIGNMENT = re.compile(r"__align__\s*\(\s*(\d+)\s*\)|alignas\s*\(\s*(\d+)\s*\)")
 
 
-def translate_shared(match):
-    """One declaration for each of its declarators, which share their type."""
+def translate_shared(_text, code, match):
+    """Returns (start, end, replacement): one declaration for each declarator. They share a type."""
+    check_scope(code, match)
     declaration = match["rest"]
+    check_named_type(declaration)
     if "=" in declaration:
         raise Failure("a __shared__ variable cannot have an initialiser")
-    first, *others = split_declarators(declaration)
+    # Not at commas between the arguments of a template.
+    first, *others = split_top(declaration, declaration, ",", "([{<)]}>")
     texts = [translate_declarator(first, match["before"])]
     if others:
-        kind = DECLARATOR.match(first.strip())["type"].strip()
+        kind = DECLARATOR.match(first)["type"].strip()
         if kind.endswith(("*", "&")):
             raise Failure(
                 "expected one variable after __shared__ with a pointer, "
                 f"got '{declaration.strip()}'"
             )
         texts += [translate_declarator(f"{kind} {other}", match["before"]) for other in others]
-    return keep_lines(" ".join(texts), match.group(0))
-
-
-def split_declarators(declaration):
-    """At commas that are within no brackets, nor between the arguments of a template."""
-    parts, depth, start = [], 0, 0
-    for position, character in enumerate(declaration):
-        depth += (character in "([{<") - (character in ")]}>")
-        if character == "," and depth == 0:
-            parts.append(declaration[start:position])
-            start = position + 1
-    return parts + [declaration[start:]]
+    return match.start(), match.end(), keep_lines(" ".join(texts), match.group(0))
 
 
 def translate_declarator(declaration, before):

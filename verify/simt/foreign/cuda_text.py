@@ -56,21 +56,17 @@ def is_balanced(code):
     return all(code.count(opening) == code.count(end) for opening, end in OPENING.items())
 
 
-def split_top(text, code, separator):
+def split_top(text, code, separator, brackets="([{)]}"):
     """Parts of `text` between separators that are in no bracket; `code` is it without strings."""
+    opening = brackets[: len(brackets) // 2]
     parts, depth, start = [], 0, 0
-    position = 0
-    while position < len(code):
-        if code[position] in OPENING:
-            depth += 1
-        elif code[position] in ")]}":
-            depth -= 1
-        elif depth == 0 and code.startswith(separator, position):
+    for position, character in enumerate(code):
+        if character in brackets:
+            depth += 1 if character in opening else -1
+        elif depth == 0 and character == separator:
             parts.append(text[start:position])
-            start = position + len(separator)
-        position += 1
-    parts.append(text[start:])
-    return [part.strip() for part in parts]
+            start = position + 1
+    return [part.strip() for part in [*parts, text[start:]]]
 
 
 DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\.|\\\n)*$", re.M)

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/foreign/testdata/half_kernels.h"
-#include "verify/simt/memory/device_memory.h"
 
 #ifdef RECTO_SIMT_CHECKED
 #include "verify/simt/checks/access_checker.h"
@@ -24,6 +24,8 @@ namespace {
 
 using recto::simt::BufferUse;
 using recto::simt::Stream;
+using recto::simt::device::number_of;
+using recto::simt::device::rounded;
 
 // A stream, and memory that is checked where that is possible.
 class Run {
@@ -124,17 +126,17 @@ TEST_CASE("pairs of halves are read at multiples of four bytes") {
 
 template <typename T>
 void check_functions() {
-  const T two = half_of<T>(2.0F);
-  const T four = half_of<T>(4.0F);
+  const T two = rounded<T>(2.0F);
+  const T four = rounded<T>(4.0F);
   CHECK(number_of(hsqrt(four)) == 2.0F);
   CHECK(number_of(hrcp(two)) == 0.5F);
   CHECK(number_of(hrsqrt(four)) == 0.5F);
   CHECK(number_of(hexp2(two)) == 4.0F);
   CHECK(number_of(hlog2(four)) == 2.0F);
-  CHECK(number_of(htanh(half_of<T>(0.0F))) == 0.0F);
+  CHECK(number_of(htanh(rounded<T>(0.0F))) == 0.0F);
   CHECK(number_of(__hfma(two, four, two)) == 10.0F);
   CHECK(number_of(__hfma_sat(two, four, two)) == 1.0F);
-  CHECK(number_of(__hfma_relu(two, half_of<T>(-4.0F), two)) == 0.0F);
+  CHECK(number_of(__hfma_relu(two, rounded<T>(-4.0F), two)) == 0.0F);
 }
 
 TEST_CASE("functions of half precision that nvcc alone has are there for both types") {

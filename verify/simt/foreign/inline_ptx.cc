@@ -2,11 +2,9 @@
 
 #include <cuda_fp16.h>
 
-#include <charconv>
+#include <algorithm>
 #include <cmath>
-#include <map>
 #include <optional>
-#include <string>
 #include <vector>
 
 #include "core/contract.h"
@@ -37,83 +35,70 @@ std::uint64_t float_bits(float value) {
   return bits;
 }
 
-template <typename Operation>
-std::uint64_t on_both_halves(Operation operation, std::span<const std::uint64_t> in) {
+template <typename T>
+T apply(PtxOperation operation, const T (&x)[3]) {
+  switch (operation) {
+    case PtxOperation::kAdd:
+      return x[0] + x[1];
+    case PtxOperation::kSubtract:
+      return x[0] - x[1];
+    case PtxOperation::kMultiply:
+      return x[0] * x[1];
+    case PtxOperation::kMultiplyAdd:
+      return std::fma(x[0], x[1], x[2]);
+    case PtxOperation::kConvert:
+    case PtxOperation::kMove:
+      break;
+  }
+  RECTO_UNREACHABLE("only arithmetic is applied");
+}
+
+std::uint64_t convert(PtxType to, std::span<const std::uint64_t> in) {
+  if (to == PtxType::kF32) return float_bits(static_cast<float>(half_value(in[0])));
+  if (to == PtxType::kF16) return half_bits(float_value(in[0]));
+  // The first source goes to the upper half.
+  return half_bits(float_value(in[0])) << 16 | half_bits(float_value(in[1]));
+}
+
+std::uint64_t compute(const PtxInstruction& instruction, std::span<const std::uint64_t> in) {
+  const auto [name, operation, type, sources] = instruction;
+  if (operation == PtxOperation::kMove) return in[0];
+  if (operation == PtxOperation::kConvert) return convert(type, in);
+  if (type == PtxType::kF32) {
+    float x[3] = {};
+    std::ranges::transform(in, x, float_value);
+    return float_bits(apply(operation, x));
+  }
   std::uint64_t result = 0;
-  for (unsigned half = 0; half < 2; ++half) {
-    double values[3] = {};
-    for (std::size_t i = 0; i < in.size(); ++i) values[i] = half_value(in[i] >> 16 * half & 0xffff);
-    result |= half_bits(operation(values[0], values[1], values[2])) << 16 * half;
+  for (unsigned half = 0; half < (type == PtxType::kF16 ? 1 : 2); ++half) {
+    double x[3] = {};
+    std::ranges::transform(in, x,
+                           [half](std::uint64_t bits) { return half_value(bits >> 16 * half); });
+    result |= half_bits(apply(operation, x)) << 16 * half;
   }
   return result;
 }
 
-double add(double a, double b, double) { return a + b; }
-double subtract(double a, double b, double) { return a - b; }
-double multiply(double a, double b, double) { return a * b; }
-double multiply_add(double a, double b, double c) { return std::fma(a, b, c); }
-
-std::uint64_t compute(PtxOpcode opcode, std::span<const std::uint64_t> in) {
-  const auto on_halves = [in](auto operation) { return on_both_halves(operation, in); };
-  const auto on_half = [in](auto operation) { return on_both_halves(operation, in) & 0xffff; };
-  switch (opcode) {
-    case PtxOpcode::kAddF16:
-      return on_half(add);
-    case PtxOpcode::kSubF16:
-      return on_half(subtract);
-    case PtxOpcode::kMulF16:
-      return on_half(multiply);
-    case PtxOpcode::kFmaF16:
-      return on_half(multiply_add);
-    case PtxOpcode::kAddF16x2:
-      return on_halves(add);
-    case PtxOpcode::kSubF16x2:
-      return on_halves(subtract);
-    case PtxOpcode::kMulF16x2:
-      return on_halves(multiply);
-    case PtxOpcode::kFmaF16x2:
-      return on_halves(multiply_add);
-    case PtxOpcode::kAddF32:
-      return float_bits(float_value(in[0]) + float_value(in[1]));
-    case PtxOpcode::kMulF32:
-      return float_bits(float_value(in[0]) * float_value(in[1]));
-    case PtxOpcode::kFmaF32:
-      return float_bits(std::fma(float_value(in[0]), float_value(in[1]), float_value(in[2])));
-    case PtxOpcode::kFloatFromHalf:
-      return float_bits(static_cast<float>(half_value(in[0])));
-    case PtxOpcode::kHalfFromFloat:
-      return half_bits(float_value(in[0]));
-    case PtxOpcode::kTwoHalvesFromFloats:
-      // The first source goes to the upper half.
-      return half_bits(float_value(in[0])) << 16 | half_bits(float_value(in[1]));
-    case PtxOpcode::kMove:
-      return in[0];
-  }
-  RECTO_UNREACHABLE("all opcodes are listed");
-}
-
 // Which bits of a result the tainted bits of its sources reach.
-std::uint64_t tainted_by(PtxOpcode opcode, std::span<const std::uint64_t> in) {
+std::uint64_t tainted_by(const PtxInstruction& instruction, std::span<const std::uint64_t> in) {
+  if (instruction.operation == PtxOperation::kMove) return in[0];
   const auto all_if = [](std::uint64_t any, std::uint64_t all) { return any != 0 ? all : 0; };
   std::uint64_t any = 0;
   for (const std::uint64_t source : in) any |= source;
-  switch (opcode) {
-    case PtxOpcode::kMove:
-      return in[0];
-    case PtxOpcode::kAddF32:
-    case PtxOpcode::kMulF32:
-    case PtxOpcode::kFmaF32:
-      return all_if(any, 0xffffffff);
-    case PtxOpcode::kFloatFromHalf:
-      return all_if(any & 0xffff, 0xffffffff);
-    case PtxOpcode::kHalfFromFloat:
-      return all_if(any & 0xffffffff, 0xffff);
-    case PtxOpcode::kTwoHalvesFromFloats:
+  const bool is_conversion = instruction.operation == PtxOperation::kConvert;
+  switch (instruction.type) {
+    case PtxType::kF32:
+      return all_if(is_conversion ? any & 0xffff : any, 0xffffffff);
+    case PtxType::kF16:
+      return all_if(any & (is_conversion ? 0xffffffff : 0xffff), 0xffff);
+    case PtxType::kF16x2:
+      if (!is_conversion)
+        return all_if(any & 0xffff, 0xffff) | all_if(any & 0xffff0000, 0xffff0000);
       return all_if(in[0] & 0xffffffff, 0xffff0000) | all_if(in[1] & 0xffffffff, 0xffff);
-    default:
-      // Halves are independent; for a single one the upper is dropped.
-      return all_if(any & 0xffff, 0xffff) | all_if(any & 0xffff0000, 0xffff0000);
+    case PtxType::kBits:
+      break;
   }
+  RECTO_UNREACHABLE("all types are listed");
 }
 
 // What a register or an operand holds.
@@ -122,120 +107,70 @@ struct PtxValue {
   std::uint64_t tainted = 0;
 };
 
-// One run of a text: its operands, and the registers that it declares.
-class PtxRun {
- public:
-  explicit PtxRun(std::span<PtxOperand> operands) : operands_(operands) {
-    for (const PtxOperand& operand : operands) values_.push_back({operand.bits, operand.tainted});
-  }
+std::uint64_t lowest(std::uint64_t bits, unsigned width) {
+  return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
+}
 
-  void store() const {
-    for (std::size_t i = 0; i < operands_.size(); ++i) {
-      operands_[i].bits = values_[i].bits;
-      operands_[i].tainted = values_[i].tainted;
-    }
+// The value of an operand; a vector's as `width` bits.
+PtxValue value_of(const PtxParsed& operand, unsigned width, std::span<const PtxValue> places) {
+  const auto value = [places](const PtxElement& element) {
+    return element.place < 0 ? PtxValue{element.number}
+                             : places[static_cast<std::size_t>(element.place)];
+  };
+  if (operand.count == 1) return value(operand.elements[0]);
+  const unsigned part = width / operand.count;
+  PtxValue whole;
+  for (unsigned i = 0; i < operand.count; ++i) {
+    const PtxValue element = value(operand.elements[i]);
+    whole.bits |= lowest(element.bits, part) << part * i;
+    whole.tainted |= lowest(element.tainted, part) << part * i;
   }
+  return whole;
+}
 
-  void execute(std::string_view statement) {
-    const std::string_view name = ptx_name(statement);
-    if (name == ".reg") return;  // registers are created when they are written
-    const std::vector<std::string_view> parts = split(statement.substr(name.size()));
-    const std::optional<PtxInstruction> instruction = find_ptx(name);
-    RECTO_CHECK_EQ(std::ssize(parts), instruction->sources + 1);
-    std::vector<std::uint64_t> in;
-    std::vector<std::uint64_t> tainted;
-    for (std::size_t i = 1; i < parts.size(); ++i) {
-      const PtxValue source = value(parts[i], width_of(name));
-      in.push_back(source.bits);
-      tainted.push_back(source.tainted);
-    }
-    assign(parts[0], {compute(instruction->opcode, in), tainted_by(instruction->opcode, tainted)},
-           width_of(name));
+void execute(const PtxStatement& statement, std::span<PtxValue> places) {
+  std::uint64_t in[3] = {};
+  std::uint64_t tainted[3] = {};
+  const auto sources = static_cast<std::size_t>(statement.instruction.sources);
+  for (std::size_t i = 0; i < sources; ++i) {
+    const PtxValue source = value_of(statement.operands[i + 1], statement.width, places);
+    in[i] = source.bits;
+    tainted[i] = source.tainted;
   }
-
- private:
-  static std::vector<std::string_view> split(std::string_view text) {
-    std::vector<std::string_view> parts;
-    while (!text.empty()) parts.push_back(next_ptx_operand(text));
-    return parts;
+  const std::uint64_t bits = compute(statement.instruction, {in, sources});
+  const std::uint64_t tainted_bits = tainted_by(statement.instruction, {tainted, sources});
+  const PtxParsed& to = statement.operands[0];
+  const unsigned part = statement.width / to.count;
+  for (unsigned i = 0; i < to.count; ++i) {
+    places[static_cast<std::size_t>(to.elements[i].place)] = {
+        lowest(bits >> part * i, part), lowest(tainted_bits >> part * i, part)};
   }
-
-  // The width of what an instruction writes: its last type or, for conversions, the one before.
-  static unsigned width_of(std::string_view name) {
-    if (name.substr(0, 4) == "cvt.") name = name.substr(0, name.rfind('.'));
-    const std::string_view type = name.substr(name.rfind('.') + 1);
-    return type == "f16" || type == "b16" ? 16 : type == "b64" ? 64 : 32;
-  }
-
-  static std::uint64_t lowest(std::uint64_t bits, unsigned width) {
-    return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
-  }
-
-  PtxValue& place(std::string_view name) {
-    // A declared name may also begin with %, but not if only digits follow.
-    if (name.front() != '%' || !are_ptx_digits(name.substr(1), PtxBase::kTen)) {
-      return registers_[std::string(name)];
-    }
-    std::size_t number = values_.size();
-    std::from_chars(name.data() + 1, name.data() + name.size(), number);
-    RECTO_CHECK_LT(number, values_.size());
-    return values_[number];
-  }
-
-  static std::uint64_t number(std::string_view text) {
-    const bool is_negative = text.front() == '-';
-    if (is_negative) text.remove_prefix(1);
-    const bool is_hex = text.size() > 2 && !is_ptx_digit(text[1], PtxBase::kTen);
-    const std::string_view digits = is_hex ? text.substr(2) : text;
-    std::uint64_t bits = 0;
-    const auto end = digits.data() + digits.size();
-    const auto read = std::from_chars(digits.data(), end, bits, is_hex ? 16 : 10);
-    RECTO_CHECK(read.ptr == end);
-    return is_negative ? 0 - bits : bits;
-  }
-
-  // The value of an operand; a vector's as `width` bits.
-  PtxValue value(std::string_view text, unsigned width) {
-    if (is_ptx_number(text)) return {number(text)};
-    if (!is_ptx_vector(text)) return place(text);
-    // The first element is the lowest.
-    const std::vector<std::string_view> parts = split(ptx_elements(text));
-    const auto part = static_cast<unsigned>(width / parts.size());
-    PtxValue whole;
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      const PtxValue element = value(parts[i], part);
-      whole.bits |= lowest(element.bits, part) << part * i;
-      whole.tainted |= lowest(element.tainted, part) << part * i;
-    }
-    return whole;
-  }
-
-  void assign(std::string_view text, const PtxValue& whole, unsigned width) {
-    if (!is_ptx_vector(text)) {
-      place(text) = {lowest(whole.bits, width), lowest(whole.tainted, width)};
-      return;
-    }
-    const std::vector<std::string_view> parts = split(ptx_elements(text));
-    const auto part = static_cast<unsigned>(width / parts.size());
-    for (std::size_t i = 0; i < parts.size(); ++i) {
-      place(parts[i]) = {lowest(whole.bits >> part * i, part),
-                         lowest(whole.tainted >> part * i, part)};
-    }
-  }
-
-  std::span<PtxOperand> operands_;
-  std::vector<PtxValue> values_;  // of the operands
-  std::map<std::string, PtxValue> registers_;
-};
+}
 
 }  // namespace
 
 void run_ptx(std::string_view text, std::span<PtxOperand> operands) {
-  PtxRun run(operands);
+  // The asm statement's operands, then the registers.
+  std::vector<PtxValue> places;
+  for (const PtxOperand& operand : operands) places.push_back({operand.bits, operand.tainted});
+  std::string_view rest = text;
   for (;;) {
-    const std::string_view statement = next_ptx_statement(text);
-    if (statement.empty()) return run.store();
-    run.execute(statement);
+    const std::string_view statement = next_ptx_statement(rest);
+    if (statement.empty()) break;
+    if (ptx_name(statement) == ".reg") continue;
+    const std::optional<PtxStatement> parsed = parse_ptx(text, statement, operands.size());
+    RECTO_CHECK(parsed.has_value());
+    for (const PtxParsed& operand : parsed->operands) {
+      for (const PtxElement& element : operand.elements) {
+        const auto needed = static_cast<std::size_t>(element.place + 1);
+        places.resize(std::max(places.size(), needed));
+      }
+    }
+    execute(*parsed, places);
+  }
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    operands[i].bits = places[i].bits;
+    operands[i].tainted = places[i].tainted;
   }
 }
 

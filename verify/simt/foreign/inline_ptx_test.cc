@@ -201,7 +201,8 @@ TEST_CASE("what is not in the table is not known") {
   static_assert(!is_known_ptx("mul.f16 %0, %1, %2; bar.sync 0;"));
   static_assert(!is_known_ptx("@p mov.b32 %0, %1;"));
   static_assert(is_known_ptx(""));
-  CHECK(find_ptx("fma.rn.f16x2")->opcode == PtxOpcode::kFmaF16x2);
+  CHECK(find_ptx("fma.rn.f16x2")->operation == PtxOperation::kMultiplyAdd);
+  CHECK(find_ptx("fma.rn.f16x2")->type == PtxType::kF16x2);
 }
 
 }  // namespace

@@ -14,41 +14,28 @@ namespace simt_foreign {
 
 enum class PtxCopyKind : std::uint8_t { kCopy, kCommit, kWaitGroup, kWaitAll };
 
-// %2, 16, or %2 + 16.
-struct PtxTerm {
-  int operand = -1;  // of the asm statement; -1: none
-  std::uint64_t number = 0;
-};
-
 struct PtxCopy {
   PtxCopyKind kind = PtxCopyKind::kCopy;
   bool is_cg = false;  // bypasses the multiprocessor's cache, and is of 16 bytes only
-  PtxTerm destination = {};
-  PtxTerm source = {};
-  PtxTerm bytes = {};  // or the groups left by a wait
-  PtxTerm source_bytes = {};
+  PtxElement destination = {};
+  PtxElement source = {};
+  PtxElement bytes = {};  // or the groups left by a wait
+  PtxElement source_bytes = {};
 };
 
-constexpr std::optional<PtxTerm> ptx_term(std::string_view text, std::size_t given) {
-  PtxTerm term;
-  text = trim_ptx(text);
-  if (text.substr(0, 1) == "%") {
-    std::size_t end = 1;
-    while (end < text.size() && is_ptx_digit(text[end], PtxBase::kTen)) ++end;
-    if (end == 1 || end > 4 || ptx_decimal(text.substr(1, end - 1)) >= given) return std::nullopt;
-    term.operand = static_cast<int>(ptx_decimal(text.substr(1, end - 1)));
-    text = trim_ptx(text.substr(end));
-    if (text.empty()) return term;
-    if (text.front() != '+') return std::nullopt;
-    text = trim_ptx(text.substr(1));
-  }
-  if (!are_ptx_digits(text, PtxBase::kTen) || text.size() > 9) return std::nullopt;
-  term.number = ptx_decimal(text);
-  return term;
+// %2, 16, or %2 + 16.
+constexpr std::optional<PtxElement> ptx_term(std::string_view text, std::size_t given) {
+  const std::size_t plus = text.find('+');
+  const std::optional<PtxElement> place = ptx_given(trim_ptx(text.substr(0, plus)), given);
+  if (place && plus == std::string_view::npos) return place;
+  const std::string_view digits = trim_ptx(place ? text.substr(plus + 1) : text);
+  const std::optional<std::uint64_t> number = ptx_digits(digits);
+  if (!number || digits.size() > 9) return std::nullopt;
+  return PtxElement{place ? place->place : -1, *number};
 }
 
 // [%0], [%0+16]
-constexpr std::optional<PtxTerm> ptx_address(std::string_view text, std::size_t given) {
+constexpr std::optional<PtxElement> ptx_address(std::string_view text, std::size_t given) {
   if (text.size() < 3 || text.front() != '[' || text.back() != ']') return std::nullopt;
   return ptx_term(text.substr(1, text.size() - 2), given);
 }
@@ -76,7 +63,7 @@ constexpr std::optional<PtxCopy> find_ptx_copy(std::string_view statement, std::
     return operands.empty() ? std::optional(copy) : std::nullopt;
   }
   if (name == "cp.async.wait_group") {
-    const std::optional<PtxTerm> groups = ptx_term(operands, given);
+    const std::optional<PtxElement> groups = ptx_term(operands, given);
     if (!groups) return std::nullopt;
     copy.kind = PtxCopyKind::kWaitGroup;
     copy.bytes = *groups;
@@ -84,10 +71,10 @@ constexpr std::optional<PtxCopy> find_ptx_copy(std::string_view statement, std::
   }
   if (!is_ptx_copy_name(name)) return std::nullopt;
   copy.is_cg = name.substr(9, 2) == "cg";
-  const std::optional<PtxTerm> destination = ptx_address(next_ptx_operand(operands), given);
-  const std::optional<PtxTerm> source = ptx_address(next_ptx_operand(operands), given);
-  const std::optional<PtxTerm> bytes = ptx_term(next_ptx_operand(operands), given);
-  const std::optional<PtxTerm> read =
+  const std::optional<PtxElement> destination = ptx_address(next_ptx_operand(operands), given);
+  const std::optional<PtxElement> source = ptx_address(next_ptx_operand(operands), given);
+  const std::optional<PtxElement> bytes = ptx_term(next_ptx_operand(operands), given);
+  const std::optional<PtxElement> read =
       operands.empty() ? bytes : ptx_term(next_ptx_operand(operands), given);
   if (!destination || !source || !bytes || !read || !operands.empty()) return std::nullopt;
   copy.destination = *destination;

@@ -2,67 +2,59 @@
 
 // The PTX instructions that run on the executor, known at compile time.
 
-#include <array>
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace simt_foreign {
 
-enum class PtxOpcode : std::uint8_t {
-  kAddF16,
-  kSubF16,
-  kMulF16,
-  kFmaF16,
-  kAddF16x2,
-  kSubF16x2,
-  kMulF16x2,
-  kFmaF16x2,
-  kAddF32,
-  kMulF32,
-  kFmaF32,
-  kFloatFromHalf,
-  kHalfFromFloat,
-  kTwoHalvesFromFloats,
-  kMove,
+enum class PtxOperation : std::uint8_t {
+  kAdd,
+  kSubtract,
+  kMultiply,
+  kMultiplyAdd,
+  kConvert,
+  kMove
 };
+enum class PtxType : std::uint8_t { kF16, kF16x2, kF32, kBits };
 
 struct PtxInstruction {
   std::string_view name;
-  PtxOpcode opcode;
+  PtxOperation operation;
+  PtxType type;  // of the result
   int sources;
 };
 
 // PTX ISA 8.0, half precision floating point, conversion and data movement instructions. An
 // instruction without a rounding in its name rounds to nearest even, like .rn; subnormals are kept.
-inline constexpr std::array kPtxInstructions = {
-    PtxInstruction{"add.f16", PtxOpcode::kAddF16, 2},
-    PtxInstruction{"add.rn.f16", PtxOpcode::kAddF16, 2},
-    PtxInstruction{"sub.f16", PtxOpcode::kSubF16, 2},
-    PtxInstruction{"sub.rn.f16", PtxOpcode::kSubF16, 2},
-    PtxInstruction{"mul.f16", PtxOpcode::kMulF16, 2},
-    PtxInstruction{"mul.rn.f16", PtxOpcode::kMulF16, 2},
-    PtxInstruction{"fma.rn.f16", PtxOpcode::kFmaF16, 3},
-    PtxInstruction{"add.f16x2", PtxOpcode::kAddF16x2, 2},
-    PtxInstruction{"add.rn.f16x2", PtxOpcode::kAddF16x2, 2},
-    PtxInstruction{"sub.f16x2", PtxOpcode::kSubF16x2, 2},
-    PtxInstruction{"sub.rn.f16x2", PtxOpcode::kSubF16x2, 2},
-    PtxInstruction{"mul.f16x2", PtxOpcode::kMulF16x2, 2},
-    PtxInstruction{"mul.rn.f16x2", PtxOpcode::kMulF16x2, 2},
-    PtxInstruction{"fma.rn.f16x2", PtxOpcode::kFmaF16x2, 3},
-    PtxInstruction{"add.f32", PtxOpcode::kAddF32, 2},
-    PtxInstruction{"add.rn.f32", PtxOpcode::kAddF32, 2},
-    PtxInstruction{"mul.f32", PtxOpcode::kMulF32, 2},
-    PtxInstruction{"mul.rn.f32", PtxOpcode::kMulF32, 2},
-    PtxInstruction{"fma.rn.f32", PtxOpcode::kFmaF32, 3},
-    PtxInstruction{"cvt.f32.f16", PtxOpcode::kFloatFromHalf, 1},
-    PtxInstruction{"cvt.rn.f16.f32", PtxOpcode::kHalfFromFloat, 1},
-    PtxInstruction{"cvt.rn.f16x2.f32", PtxOpcode::kTwoHalvesFromFloats, 2},
-    PtxInstruction{"mov.b16", PtxOpcode::kMove, 1},
-    PtxInstruction{"mov.b32", PtxOpcode::kMove, 1},
-    PtxInstruction{"mov.u32", PtxOpcode::kMove, 1},
-    PtxInstruction{"mov.f32", PtxOpcode::kMove, 1},
-    PtxInstruction{"mov.b64", PtxOpcode::kMove, 1},
+inline constexpr PtxInstruction kPtxInstructions[] = {
+    {"add.f16", PtxOperation::kAdd, PtxType::kF16, 2},
+    {"add.rn.f16", PtxOperation::kAdd, PtxType::kF16, 2},
+    {"sub.f16", PtxOperation::kSubtract, PtxType::kF16, 2},
+    {"sub.rn.f16", PtxOperation::kSubtract, PtxType::kF16, 2},
+    {"mul.f16", PtxOperation::kMultiply, PtxType::kF16, 2},
+    {"mul.rn.f16", PtxOperation::kMultiply, PtxType::kF16, 2},
+    {"fma.rn.f16", PtxOperation::kMultiplyAdd, PtxType::kF16, 3},
+    {"add.f16x2", PtxOperation::kAdd, PtxType::kF16x2, 2},
+    {"add.rn.f16x2", PtxOperation::kAdd, PtxType::kF16x2, 2},
+    {"sub.f16x2", PtxOperation::kSubtract, PtxType::kF16x2, 2},
+    {"sub.rn.f16x2", PtxOperation::kSubtract, PtxType::kF16x2, 2},
+    {"mul.f16x2", PtxOperation::kMultiply, PtxType::kF16x2, 2},
+    {"mul.rn.f16x2", PtxOperation::kMultiply, PtxType::kF16x2, 2},
+    {"fma.rn.f16x2", PtxOperation::kMultiplyAdd, PtxType::kF16x2, 3},
+    {"add.f32", PtxOperation::kAdd, PtxType::kF32, 2},
+    {"add.rn.f32", PtxOperation::kAdd, PtxType::kF32, 2},
+    {"mul.f32", PtxOperation::kMultiply, PtxType::kF32, 2},
+    {"mul.rn.f32", PtxOperation::kMultiply, PtxType::kF32, 2},
+    {"fma.rn.f32", PtxOperation::kMultiplyAdd, PtxType::kF32, 3},
+    {"cvt.f32.f16", PtxOperation::kConvert, PtxType::kF32, 1},
+    {"cvt.rn.f16.f32", PtxOperation::kConvert, PtxType::kF16, 1},
+    {"cvt.rn.f16x2.f32", PtxOperation::kConvert, PtxType::kF16x2, 2},
+    {"mov.b16", PtxOperation::kMove, PtxType::kBits, 1},
+    {"mov.b32", PtxOperation::kMove, PtxType::kBits, 1},
+    {"mov.u32", PtxOperation::kMove, PtxType::kBits, 1},
+    {"mov.f32", PtxOperation::kMove, PtxType::kBits, 1},
+    {"mov.b64", PtxOperation::kMove, PtxType::kBits, 1},
 };
 
 // (With g++ under UBSan, a pointer would not be a constant.)

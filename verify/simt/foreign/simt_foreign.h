@@ -11,9 +11,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <map>
 #include <mutex>
+#include <set>
 #include <type_traits>
+#include <utility>
 
 #include "core/contract.h"
 #include "verify/simt/dialect/simt_atomics.h"
@@ -56,16 +57,8 @@ inline constexpr bool kHasAtomicAdd<T> = true;
       "GCC error \"verify/simt: __shared__ in a file that was not translated: it is to \
 be among the srcs or hdrs of foreign_kernels\"")
 
-#define threadIdx (::recto::simt::current_thread->thread_index)
-#define blockIdx (::recto::simt::current_thread->block_index)
-#define blockDim (::recto::simt::current_thread->block_dim)
-#define gridDim (::recto::simt::current_thread->grid_dim)
-#define warpSize 32
-
-#define SIMT_FOREIGN_SHARED(name, type, alignment)                                                 \
-  static constinit const ::recto::simt::SharedVariable name##_shared_variable = {                  \
-      #name, sizeof(type), std::max<std::size_t>(alignof(type), alignment), {__FILE__, __LINE__}}; \
-  type& name = *static_cast<type*>(::recto::simt::device::shared_variable(name##_shared_variable))
+#define SIMT_FOREIGN_SHARED(name, type, alignment) \
+  RECTO_SIMT_SHARED(name, type, std::max<std::size_t>(alignof(type), alignment))
 
 namespace simt_foreign {
 
@@ -87,17 +80,15 @@ struct LaunchShape {
 // While it lives, launches of the calling OS thread go to `stream`.
 class StreamScope {
  public:
-  explicit StreamScope(recto::simt::Stream& stream) : before_(current()) { current() = &stream; }
-  ~StreamScope() { current() = before_; }
+  explicit StreamScope(recto::simt::Stream& stream) : before_(std::exchange(current_, &stream)) {}
+  ~StreamScope() { current_ = before_; }
   StreamScope(const StreamScope&) = delete;
   StreamScope& operator=(const StreamScope&) = delete;
 
-  static recto::simt::Stream*& current() {
-    thread_local recto::simt::Stream* stream = nullptr;
-    return stream;
-  }
+  static recto::simt::Stream* current() { return current_; }
 
  private:
+  inline static thread_local recto::simt::Stream* current_ = nullptr;
   recto::simt::Stream* before_;
 };
 
@@ -106,12 +97,12 @@ class StreamHandle {
  public:
   explicit StreamHandle(recto::simt::Stream& stream)
       : handle_(reinterpret_cast<cudaStream_t>(&stream)) {
-    const std::scoped_lock lock(mutex());
-    streams()[handle_] = &stream;
+    const std::scoped_lock lock(mutex_);
+    handles_.insert(handle_);
   }
   ~StreamHandle() {
-    const std::scoped_lock lock(mutex());
-    streams().erase(handle_);
+    const std::scoped_lock lock(mutex_);
+    handles_.erase(handle_);
   }
   StreamHandle(const StreamHandle&) = delete;
   StreamHandle& operator=(const StreamHandle&) = delete;
@@ -120,20 +111,14 @@ class StreamHandle {
 
   // Null if `handle` is not a StreamHandle's.
   static recto::simt::Stream* find(cudaStream_t handle) {
-    const std::scoped_lock lock(mutex());
-    const auto found = streams().find(handle);
-    return found == streams().end() ? nullptr : found->second;
+    const std::scoped_lock lock(mutex_);
+    const bool is_known = handles_.contains(handle);
+    return is_known ? reinterpret_cast<recto::simt::Stream*>(handle) : nullptr;
   }
 
  private:
-  static std::map<cudaStream_t, recto::simt::Stream*>& streams() {
-    static std::map<cudaStream_t, recto::simt::Stream*> streams;
-    return streams;
-  }
-  static std::mutex& mutex() {
-    static std::mutex mutex;
-    return mutex;
-  }
+  inline static std::mutex mutex_;
+  inline static std::set<cudaStream_t> handles_;
 
   cudaStream_t handle_;
 };
@@ -141,19 +126,15 @@ class StreamHandle {
 template <typename... Parameters>
 void launch(const recto::simt::LaunchName& name, const LaunchShape& shape,
             void (*kernel)(Parameters...), std::type_identity_t<Parameters>... arguments) {
-  const auto thread = [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };
-  using Thread = decltype(thread);
   const auto dims = [](const dim3& d) { return recto::simt::Dim3{d.x, d.y, d.z}; };
   recto::simt::Stream* stream = StreamHandle::find(shape.stream);
   if (stream == nullptr) stream = StreamScope::current();
   RECTO_CHECK(stream != nullptr);  // a StreamScope is to be around the call
-  const auto call = [](const void* closure)
-                        RECTO_SIMT_UNOBSERVED { (*static_cast<const Thread*>(closure))(); };
   recto::simt::LaunchConfig config = {name.text, dims(shape.grid), dims(shape.block),
                                       shape.dynamic_shared_bytes};
   config.site = name.site;
   config.dynamic_shared_max = dynamic_shared_max(address_of(kernel));
-  if (!stream->launch(config, kernel == nullptr ? nullptr : +call, &thread, sizeof thread)) {
+  if (!stream->launch(config, kernel, arguments...)) {
     set_last_error(cudaErrorInvalidConfiguration);
   }
 }

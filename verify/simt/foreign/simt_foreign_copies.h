@@ -29,10 +29,10 @@ using recto::simt::Site;
       call);
 }
 
-inline std::uint64_t value_of(const PtxTerm& term, const PtxOperand* operands) {
-  if (term.operand < 0) return term.number;
-  recto::simt::device::expect_untainted(operands[term.operand].bits);
-  return operands[term.operand].bits + term.number;
+inline std::uint64_t value_of(const PtxElement& term, const PtxOperand* operands) {
+  if (term.place < 0) return term.number;
+  recto::simt::device::expect_untainted(operands[term.place].bits);
+  return operands[term.place].bits + term.number;
 }
 
 template <PtxText kText, std::size_t kGiven, std::size_t kIndex>

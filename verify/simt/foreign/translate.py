@@ -19,7 +19,7 @@ import re
 import sys
 from pathlib import Path
 
-from cuda_shared import SHARED, check_named_type, check_scope, translate_shared
+from cuda_shared import SHARED, translate_shared
 from cuda_text import (
     DIRECTIVE,
     Failure,
@@ -53,8 +53,9 @@ def start_of_kernel(code, position):
     return name.start()
 
 
-def translate_launch(text, code, position):
-    """Returns (start, end, replacement) of the launch with <<< at `position`."""
+def translate_launch(text, code, match):
+    """Returns (start, end, replacement) of the launch with this <<<."""
+    position = match.start()
     start = start_of_kernel(code, position)
     close = code.find(">>>", position)
     # What stands behind the statement, or another launch, belongs to somebody else.
@@ -142,50 +143,30 @@ def translate_asm(text, code, match):
     return match.start(), end, keep_lines(call, text[match.start() : end])
 
 
-def replace_all(text, find):
-    """Replaces from the first find on, each time anew, as positions move."""
+# A pattern, a function of the text, its code and the match that returns (start, end, replacement),
+# and whether matches in directives are left alone.
+RULES = (
+    (ASM, translate_asm, False),
+    (LAUNCH, translate_launch, False),
+    (BOUNDS, translate_bounds, True),
+    (SHARED, translate_shared, False),
+)
+
+
+def replace_all(text, pattern, function, skips_directives):
+    """Replaces from the first match on, each time anew, as positions move."""
     position = 0
     while True:
         code = code_only(text)
-        found = find(text, code, position)
-        if found is None:
+        match = pattern.search(DIRECTIVE.sub(blank, code) if skips_directives else code, position)
+        if match is None:
             return text
-        start, end, replacement = found
+        try:
+            start, end, replacement = function(text, code, match)
+        except Failure as failure:
+            raise Failure(f"{line_of(text, match.start())}: {failure}") from failure
         text = text[:start] + replacement + text[end:]
         position = start + len(replacement)
-
-
-def find_launch(text, code, position):
-    match = LAUNCH.search(code, position)
-    return match and at_line(text, match.start(), translate_launch, text, code, match.start())
-
-
-def find_asm(text, code, position):
-    match = ASM.search(code, position)
-    return match and at_line(text, match.start(), translate_asm, text, code, match)
-
-
-def find_bounds(text, code, position):
-    # A macro's are not followed.
-    match = BOUNDS.search(DIRECTIVE.sub(blank, code), position)
-    return match and at_line(text, match.start(), translate_bounds, text, code, match)
-
-
-def find_shared(text, code, position):
-    match = SHARED.search(code, position)
-    if match is None:
-        return None
-    at_line(text, match.start(), check_scope, code, match)
-    at_line(text, match.start(), check_named_type, match["rest"])
-    # Taken from the text, so that nothing of it is lost; comments are gone already.
-    return match.start(), match.end(), at_line(text, match.start(), translate_shared, match)
-
-
-def at_line(text, position, function, *arguments):
-    try:
-        return function(*arguments)
-    except Failure as failure:
-        raise Failure(f"{line_of(text, position)}: {failure}") from failure
 
 
 # An error in their place is one only where they are included, whatever #if stands around them.
@@ -221,8 +202,8 @@ def check_nothing_is_left(text):
 
 def translate(text, name):
     text = without_comments(text)
-    for find in (find_asm, find_launch, find_bounds, find_shared):
-        text = replace_all(text, find)
+    for rule in RULES:
+        text = replace_all(text, *rule)
     check_nothing_is_left(text)
     text = refuse_headers(text)
     return f'#include <simt_foreign.h>\n#line 1 "{name}"\n{text}'

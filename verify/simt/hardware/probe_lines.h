@@ -11,17 +11,8 @@ namespace recto::simt {
 inline constexpr int kProbeTrials = 32;
 
 inline const char* name_of(ProbeKind kind) {
-  switch (kind) {
-    case ProbeKind::kExact:
-      return "exact";
-    case ProbeKind::kProduct:
-      return "product";
-    case ProbeKind::kExp2:
-      return "exp2";
-    case ProbeKind::kTanh:
-      return "tanh";
-  }
-  return "";
+  constexpr const char* kNames[] = {"exact", "product", "exp2", "tanh"};
+  return kNames[static_cast<int>(kind)];
 }
 
 // `words` is [kProbeTrials, count].

@@ -4,12 +4,12 @@
 
 #include <utility>
 
-#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/executor/device_memory.h"
 
 namespace recto::simt {
 namespace {
 
-std::string place_text(std::uintptr_t address, const DeviceMemory* memory) {
+std::string describe(std::uintptr_t address, const DeviceMemory* memory) {
   if (memory != nullptr && memory->find(address) != nullptr) return memory->describe(address);
   return fmt::format("memory at {:#x}", address);
 }
@@ -46,8 +46,7 @@ bool DependencyCheck::is_news(OperationId operation, const UnorderedAccess& acce
                               const DeviceMemory* memory) {
   if (told_.size() == kFindingsMax) return false;
   const Buffer* buffer = memory == nullptr ? nullptr : memory->find(access.range.begin);
-  const std::string place =
-      buffer == nullptr ? place_text(access.range.begin, memory) : buffer->name;
+  const std::string place = buffer == nullptr ? describe(access.range.begin, memory) : buffer->name;
   // The same two in the opposite order count as the same.
   std::string one =
       fmt::format("{} {}", asked_[operation - 1].name, access_verb(access.range.kind));
@@ -71,13 +70,12 @@ Finding DependencyCheck::finding_of(OperationId operation, const UnorderedAccess
     return fmt::format("{} (operation {}) {}", asked_[party.operation - 1].name, party.operation,
                        access_verb(party.kind));
   };
-  const std::uintptr_t bytes = access.range.end - access.range.begin;
   Finding finding;
   finding.check = Check::kMissingDependency;
   finding.place.site = asked_[first.operation - 1].site;
   finding.other_place.site = asked_[second.operation - 1].site;
-  finding.what = fmt::format("{} {} byte{} of {}", text_of(first), bytes, bytes == 1 ? "" : "s",
-                             place_text(access.range.begin, memory));
+  finding.what = access_text(text_of(first).c_str(), access.range.end - access.range.begin,
+                             describe(access.range.begin, memory));
   finding.other_what =
       fmt::format("{} the same, and no stream, event, graph or wait of the host orders the two",
                   text_of(second));

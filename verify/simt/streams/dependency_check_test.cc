@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/simt/memory/device_memory.h"
+#include "verify/simt/executor/device_memory.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto::simt {

@@ -6,7 +6,7 @@
 
 #include "verify/simt/checks/checked_run.h"
 #include "verify/simt/streams/stream.h"
-#include "verify/simt/streams/stream_kernels.cuh"
+#include "verify/simt/streams/testdata/stream_kernels.cuh"
 
 namespace recto::simt {
 namespace {

@@ -10,7 +10,6 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "verify/simt/executor/symbolise.h"
 
 namespace recto::simt {
 namespace {
@@ -64,10 +63,10 @@ Identity identity_of(const Finding& finding) {
   if (finding.check == Check::kNeverEnds) return {finding.check, finding.kernel, ""};
   // One launch may have several, with different buffers.
   if (finding.check == Check::kMissingDependency) return {finding.check, "", finding.what};
-  std::string where = place_text(finding.place);
+  std::string where = finding.place.text();
   // The schedule decides which of two barriers comes first.
   if (finding.check == Check::kBarrierDivergence) {
-    std::string other = place_text(finding.other_place);
+    std::string other = finding.other_place.text();
     if (other < where) std::swap(where, other);
     where += " " + other;
   }

@@ -92,18 +92,17 @@ void Stream::enqueue(DeviceWork work) {
   after_ = {capture_->graph.nodes_.size()};
 }
 
-bool Stream::launch(const LaunchConfig& config, void (*call)(const void* closure),
-                    const void* closure, std::size_t bytes) {
+bool Stream::enqueue_launch(const LaunchConfig& config, const KernelCall& call, std::size_t bytes) {
   if (std::optional<Finding> invalid = why_invalid(config, call)) {
     runtime_->report().findings.push_back(*std::move(invalid));
     return false;
   }
   std::shared_ptr<std::byte[]> copy(new std::byte[bytes]);
-  std::memcpy(copy.get(), closure, bytes);
+  std::memcpy(copy.get(), call.arguments, bytes);
   LaunchConfig with = config;
   with.tells_touched = runtime_->checks_dependencies();
   enqueue({fmt::format("kernel '{}'", config.kernel),
-           [runtime = runtime_, with, call, copy] {
+           [runtime = runtime_, with, call = call.call, copy] {
              LaunchReport report = runtime->executor().launch(with, {call, copy.get()});
              LaunchReport& whole = runtime->report();
              std::ranges::move(report.findings, std::back_inserter(whole.findings));

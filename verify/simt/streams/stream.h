@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "core/status.h"
@@ -76,10 +77,13 @@ class Stream {
   Stream(const Stream&) = delete;
   Stream& operator=(const Stream&) = delete;
 
-  // Launches call(closure); the closure's bytes are copied, like a kernel's arguments. False if the
-  // launch itself is invalid, as with CUDA's cudaErrorInvalidConfiguration.
-  bool launch(const LaunchConfig& config, void (*call)(const void* closure), const void* closure,
-              std::size_t bytes);
+  // False if the launch itself is invalid, as with CUDA's cudaErrorInvalidConfiguration.
+  template <typename... Parameters>
+  bool launch(const LaunchConfig& config, void (*kernel)(Parameters...),
+              std::type_identity_t<Parameters>... arguments) {
+    const auto bound = bind_kernel<Parameters...>(kernel, arguments...);
+    return enqueue_launch(config, call_of(bound, kernel), sizeof bound);
+  }
 
   // The bytes are read and written when the operation runs. The memory must exist until then.
   void copy(void* destination, const void* source, std::size_t bytes);
@@ -108,6 +112,8 @@ class Stream {
 
  private:
   void enqueue(DeviceWork work);
+  // Copies the arguments, which have that many bytes.
+  bool enqueue_launch(const LaunchConfig& config, const KernelCall& call, std::size_t bytes);
 
   std::unique_ptr<HostRuntime> own_runtime_;
   HostRuntime* runtime_;

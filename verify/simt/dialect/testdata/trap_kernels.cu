@@ -1,4 +1,4 @@
-#include "verify/simt/dialect/trap_kernels.cuh"
+#include "verify/simt/dialect/testdata/trap_kernels.cuh"
 
 __global__ void give_up(Trap trap, int* out) {
   if (threadIdx.x == 3 && trap == Trap::kTrap) __trap();

@@ -1,0 +1,146 @@
+#include "cuda/cache/holdings.h"
+
+#include <optional>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "cuda/cache/testing/checked_manager.h"
+
+namespace recto::cache {
+namespace {
+
+// CheckedManager walks over all slots after each operation; what is said here is which cases.
+
+using testing::CheckedManager;
+using testing::Ids;
+using testing::ids_from;
+using testing::small_options;
+
+std::int64_t used(const CheckedManager& cache) { return cache.manager().states().used.value(); }
+
+CacheOptions options_with(std::int64_t blocks, std::int64_t window) {
+  CacheOptions options = small_options(blocks);
+  options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(window)}};
+  return options;
+}
+
+TEST_CASE("a shared slot counts once") {
+  CheckedManager cache(small_options(8));
+  const SequenceHandle a = cache.admit(Ids{1});
+  cache.append(a, 6);
+  const SequenceHandle b = cache.fork(a);
+  CHECK(used(cache) == 6);
+  CHECK(cache.manager().states().held_empty == TokenCount(2));
+  cache.append({a});
+  CHECK(used(cache) == 4 + 2 + 3);
+  CHECK(cache.release(a) == Status::ok());
+  CHECK(used(cache) == 6);
+  CHECK(cache.release(b) == Status::ok());
+  CHECK(used(cache) == 0);
+}
+
+TEST_CASE("a block that one holder cut back is used as the other uses it") {
+  CheckedManager cache(small_options(8));
+  const SequenceHandle a = cache.admit(Ids{1});
+  cache.append(a, 8);
+  const SequenceHandle b = cache.fork(a);
+  const SequenceHandle c = cache.fork(a);
+  CHECK(cache.truncate(a, 5) == Status::ok());
+  CHECK(cache.truncate(b, 6) == Status::ok());
+  CHECK(used(cache) == 8);
+  CHECK(cache.release(c) == Status::ok());
+  CHECK(used(cache) == 6);
+  CHECK(cache.release(b) == Status::ok());
+  CHECK(used(cache) == 5);
+}
+
+TEST_CASE("a hit on a block that its holder cut back uses all of it") {
+  CheckedManager cache(small_options(8));
+  const SequenceHandle holder = cache.computed(ids_from(1, 8));
+  CHECK(cache.truncate(holder, 5) == Status::ok());
+  CHECK(used(cache) == 5);
+  const SequenceHandle hit = cache.admit(ids_from(1, 9));
+  CHECK(used(cache) == 8);
+  CHECK(cache.release(hit) == Status::ok());
+  CHECK(used(cache) == 5);
+}
+
+TEST_CASE("slots fall out of a window one by one, in a run and at its ends") {
+  for (const std::int64_t window : {1, 2, 3, 4, 5, 8, 9}) {
+    CheckedManager cache(options_with(8, window));
+    const SequenceHandle sequence = cache.admit(Ids{1});
+    for (std::int64_t length = 1; length <= 32; ++length) {
+      cache.append({sequence});
+      CHECK(used(cache) == std::min(length, window - 1));
+    }
+  }
+}
+
+TEST_CASE("the edge of a window in a shared block is where the last holder has it") {
+  CheckedManager cache(options_with(16, 6));
+  const SequenceHandle a = cache.admit(Ids{1});
+  cache.append(a, 8);
+  const SequenceHandle b = cache.fork(a);
+  CHECK(used(cache) == 5);  // tokens 3 to 7
+  cache.append({a});        // sees from 4 on; b still from 3
+  CHECK(used(cache) == 5 + 1);
+  cache.append({a});
+  cache.append({a});
+  CHECK(used(cache) == 5 + 3);
+  cache.append({b});
+  CHECK(used(cache) == 4 + 3 + 1);
+  CHECK(cache.release(b) == Status::ok());
+  CHECK(used(cache) == 5);
+}
+
+TEST_CASE("a hit stops the run of whose window's edge is in the block") {
+  CheckedManager cache(options_with(16, 6));
+  const SequenceHandle sequence = cache.computed(ids_from(1, 8));
+  cache.append(sequence, 2);                               // the edge is at 5, in the second block
+  const SequenceHandle hit = cache.admit(ids_from(1, 9));  // sees tokens 3 to 7
+  CHECK(cache.table(hit)[1] == cache.table(sequence)[1]);
+  CHECK(used(cache) == 1 + 4 + 2);
+  cache.append({sequence});
+  CHECK(used(cache) == 1 + 4 + 3);
+}
+
+TEST_CASE("holders that see both ends of a block, and not its middle") {
+  CacheOptions options = options_with(16, 7);
+  options.block_size = TokenCount(8);
+  CheckedManager cache(options);
+  const SequenceHandle ahead = cache.admit(Ids{1});
+  cache.append(ahead, 8);
+  const SequenceHandle behind = cache.fork(ahead);
+  CHECK(cache.truncate(behind, 2) == Status::ok());  // tokens 0 and 1
+  cache.append(ahead, 4);                            // tokens 6 to 11
+  CHECK(used(cache) == 2 + 2 + 4);
+  CHECK(cache.release(ahead) == Status::ok());
+  CHECK(used(cache) == 2);
+}
+
+TEST_CASE("groups are counted apart") {
+  CacheOptions options = small_options(32);
+  options.groups = {LayerGroup{}, LayerGroup{.num_layers = 2, .window = TokenCount(4)},
+                    LayerGroup{.num_layers = 1, .window = TokenCount(9)}};
+  CheckedManager cache(options);
+  const SequenceHandle sequence = cache.admit(Ids{1});
+  for (int i = 0; i < 12; ++i) cache.append({sequence});
+  CHECK(cache.manager().group_states(0).used == TokenCount(12));
+  CHECK(cache.manager().group_states(1).used == TokenCount(3));
+  CHECK(cache.manager().group_states(2).used == TokenCount(8));
+  CHECK(used(cache) == 12 + 3 + 8);
+  CHECK(cache.manager().group_states(0).held_empty == TokenCount(0));
+  CHECK(cache.manager().group_states(1).held_empty == TokenCount(4 - 3));
+}
+
+TEST_CASE("null blocks are overhead") {
+  CacheOptions options = small_options(8);
+  options.null_blocks = BlockCount(2);
+  CheckedManager cache(options);
+  CHECK(cache.manager().states().overhead == TokenCount(8));
+  CHECK(cache.manager().states().sum() == TokenCount(32));
+  CHECK(cache.table(cache.admit(Ids{1})) == std::vector<std::int32_t>{2});
+}
+
+}  // namespace
+}  // namespace recto::cache

@@ -1,0 +1,53 @@
+#include "cuda/cache/prompt_reader.h"
+
+#include <vector>
+
+#include "bazel/testing/catch.h"
+
+namespace recto::cache {
+namespace {
+
+using Words = std::vector<std::uint64_t>;
+
+CacheOptions options_with(std::int32_t max_items) {
+  CacheOptions options;
+  options.block_size = TokenCount(4);
+  options.prefix.max_items_per_block = max_items;
+  return options;
+}
+
+// What is read of the next block.
+Words next_words(PromptReader& reader) {
+  REQUIRE(reader.next(kRoot));
+  const auto words = reader.content().extra_words;
+  return Words(words.begin(), words.end());
+}
+
+TEST_CASE("a block has the items that lie on it, the first one its keys too") {
+  const CacheOptions options = options_with(2);
+  const std::vector<TokenId> ids(12, 7);
+  // The last of them is not the prompt's.
+  const std::vector<MultimodalItem> items = {{.content_hash = 50, .start = 3, .length = 2},
+                                             {.content_hash = 60, .start = 6, .length = 1}};
+  const Prompt prompt = {.tokens = {.ids = ids, .items = std::span(items).first(1)},
+                         .keys = {.lora_id = 8, .tenant_salt = 9}};
+  PromptReader reader(options, prompt);
+  CHECK(next_words(reader) == Words{8, 9, 50, 3, 2});
+  CHECK(next_words(reader) == Words{50, static_cast<std::uint64_t>(-1), 2});
+  CHECK(next_words(reader).empty());
+  CHECK(reader.content().tokens.size() == 4);
+}
+
+TEST_CASE("more items than there may be on a block are not read") {
+  const std::vector<TokenId> ids(4, 7);
+  const std::vector<MultimodalItem> items = {{.content_hash = 50, .start = 0, .length = 1},
+                                             {.content_hash = 60, .start = 1, .length = 1}};
+  const Prompt prompt = {.tokens = {.ids = ids, .items = items}, .keys = {}};
+  const CacheOptions two = options_with(2);
+  const CacheOptions one = options_with(1);
+  CHECK(PromptReader(two, prompt).next(kRoot));
+  CHECK_FALSE(PromptReader(one, prompt).next(kRoot));
+}
+
+}  // namespace
+}  // namespace recto::cache

@@ -1,0 +1,56 @@
+#pragma once
+
+// The text of a sequence, which owns its memory, and the part of it that a block's K and V depend
+// on besides the blocks before: the text itself, not a hash.
+
+#include <compare>
+#include <cstdint>
+#include <ostream>
+#include <vector>
+
+#include "cuda/cache/prompt.h"
+
+namespace recto::cache::testing {
+
+struct CacheText {
+  std::vector<TokenId> ids = {};
+  std::vector<MultimodalItem> items = {};
+  CacheKeys keys = {};
+
+  std::int64_t length() const { return static_cast<std::int64_t>(ids.size()); }
+  // Valid while this lives and does not change.
+  Prompt prompt() const { return {.tokens = {.ids = ids, .items = items}, .keys = keys}; }
+};
+
+bool operator==(const CacheText& a, const CacheText& b);
+std::ostream& operator<<(std::ostream& out, const CacheText& text);
+
+// Whether items are in ascending order, disjoint, at least a token long, and none starts before the
+// first token.
+bool has_proper_items(const Tokens& tokens);
+
+// One block's worth: its tokens, the keys if it is the first block and there are any, and (content
+// hash, start relative to the block, length) of each item that overlaps it.
+struct BlockText {
+  std::vector<TokenId> tokens = {};
+  std::vector<std::uint64_t> words = {};
+  std::int32_t num_items = 0;
+
+  friend auto operator<=>(const BlockText&, const BlockText&) = default;
+};
+
+// The block of tokens [index * block_size, (index + 1) * block_size), which the prompt must have.
+BlockText block_text(const Prompt& prompt, std::int64_t block_size, std::int64_t index);
+
+// What a slot holds: equal tags mean equal K and V. 0 means that nothing was written.
+using SlotTag = std::uint64_t;
+
+// The tag of a token whose predecessor has the tag `before` (0 for the first one): K and V depend
+// on the token, on what is before it, on the keys, on the item that covers it, and on the weights,
+// of which there may be one set after another.
+SlotTag slot_tag(SlotTag before, const CacheText& text, std::int64_t position,
+                 std::uint64_t weights);
+// The tags of a text's first `length` tokens.
+std::vector<SlotTag> slot_tags(const CacheText& text, std::int64_t length, std::uint64_t weights);
+
+}  // namespace recto::cache::testing

@@ -1,0 +1,25 @@
+#pragma once
+
+// Traces of JSON lines: with block ids in place of tokens (Mooncake, Qwen-Bailian), or with every
+// token (LLMServingSim).
+
+#include <memory>
+
+#include "sim/traces/row_parser.h"
+
+namespace recto::sim {
+
+// {"timestamp": ms, "input_length": n, "output_length": n, "hash_ids": [one per 512 tokens]}. An id
+// stands for a block and all blocks before it, so equal ids mean equal prefixes.
+std::unique_ptr<RowParser> make_mooncake_row_parser();
+
+// The same fields with "timestamp" in seconds and one id per 16 tokens, among others such as
+// "chat_id". An id stands for the block alone, whatever comes before it.
+std::unique_ptr<RowParser> make_bailian_row_parser();
+
+// {"input_toks": n, "output_toks": n, "arrival_time_ns": t, "input_tok_ids": [...],
+// "output_tok_ids": [...]}, either array optional. Refuses lines that hold a session
+// ("sub_requests"), whose arrivals depend on answers.
+std::unique_ptr<RowParser> make_token_id_row_parser();
+
+}  // namespace recto::sim

@@ -1,0 +1,54 @@
+#include "verify/call_outcome.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <exception>
+
+#include "core/contract.h"
+#include "verify/indented.h"
+
+namespace recto::verify {
+namespace {
+
+// Control characters of ASCII, and of Unicode beyond it, as UTF-8 has them: C2 80 to C2 9F.
+std::string escaped(const std::string& text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const char c = text[i];
+    const auto next = static_cast<unsigned char>(i + 1 < text.size() ? text[i + 1] : '\0');
+    if (c == '\xc2' && next >= 0x80 && next < 0xa0) {
+      result += fmt::format("\\xc2\\x{:02x}", next);
+      ++i;
+    } else if (is_control_character(c) && c != '\n' && c != '\t') {
+      result += fmt::format("\\x{:02x}", static_cast<unsigned char>(c));
+    } else {
+      result += c;
+    }
+  }
+  return result;
+}
+
+}  // namespace
+
+CallOutcome guarded(const std::function<CallOutcome()>& call) {
+  try {
+    return call();
+  } catch (const std::exception& exception) {
+    return Failed{kThrown, exception.what()};
+  } catch (...) {
+    return Failed{kThrown, "something that is no std::exception"};
+  }
+}
+
+reference::AttentionResult result_of(CallOutcome outcome) {
+  if (const auto* failed = std::get_if<Failed>(&outcome)) RECTO_CHECK_EQ(failed->message, "");
+  if (const auto* refused = std::get_if<Unsupported>(&outcome)) RECTO_CHECK_EQ(refused->reason, "");
+  return std::get<Done>(std::move(outcome)).result;
+}
+
+std::string printed_text(const std::string& printed) {
+  return printed.empty() ? "" : "it printed\n" + indented(escaped(printed));
+}
+
+}  // namespace recto::verify

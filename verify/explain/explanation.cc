@@ -1,0 +1,223 @@
+#include "verify/explain/explanation.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "verify/explain/fault_model.h"
+#include "verify/explain/second_run.h"
+#include "verify/indented.h"
+
+namespace recto::verify {
+namespace {
+
+bool has_no_numbers(const reference::AttentionResult& seen) {
+  const auto is_nan = [](double value) { return std::isnan(value); };
+  return std::ranges::any_of(seen.out, is_nan) || std::ranges::any_of(seen.lse_ln, is_nan);
+}
+
+// What can be told without running the case again.
+Explanation compared(const FailedCase& of, const Comparison& comparison) {
+  Explanation explanation;
+  explanation.comparison = comparison;
+  if (comparison.passed()) return explanation;
+  const ElementPlace& worst = comparison.worst->place;
+  explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
+  explanation.is_empty_row = of.visible_keys(explanation.place).size() == 0;
+  explanation.faults = find_faults(of);
+  return explanation;
+}
+
+// What shows with the case's own V alone may also not show each time.
+std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawCase& law_case,
+                                              const FailedCase& of, const HeadRow& at) {
+  const auto again = try_run(backend, of.inputs, backend.options_for(law_case.placement));
+  const std::string start =
+      "with V of ones and zeros weights and lse are right; the case made again ";
+  if (!again.is_ok()) return Diagnosis{.why = start + "ends: " + again.status().message()};
+  if (count_wrong({of.inputs, again.value(), of.right, of.numerics, of.bound_kind}, at) > 0)
+    return std::nullopt;
+  std::string why = start + "is right in this row";
+  const Comparison all = compare(of.inputs, again.value(), of.right.exact, of.bound());
+  if (!all.passed()) {
+    const ElementPlace& other = all.worst->place;
+    why += fmt::format(", and wrong in sequence {}, row {}, head {}", other.sequence, other.row,
+                       other.head);
+  }
+  return Diagnosis{.why = why + ": it is not wrong each time"};
+}
+
+// Runs the case again, with other V, for the weights of the row's keys.
+void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCase& of,
+                 Explanation& explanation) {
+  const HeadRow& at = explanation.place;
+  const StaleRow stale = of.stale_at(at);
+  if (explanation.is_empty_row) {
+    // Keys may get weight all the same.
+    Keys attended;
+    if (of.sequence_of(at).context_length > 0 && stale.dims.empty()) {
+      const auto probe = probe_weights(backend, law_case, at, of.bound_kind);
+      if (probe.is_ok() && weights_give_output(probe.value(), of, at)) {
+        explanation.probe = probe.value();
+        attended = probe.value().extra_keys();
+      }
+    }
+    explanation.diagnosis = diagnose_empty_row(of, at, stale, attended);
+    return;
+  }
+  if (const auto diagnosis = diagnose_no_number(explanation.comparison.worst->values)) {
+    explanation.why_no_probe = "there is nothing to hold them against";
+    explanation.diagnosis = *diagnosis;
+    return;
+  }
+  if (stale.is_stale()) {
+    explanation.why_no_probe = "what is seen of the row follows what memory held before";
+    explanation.diagnosis = diagnose_stale_row(stale, of.seen.head_dim);
+    return;
+  }
+  const auto probe = probe_weights(backend, law_case, at, of.bound_kind);
+  if (!probe.is_ok()) {
+    explanation.why_no_probe = probe.status().message();
+    explanation.diagnosis = diagnose_outputs(explanation.comparison);
+    return;
+  }
+  explanation.probe = probe.value();
+  explanation.diagnosis = diagnose(probe.value(), of, at);
+  if (!probe.value().wrong_keys().empty() || !probe.value().lse_ln_is_right()) return;
+  if (const auto diagnosis = diagnose_second_call(backend, law_case, of, at))
+    explanation.diagnosis = *diagnosis;
+}
+
+constexpr std::size_t kKeysShown = 12;
+
+// Where a key lies in the cache.
+struct KeyPlace {
+  std::int64_t block = 0;
+  std::int64_t slot = 0;
+};
+
+KeyPlace place_of(const PagedAttentionInputs& inputs, std::int64_t sequence, std::int64_t key) {
+  const std::int64_t block_size = inputs.kv.k.block_size;
+  const std::int32_t* row = inputs.block_table.data + sequence * inputs.block_table.row_stride;
+  return {.block = row[key / block_size], .slot = key % block_size};
+}
+
+// Of keys whose weights are wrong, that of the diagnosis and others that depart before the rest.
+Keys shown_keys(const Explanation& explanation, Keys wrong) {
+  if (wrong.size() <= kKeysShown) return wrong;
+  // A wrong weight may be so only because of others, with which it shares the sum.
+  std::ranges::stable_partition(wrong, [&](std::int64_t key) {
+    const std::optional<double> error = explanation.probe->score_error(key);
+    return !error || std::abs(*error) > explanation.probe->score_tolerance(key);
+  });
+  std::ranges::stable_partition(wrong,
+                                [&](std::int64_t key) { return key == explanation.diagnosis.key; });
+  wrong.resize(kKeysShown);
+  std::ranges::sort(wrong);
+  return wrong;
+}
+
+std::string keys_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
+  const WeightProbe& probe = *explanation.probe;
+  const Keys wrong = probe.wrong_keys();
+  if (wrong.empty()) return "";
+  const Keys keys = shown_keys(explanation, wrong);
+  std::string text =
+      fmt::format("  {:>6} {:>6} {:>5} {:>13} {:>13} {:>10} {:>12}\n", "key", "block", "slot",
+                  "weight seen", "expected", "bound", "score off by");
+  for (const std::int64_t key : keys) {
+    const KeyPlace place = place_of(inputs, explanation.place.sequence, key);
+    const std::optional<double> error = probe.score_error(key);
+    text += fmt::format("  {:>6} {:>6} {:>5} {:>13.6g} {:>13.6g} {:>10.2g} {:>12}\n", key,
+                        place.block, place.slot, probe.seen[key], probe.expected[key],
+                        probe.bound[key], error ? fmt::format("{:+.4g}", *error) : "not told");
+  }
+  if (const std::size_t others = wrong.size() - keys.size(); others > 0) {
+    text += fmt::format("  not shown: {} whose weight{} wrong, too\n", others_text(others),
+                        others == 1 ? " is" : "s are");
+  }
+  return text;
+}
+
+std::string probe_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
+  if (!explanation.probe && explanation.is_empty_row)
+    return "weights    none: the row has no key to attend to\n";
+  if (!explanation.probe) {
+    return fmt::format("weights    not seen: {}\n", explanation.why_no_probe);
+  }
+  const WeightProbe& probe = *explanation.probe;
+  const HeadRow& place = explanation.place;
+  std::string text = fmt::format(
+      "weights    of sequence {}, row {}, head {}, as V of ones and zeros shows them in {} {}\n",
+      place.sequence, place.row, place.head, probe.runs, probe.runs == 1 ? "run" : "runs");
+  text += fmt::format("  lse_ln seen {:.9g}, expected {:.9g}, bound {:.2g}\n", probe.lse_ln_seen,
+                      probe.lse_ln_expected, probe.lse_ln_bound);
+  return text + keys_text(explanation, inputs);
+}
+
+std::string diagnosis_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
+  const Diagnosis& diagnosis = explanation.diagnosis;
+  std::string text = fmt::format("departs    {}: {}\n", step_name(diagnosis.step), diagnosis.why);
+  if (diagnosis.key) {
+    const KeyPlace place = place_of(inputs, explanation.place.sequence, *diagnosis.key);
+    text += fmt::format("  first at key {}: block {}, slot {}\n", *diagnosis.key, place.block,
+                        place.slot);
+  }
+  if (diagnosis.step == Step::kMax || diagnosis.names_max || explanation.is_empty_row) return text;
+  return text + "  not told: the running maximum, which cancels from out and lse\n";
+}
+
+}  // namespace
+
+Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
+  const CallOptions options = backend.options_for(law_case.placement);
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  const PagedAttentionInputs& inputs = placed.inputs();
+  const auto seen = try_run(backend, inputs, options);
+  if (!seen.is_ok()) return {.not_run = seen.status().message()};
+  const reference::KernelNumerics numerics = backend.numerics(inputs, options);
+  const auto right = reference::bounded_attention(inputs, numerics);
+  FailedCase of{inputs, seen.value(), right, numerics, bound_kind};
+  // Without a pattern of its own, memory holds NaN.
+  std::optional<StaleRows> stale;
+  if (has_no_numbers(seen.value())) stale = find_stale_rows(backend, inputs, options);
+  if (stale) of.stale = &*stale;
+  Explanation explanation = compared(of, compare(inputs, seen.value(), right.exact, of.bound()));
+  if (explanation.is_wrong()) look_at_row(backend, law_case, of, explanation);
+  return explanation;
+}
+
+Explanation explain_results(const reference::AttentionResult& seen, const Comparison& comparison,
+                            const LawCase& law_case, BoundKind bound_kind) {
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  const PagedAttentionInputs& inputs = placed.inputs();
+  const auto numerics = reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+  const auto right = reference::bounded_attention(inputs, numerics);
+  const FailedCase of{inputs, seen, right, numerics, bound_kind};
+  Explanation explanation = compared(of, comparison);
+  if (!explanation.is_wrong()) return explanation;
+  explanation.why_no_probe = "results in a file cannot be asked again, with another V";
+  const auto no_number = diagnose_no_number(comparison.worst->values);
+  explanation.diagnosis = explanation.is_empty_row
+                              ? diagnose_empty_row(of, explanation.place, {}, {})
+                          : no_number ? *no_number
+                                      : diagnose_results(of, explanation.place);
+  return explanation;
+}
+
+std::string explanation_text(const Explanation& explanation, const LawCase& law_case) {
+  if (explanation.not_run) {
+    return fmt::format("nothing to look at\n{}\n", indented(*explanation.not_run));
+  }
+  const std::string compared =
+      fmt::format("oracle     {}\n", indented(explanation.comparison.text()).substr(2));
+  if (explanation.comparison.passed()) return compared;
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  return compared + probe_text(explanation, placed.inputs()) +
+         diagnosis_text(explanation, placed.inputs()) + faults_text(explanation.faults);
+}
+
+}  // namespace recto::verify

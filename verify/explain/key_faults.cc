@@ -1,0 +1,243 @@
+// Faults in which of its sequence's keys a row goes through, in how their parts are summed, and in
+// which sequence is a row's.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "verify/explain/fault_model.h"
+
+namespace recto::verify {
+namespace {
+
+using reference::SequenceRows;
+
+constexpr std::int64_t kBlocksCutMax = 64;  // multiples of the block size after which keys are cut
+constexpr std::int64_t kSplitsMax = 16;
+
+std::int64_t longest_context(const FailedCase& of) {
+  return std::ranges::max(of.sequences, {}, &SequenceRows::context_length).context_length;
+}
+
+// Powers of two and multiples of the block size, below the longest context.
+std::set<std::int64_t> usual_sizes(const FailedCase& of, std::int64_t multiples) {
+  const std::int64_t block_size = of.inputs.kv.k.block_size;
+  const std::int64_t end = longest_context(of);
+  std::set<std::int64_t> sizes;
+  for (std::int64_t size = 1; size < end; size *= 2) sizes.insert(size);
+  for (std::int64_t i = 1; i <= multiples && i * block_size < end; ++i)
+    sizes.insert(i * block_size);
+  return sizes;
+}
+
+// No key from `end` on.
+void end_at(AttentionRow& row, std::int64_t end) {
+  const reference::KeyRange visible = row.visible();
+  if (end >= visible.end) return row.leave();
+  row.keys = {visible.begin, std::max(visible.begin, end)};
+}
+
+// A way of summing keys in parts, one after the other or each alone.
+enum class Maximum : std::uint8_t { kRunning, kOwn };  // beside which a part's weights are left
+enum class Unscaled : std::uint8_t { kBoth, kOutput, kSum, kMeanOfParts };
+
+struct UnscaledSum {
+  Maximum maximum;
+  Unscaled unscaled;
+  const char* name;
+};
+
+constexpr UnscaledSum kUnscaledSums[] = {
+    {Maximum::kRunning, Unscaled::kBoth,
+     "sum and output of the keys before are not rescaled as the running maximum grows, by {}"},
+    {Maximum::kRunning, Unscaled::kOutput,
+     "the output of the keys before is not rescaled as the running maximum grows, by {}"},
+    {Maximum::kRunning, Unscaled::kSum,
+     "the sum of the keys before is not rescaled as the running maximum grows, by {}"},
+    {Maximum::kOwn, Unscaled::kBoth,
+     "sums and outputs of parts are merged without rescaling to their common maximum, by {}"},
+    {Maximum::kOwn, Unscaled::kOutput,
+     "outputs of parts are merged without rescaling to their common maximum, by {}"},
+    {Maximum::kOwn, Unscaled::kSum,
+     "sums of parts are merged without rescaling to their common maximum, by {}"},
+    {Maximum::kOwn, Unscaled::kMeanOfParts,
+     "normalised outputs of parts are averaged, unweighted, by {}"}};
+
+void sum_wrongly(AttentionRow& row, const UnscaledSum& fault, std::int64_t part_size) {
+  row.weigh();
+  if (row.is_left) return;
+  const reference::KeyRange keys = *row.keys;
+  const std::int64_t parts = (keys.end - 1) / part_size - keys.begin / part_size + 1;
+  reference::Vector wrong(keys.size());
+  double running = -std::numeric_limits<double>::infinity();
+  for (std::int64_t begin = keys.begin; begin < keys.end;) {
+    const std::int64_t end = std::min(keys.end, (begin / part_size + 1) * part_size);
+    const auto scores = row.scores.segment(begin - keys.begin, end - begin);
+    auto weights = wrong.segment(begin - keys.begin, end - begin);
+    running = std::max(running, scores.maxCoeff());
+    weights =
+        (scores.array() - (fault.maximum == Maximum::kOwn ? scores.maxCoeff() : running)).exp();
+    if (fault.unscaled == Unscaled::kMeanOfParts)
+      weights *= row.weights.sum() / weights.sum() / static_cast<double>(parts);
+    begin = end;
+  }
+  if (fault.unscaled != Unscaled::kSum) row.weights_of_out = wrong;
+  if (fault.unscaled == Unscaled::kBoth || fault.unscaled == Unscaled::kSum)
+    row.weights_of_sum = wrong;
+}
+
+std::vector<FaultVariant> by_usual_parts(const FailedCase& of, const UnscaledSum& fault) {
+  std::vector<FaultVariant> variants;
+  for (const std::int64_t size : usual_sizes(of, 8)) {
+    variants.push_back({fmt::format("parts of {}", size),
+                        [=](AttentionRow& row) { sum_wrongly(row, fault, size); }});
+  }
+  for (std::int64_t splits = 2; splits <= kSplitsMax; ++splits) {
+    variants.push_back(
+        {fmt::format("{} splits", splits), [=](AttentionRow& row) {
+           const std::int64_t block_size = row.of.inputs.kv.k.block_size;
+           const std::int64_t blocks = (row.context.context_length + block_size - 1) / block_size;
+           sum_wrongly(row, fault,
+                       std::max<std::int64_t>(1, (blocks + splits - 1) / splits) * block_size);
+         }});
+  }
+  return variants;
+}
+
+// Rows of the matrix instructions' tiles and of those that kernels build of them, and keys.
+constexpr std::int64_t kTileRows[] = {16, 32, 64, 128};
+constexpr std::int64_t kTileKeys[] = {1, 8, 16, 32, 64, 128};
+
+// A tile has `rows` pairs of a token and a head of the group, those of a token beside each other,
+// and reads `keys` at a time, masked or not. Its keys end as if its tokens were counted from its
+// first one in full.
+void end_with_tile(AttentionRow& row, std::int64_t rows, std::int64_t keys) {
+  const std::int64_t group = row.of.group();
+  const std::int64_t pair = row.at.row * group + row.at.head % group;
+  const std::int64_t last_token = pair / rows * rows / group + (rows - 1) / group;
+  const std::int64_t position =
+      reference::position_of(last_token, row.context.num_rows, row.context.context_length);
+  end_at(row, (std::max<std::int64_t>(0, position + 1) + keys - 1) / keys * keys);
+}
+
+// A search for the sequence of row `row` of the batch, whose own is `own`: what it finds is another
+// one where it is wrong.
+struct Search {
+  const char* name;
+  std::int64_t (*find)(const std::vector<SequenceRows>& all, std::int64_t own, std::int64_t row);
+};
+
+bool is_last(const SequenceRows& sequence, std::int64_t row) {
+  return row + 1 == sequence.first_row + sequence.num_rows;
+}
+
+constexpr Search kSearches[] = {
+    {"a row where several sequences start is taken for one of the first of them, which has no rows",
+     [](const auto& all, std::int64_t own, std::int64_t row) {
+       while (own > 0 && all[own - 1].first_row == row) --own;
+       return own;
+     }},
+    {"the first row of a sequence is taken for one of the sequence before it",
+     [](const auto& all, std::int64_t own, std::int64_t row) {
+       return row == all[own].first_row ? std::max<std::int64_t>(0, own - 1) : own;
+     }},
+    {"the first row of a sequence is taken for one of the last that starts before it",
+     [](const auto& all, std::int64_t own, std::int64_t row) {
+       while (own > 0 && all[own].first_row >= row) --own;  // or else the first
+       return own;
+     }},
+    {"the last row of a sequence is taken for one of the sequence after it",
+     [](const auto& all, std::int64_t own, std::int64_t row) {
+       return is_last(all[own], row) ? std::min(std::ssize(all) - 1, own + 1) : own;
+     }},
+    {"the last row of a sequence is taken for one of the next that has rows",
+     [](const auto& all, std::int64_t own, std::int64_t row) {
+       if (!is_last(all[own], row)) return own;
+       std::int64_t found = own + 1;
+       while (found < std::ssize(all) && all[found].num_rows == 0) ++found;
+       return found < std::ssize(all) ? found : own;
+     }},
+    {"sequences without rows are not counted, so that rows are taken for those of one before",
+     [](const auto& all, std::int64_t own, std::int64_t) {
+       return std::count_if(all.begin(), all.begin() + own,
+                            [](const SequenceRows& sequence) { return sequence.num_rows > 0; });
+     }}};
+
+// Where the row then stands in the sequence that was found.
+enum class Standing : std::uint8_t { kAsFound, kAtOrBeforeLast, kAsOwn };
+
+void take_for_found(AttentionRow& row, const Search& search, Standing standing) {
+  const std::int64_t in_batch = row.of.row_of(row.at);
+  const std::int64_t found = search.find(row.of.sequences, row.at.sequence, in_batch);
+  if (found == row.at.sequence) return row.leave();
+  row.context = row.of.sequences[static_cast<std::size_t>(found)];
+  const std::int64_t keys = row.context.context_length;
+  const SequenceRows& counted =
+      standing == Standing::kAsOwn ? row.of.sequence_of(row.at) : row.context;
+  std::int64_t position =
+      reference::position_of(in_batch - counted.first_row, counted.num_rows, keys);
+  if (standing == Standing::kAtOrBeforeLast) position = std::min(position, keys - 1);
+  // Row `position` of as many as there are keys stands at that position.
+  row.keys = reference::visible_keys(row.options, position, keys, keys);
+  row.origin = position;
+}
+
+}  // namespace
+
+FaultFamily cut_offs(const FailedCase& of) {
+  std::vector<FaultVariant> ends;
+  for (const std::int64_t end : usual_sizes(of, kBlocksCutMax))
+    ends.push_back({std::to_string(end), [=](AttentionRow& row) { end_at(row, end); }});
+  return {.models = {{"only the first {} keys of a context are seen", ends}},
+          .what = "keys cut off after the first of them",
+          .changes = std::ssize(ends)};
+}
+
+FaultFamily unscaled_sums(const FailedCase& of) {
+  FaultFamily family{.what = "sums that are not rescaled"};
+  for (const UnscaledSum& fault : kUnscaledSums)
+    family.models.emplace_back(fault.name, by_usual_parts(of, fault));
+  family.changes = std::ssize(family.models.front().variants);
+  return family;
+}
+
+FaultFamily row_searches(const FailedCase& of) {
+  // With a row for each sequence nothing is searched for.
+  if (of.inputs.query_start.empty() || of.sequences.size() < 2) return {};
+  FaultFamily family{.what = "rows taken for those of other sequences"};
+  for (const Search& search : kSearches) {
+    for (const Standing standing :
+         {Standing::kAsFound, Standing::kAtOrBeforeLast, Standing::kAsOwn}) {
+      family.models.emplace_back(search.name,
+                                 [=](AttentionRow& row) { take_for_found(row, search, standing); });
+    }
+  }
+  family.changes = std::ssize(family.models);
+  return family;
+}
+
+FaultFamily tile_ends(const FailedCase& of) {
+  if (!of.inputs.options.causal || of.inputs.query_start.empty()) return {};
+  FaultFamily family{.what = "tiles whose keys end early",
+                     .changes = std::ssize(kTileRows) * std::ssize(kTileKeys)};
+  for (const std::int64_t rows : kTileRows) {
+    if (rows % of.group() == 0) continue;
+    std::vector<FaultVariant> variants;
+    for (const std::int64_t keys : kTileKeys)
+      variants.push_back(
+          {std::to_string(keys), [=](AttentionRow& row) { end_with_tile(row, rows, keys); }});
+    family.models.emplace_back(
+        fmt::format("tiles of {} rows (tokens times heads of a group) read keys, {{}} at a time, "
+                    "as if their first token had all its heads there",
+                    rows),
+        variants);
+  }
+  return family;
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,228 @@
+// Rows that are not written, or made of what memory held before; and rows without a key to attend
+// to, which hold something else than zeros and the sink.
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/kv_cache_reader.h"
+#include "verify/explain/fault_model.h"
+
+namespace recto::verify {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Scores are nearer to 0, so that masks of finite numbers are at least as far from it.
+constexpr double kFarFromScores = 1e4;
+
+// What is stale, counted by whether rows of heads have keys.
+struct StaleCounts {
+  struct Rows {
+    std::int64_t all = 0;
+    std::int64_t stale = 0;
+
+    std::string text(std::string_view what) const {
+      if (stale == all) return fmt::format("rows {}", what);
+      return fmt::format("{} of {} rows {}", stale, all, what);
+    }
+  };
+  Rows empty;
+  Rows keyed;
+  bool has_out = false;
+  bool has_lse_ln = false;
+  bool is_unwritten = true;
+  std::optional<std::int64_t> dims = {};  // of each stale row that has some; 0 if that varies
+
+  explicit StaleCounts(const FailedCase& of) {
+    of.for_each_row([&](const HeadRow& at) {
+      const StaleRow row = of.stale_at(at);
+      Rows& rows = of.visible_keys(at).size() == 0 ? empty : keyed;
+      ++rows.all;
+      if (!row.is_stale()) return;
+      ++rows.stale;
+      has_out |= !row.dims.empty();
+      has_lse_ln |= row.has_lse_ln;
+      is_unwritten &= row.is_unwritten;
+      if (row.dims.empty()) return;
+      const std::int64_t count = std::ssize(row.dims);
+      dims = dims.value_or(count) == count ? count : 0;
+    });
+  }
+
+  std::string text(std::int64_t head_dim) const {
+    const std::string rows = keyed.stale == 0 ? empty.text("without keys")
+                             : empty.stale == 0
+                                 ? keyed.text("with keys")
+                                 : empty.text("without keys") + " and " + keyed.text("with keys");
+    const bool is_one = empty.stale + keyed.stale == 1 && rows.starts_with("1 of");
+    const std::string what = has_out && has_lse_ln ? rows + (is_one ? " is " : " are ")
+                             : has_out             ? "out of " + rows + " is "
+                                                   : "the lse of " + rows + " is ";
+    const std::int64_t some = dims.value_or(head_dim);
+    const std::string where =
+        some == 0 || some == head_dim ? "" : fmt::format(" in {} of {} dims", some, head_dim);
+    return what + (is_unwritten ? "not written" : "made of what memory held before") + where;
+  }
+};
+
+// What a kernel returns as the lse of rows without keys, beside an output that is wrong.
+using EmptyLseLn = double (*)(const AttentionRow& row);
+double of_fault(const AttentionRow& row) { return row.result->lse_ln; }
+double right(const AttentionRow& row) { return row.right().lse_ln; }
+double minus_infinity(const AttentionRow& /*row*/) { return -kInfinity; }
+double zero(const AttentionRow& /*row*/) { return 0.0; }
+double no_number(const AttentionRow& /*row*/) { return kNaN; }
+// Which one depends on the type and on the number of keys.
+double large_negative(const AttentionRow& row) {
+  if (row.of.seen.lse_ln.empty()) return right(row);
+  const double seen = row.of.seen.lse_ln_at(row.of.row_of(row.at), row.at.head);
+  return std::isfinite(seen) && seen <= -kFarFromScores ? seen : right(row);
+}
+
+// A change of rows without keys, which begin as zeros and the sink.
+RowChange of_empty_rows(const RowChange& change) {
+  return [change](AttentionRow& row) {
+    if (!row.is_empty()) return row.leave();
+    change(row);
+  };
+}
+
+RowChange holding(std::optional<double> out, EmptyLseLn lse_ln) {
+  return of_empty_rows([=](AttentionRow& row) {
+    row.result = row.right();
+    if (out) row.result->out.setConstant(*out);
+    row.result->lse_ln = lse_ln(row);
+  });
+}
+
+// A fault whose output is wrong, beside any of the usual lse.
+void add_with_usual_lse_ln(const FailedCase& of, const std::string& name, const RowChange& change,
+                           FaultFamily& family) {
+  const auto faulty =
+      std::make_shared<reference::BoundedResult>(evaluate(of, of_empty_rows(change)));
+  if (faulty->exact.out == of.right.exact.out) return;
+  std::vector<FaultVariant> variants;
+  for (const EmptyLseLn lse_ln :
+       {of_fault, right, minus_infinity, zero, no_number, large_negative}) {
+    variants.push_back({"", of_empty_rows([=](AttentionRow& row) {
+                          row.result = result_at(*faulty, row.of.row_of(row.at), row.at.head);
+                          row.result->lse_ln = lse_ln(row);
+                        })});
+  }
+  family.models.emplace_back(name, variants);
+}
+
+// Of a context that has some.
+void attend_to_first(AttentionRow& row, std::int64_t keys) {
+  if (keys == 0) return row.leave();
+  row.keys = {0, keys};
+}
+
+void attend_equally(AttentionRow& row) {
+  attend_to_first(row, row.context.context_length);
+  if (row.is_left) return;
+  row.options.alibi_slope = 0.0;
+  row.options.sink.reset();
+  row.read();
+  row.q.setZero();
+}
+
+// The sequence before or after a row's that has both rows and keys, if `step` leads to one.
+const reference::SequenceRows* neighbour(const AttentionRow& row, std::int64_t step) {
+  const auto& all = row.of.sequences;
+  for (std::int64_t s = row.at.sequence + step; s >= 0 && s < std::ssize(all); s += step) {
+    const reference::SequenceRows& found = all[static_cast<std::size_t>(s)];
+    if (found.num_rows > 0 && found.context_length > 0) return &found;
+  }
+  return nullptr;
+}
+
+void hold_row_of_neighbour(AttentionRow& row, std::int64_t step) {
+  const reference::SequenceRows* const other = neighbour(row, step);
+  if (other == nullptr) return row.leave();
+  const std::int64_t nearest = step > 0 ? 0 : other->num_rows - 1;
+  row.result = result_at(row.of.right, other->first_row + nearest, row.at.head);
+}
+
+void attend_to_neighbour(AttentionRow& row, std::int64_t step) {
+  const reference::SequenceRows* const other = neighbour(row, step);
+  if (other == nullptr) return row.leave();
+  row.context = *other;
+  row.keys = {0, other->context_length};
+  row.origin = other->context_length - 1;
+}
+
+}  // namespace
+
+FaultFamily unwritten_rows(const FailedCase& of) {
+  if (of.stale == nullptr) return {};
+  return {.models = {{StaleCounts(of).text(of.right.exact.head_dim), [](AttentionRow& row) {
+                        const StaleRow stale = row.of.stale_at(row.at);
+                        row.result = row.right();
+                        for (const std::int64_t dim : stale.dims) row.result->out[dim] = kNaN;
+                        if (stale.has_lse_ln) row.result->lse_ln = kNaN;
+                      }}}};
+}
+
+FaultFamily empty_row_faults(const FailedCase& of) {
+  bool has_wrong = false;
+  bool has_stale = false;
+  of.for_each_row([&](const HeadRow& at) {
+    if (of.visible_keys(at).size() > 0) return;
+    has_wrong |= count_wrong(of, at) > 0;
+    has_stale |= of.stale_at(at).is_stale();
+  });
+  if (!has_wrong) return {};
+  constexpr std::int64_t kWays = 10;
+  if (const auto why = why_too_many(of, "faults of rows without keys", kWays))
+    return {.left_out = {*why}};
+  FaultFamily family;
+  const auto add = [&](const std::string& name, const RowChange& change) {
+    add_with_usual_lse_ln(of, name, change, family);
+  };
+  // What follows stale memory is told by itself, where the backend can be handed such memory;
+  // elsewhere NaN may be either.
+  if (of.stale == nullptr) {
+    family.models.emplace_back("rows without keys are not written, or only added to",
+                               std::vector<FaultVariant>{{"", holding(kNaN, no_number)},
+                                                         {"", holding(kNaN, of_fault)},
+                                                         {"", holding({}, no_number)}});
+  }
+  if (!has_stale) add("rows without keys are divided by their sum, 0 / 0", holding(kNaN, of_fault));
+  const std::string lse_ln = "the lse of rows without keys is ";
+  family.models.emplace_back(of.inputs.options.sinks.empty()
+                                 ? lse_ln + "-inf"
+                                 : "the sink is left out of rows without keys",
+                             holding({}, minus_infinity));
+  family.models.emplace_back(lse_ln + "0", holding({}, zero));
+  if (!has_stale) family.models.emplace_back(lse_ln + "NaN", holding({}, no_number));
+  family.models.emplace_back(lse_ln + "a large negative number", holding({}, large_negative));
+  const std::string see = "rows that stand before the first key of their context see ";
+  add(see + "all its keys",
+      [](AttentionRow& row) { attend_to_first(row, row.context.context_length); });
+  add(see + "its first key", [](AttentionRow& row) {
+    attend_to_first(row, std::min<std::int64_t>(1, row.context.context_length));
+    row.origin = 0;
+  });
+  // Beside such a number all scores are equal.
+  add("rows without keys get the mean of V, as of a mask of a large negative number",
+      attend_equally);
+  for (const std::int64_t step : {-1, 1}) {
+    const std::string sequence = step < 0 ? "sequence before theirs" : "sequence after theirs";
+    add("rows without keys hold what a row of the " + sequence + " should",
+        [=](AttentionRow& row) { hold_row_of_neighbour(row, step); });
+    add("rows without keys attend to the keys of the " + sequence,
+        [=](AttentionRow& row) { attend_to_neighbour(row, step); });
+  }
+  return family;
+}
+
+}  // namespace recto::verify
