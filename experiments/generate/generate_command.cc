@@ -8,13 +8,12 @@
 #include <utility>
 #include <vector>
 
-#include "core/element_type.h"
 #include "experiments/generate/generate_config.h"
 #include "experiments/support/command.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/table.h"
-#include "verify/engine/padded_gather.h"
-#include "verify/engine/weights_file.h"
+#include "verify/engine/attention_work.h"
+#include "verify/engine/safetensors.h"
 #include "verify/kernels/kernel_heap.h"
 
 namespace recto::experiments {
@@ -28,14 +27,6 @@ std::string sequence_name(const GenerateConfig& config, std::int64_t request, st
   const auto place = static_cast<std::size_t>(request);
   if (config.requests[place].width == 1) return fmt::format("{}", request);
   return fmt::format("{}.{}", request, member);
-}
-
-verify::WorkShape work_shape(const GenerateConfig& config) {
-  return {.num_q_heads = config.model.num_q_heads,
-          .num_kv_heads = config.model.num_kv_heads,
-          .head_dim = config.model.head_dim,
-          .element_bytes = element_bytes(config.engine.rounding.cache),
-          .block_size = config.engine.block_size};
 }
 
 struct Held {
@@ -55,6 +46,16 @@ Held held_in(const GenerateConfig& config, const EngineStep& step) {
   held.blocks = std::ssize(blocks);
   return held;
 }
+
+struct Work {
+  std::int64_t bytes = 0;
+  std::int64_t operations = 0;
+
+  void add(const verify::AttentionWork& layer, std::int64_t layers) {
+    bytes += layers * (layer.gathered_bytes + layer.read_bytes);
+    operations += layers * layer.operations;
+  }
+};
 
 std::string percent_less(std::int64_t less, std::int64_t than) {
   if (than == 0) return "0.0 %";
@@ -87,12 +88,13 @@ std::string steps_text(const GenerateConfig& config, const EngineRun& run) {
 
 std::string outputs_text(const GenerateConfig& config, const EngineRun& run) {
   Table table({{"sequence", Align::kLeft}, {"prompt"}, {"output", Align::kLeft}});
-  for (const auto& [request, text] : run.texts) {
-    const auto place = static_cast<std::size_t>(request);
-    for (std::size_t member = 0; member < text.outputs.size(); ++member) {
-      table.add_row({sequence_name(config, request, static_cast<std::int64_t>(member)),
-                     fmt::format("{}", config.requests[place].prompt.size()),
-                     fmt::format("{}", fmt::join(text.outputs[member], " "))});
+  for (std::size_t request = 0; request < run.texts.size(); ++request) {
+    const std::vector<std::vector<verify::Token>>& outputs = run.texts[request].outputs;
+    for (std::size_t member = 0; member < outputs.size(); ++member) {
+      table.add_row({sequence_name(config, static_cast<std::int64_t>(request),
+                                   static_cast<std::int64_t>(member)),
+                     fmt::format("{}", config.requests[request].prompt.size()),
+                     fmt::format("{}", fmt::join(outputs[member], " "))});
     }
   }
   return table.text();
@@ -100,21 +102,15 @@ std::string outputs_text(const GenerateConfig& config, const EngineRun& run) {
 
 std::string savings_text(const GenerateConfig& config, const EngineRun& run) {
   Held most;
-  verify::AttentionWork paged;
-  verify::AttentionWork padded;
+  Work paged;
+  Work padded;
   for (const EngineStep& step : run.steps) {
     const Held held = held_in(config, step);
     most.blocks = std::max(most.blocks, held.blocks);
     most.entries = std::max(most.entries, held.entries);
     most.reserved = std::max(most.reserved, held.reserved);
-    std::vector<verify::SequenceWork> work;
-    for (const SequenceStep& sequence : step.sequences) {
-      work.push_back({.rows = sequence.rows, .context = sequence.context + sequence.rows});
-    }
-    for (std::int64_t layer = 0; layer < config.model.layers; ++layer) {
-      paged += verify::paged_work(work_shape(config), work);
-      padded += verify::padded_gather_work(work_shape(config), work);
-    }
+    paged.add(verify::paged_work(config.model, config.engine, step), config.model.layers);
+    padded.add(verify::padded_gather_work(config.model, config.engine, step), config.model.layers);
   }
   Table table({{"what paging saved", Align::kLeft}, {"without"}, {"paged"}, {"saved"}});
   const auto add = [&table](const char* what, std::int64_t without, std::int64_t with) {
@@ -124,7 +120,7 @@ std::string savings_text(const GenerateConfig& config, const EngineRun& run) {
   const std::int64_t slots = most.blocks * config.engine.block_size;
   add("slots at most: regions for the longest", most.reserved, slots);
   add("slots at most: blocks that are not shared", most.entries * config.engine.block_size, slots);
-  add("bytes moved: padded gather", padded.bytes(), paged.bytes());
+  add("bytes moved: padded gather", padded.bytes, paged.bytes);
   add("operations: padded gather", padded.operations, paged.operations);
   const verify::EngineCounts& counts = run.counts;
   return table.text() +
