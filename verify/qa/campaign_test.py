@@ -67,6 +67,12 @@ class Order(unittest.TestCase):
         mutant["found_by"] = campaign.KNOWN_BUGS
         self.assertEqual(self.specs(mutant), ["a-bug: *"])
 
+    def test_what_is_begun_with_is_a_group(self):
+        for name, program in campaign.PROGRAMS.items():
+            preferred = [group for _, groups in program.get("preferred", []) for group in groups]
+            begun = {*preferred, *program.get("long", [])}
+            self.assertLessEqual(begun, program["groups"].keys(), name)
+
     def test_files_of_one_process_are_one_specification(self):
         files = ["//sim:a_test.cc", "//sim/time:b_test.cc"]
         self.assertEqual(campaign.spec_of(files), "[#a_test],[#b_test]")
