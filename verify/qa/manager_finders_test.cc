@@ -89,6 +89,7 @@ TEST_CASE("finder: a random engine, and the invariants") {
       FAIL(failure.what());
     }
   }
+  CHECK(coverage.times("copies on write") > 0);
 }
 
 }  // namespace
