@@ -109,8 +109,6 @@ def recto(*arguments, **options):
 EMPTY = (
     ("simulate --timeline", "--timeline: found ''; expected a file"),
     ("generate --config", "--config: found ''; expected a file"),
-    ("mutants --result", "--result: found ''; expected a file"),
-    ("mutants --area", "--area: found ''; expected the name of an area"),
     ("cases --out q --op", "--op: found ''; expected a list"),
     ("cases --out q --without", "--without: found ''; expected a list"),
     ("verify --adapter a.cc --include", "--include: found ''; expected a folder"),

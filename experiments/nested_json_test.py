@@ -30,7 +30,6 @@ READERS = (
     ("plan --model-file model.json", "model.json", '{"num_layers": @}'),
     ("simulate --time-model linear:times.json", "times.json", '{"step_ns": @}'),
     ("generate --config run.json", "run.json", '{"requests": @}'),
-    ("mutants --result result.json", "result.json", '{"date": "", "mutants": [@]}'),
     ("report results", "results/manifest.json", '{"command": "x", "settings": @}'),
 )
 

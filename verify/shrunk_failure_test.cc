@@ -4,10 +4,10 @@
 #include <string>
 
 #include "bazel/testing/catch.h"
-#include "verify/canaries/canary.h"
 #include "verify/drawn_cases.h"
 #include "verify/law_runner.h"
 #include "verify/oracle_comparison.h"
+#include "verify/qa/canary.h"
 
 namespace recto::verify {
 namespace {

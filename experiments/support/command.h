@@ -166,7 +166,6 @@ Command replay_command();
 Command cases_command();
 Command check_command();
 Command numerics_command();
-Command mutants_command();
 Command completion_command();
 Command man_command();
 

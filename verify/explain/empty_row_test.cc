@@ -15,11 +15,11 @@
 #include "reference/error_bound.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/numerics.h"
-#include "verify/canaries/canary.h"
 #include "verify/comparison.h"
 #include "verify/explain/explanation.h"
 #include "verify/explain/testing/changed_results.h"
 #include "verify/generators/case_spec.h"
+#include "verify/qa/canary.h"
 
 namespace recto::verify {
 namespace {

@@ -14,9 +14,9 @@
 #include "bazel/testing/catch.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/numerics.h"
-#include "verify/canaries/canary.h"
 #include "verify/drawn_cases.h"
 #include "verify/oracle_comparison.h"
+#include "verify/qa/canary.h"
 #include "verify/reducer.h"
 
 namespace recto::verify {

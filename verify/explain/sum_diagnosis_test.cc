@@ -11,10 +11,10 @@
 #include "bazel/testing/catch.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/numerics.h"
-#include "verify/canaries/canary.h"
 #include "verify/explain/diagnosis.h"
 #include "verify/explain/explanation.h"
 #include "verify/generators/case_spec.h"
+#include "verify/qa/canary.h"
 
 namespace recto::verify {
 namespace {

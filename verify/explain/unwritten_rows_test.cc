@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/canaries/canary.h"
 #include "verify/explain/explanation.h"
 #include "verify/generators/case_spec.h"
+#include "verify/qa/canary.h"
 
 namespace recto::verify {
 namespace {

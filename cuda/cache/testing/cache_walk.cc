@@ -40,6 +40,7 @@ CacheAnswer CacheWalk::perform(const CacheCommand& command, const CacheCall& cal
   if (checks == Checks::kNone) {
     const CacheAnswer answer = carry_out(manager_, call);
     if (answer.status.is_ok()) follow(command, call, answer);
+    note_stored();
     state_.clear();
     return answer;
   }

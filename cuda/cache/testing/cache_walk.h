@@ -98,6 +98,7 @@ class CacheWalk {
   void leave(SequenceHandle handle);
 
   void check_reads(const Actor& actor) const;
+  void note_stored();
   void check_stored();
   std::vector<SlotTag> written(std::int32_t group, BlockId block) const;
   void check_writable(SequenceHandle who, std::int32_t group, BlockId block) const;

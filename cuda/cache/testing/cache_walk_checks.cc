@@ -181,10 +181,17 @@ void CacheWalk::check_reads(const Actor& actor) const {
   }
 }
 
-// What can be found is what was written when it became so, and does not change.
-void CacheWalk::check_stored() {
+// Notes what stands in blocks that have become known, before their sequences go.
+void CacheWalk::note_stored() {
   for (auto& [key, stored] : events_.stored()) {
     if (stored.tags.empty()) stored.tags = written(key.second, key.first);
+  }
+}
+
+// What can be found is what was written when it became so, and does not change.
+void CacheWalk::check_stored() {
+  note_stored();
+  for (const auto& [key, stored] : events_.stored()) {
     for (std::int64_t offset = 0; offset < block_size(); ++offset) {
       RECTO_CHECK_EQ(shadow_.read(key.second, key.first, offset),
                      stored.tags[static_cast<std::size_t>(offset)]);

@@ -5,7 +5,7 @@
 #include <functional>
 
 #include "reference/numerics.h"
-#include "verify/canaries/canary.h"
+#include "verify/qa/canary.h"
 
 namespace recto::verify {
 

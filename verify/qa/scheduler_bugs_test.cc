@@ -1,0 +1,183 @@
+// Faults that other schedulers had, as far as they are about blocks: what a scheduler asks the
+// block manager, and what it answers. Each under its id in docs/known-bugs.md.
+
+#include <cstdint>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "cuda/cache/batch_tables.h"
+#include "verify/qa/moving_cache.h"
+
+namespace recto::verify {
+namespace {
+
+TEST_CASE("free-ratio-ignores-evictable: what can be evicted counts as available") {
+  CheckedManager cache(small_options(4));
+  cache.visit(ids_from(0, 16));
+  REQUIRE(cache.manager().states().free == TokenCount(0));
+  CHECK(cache.available() == 4);
+  const auto admitted = cache.try_admit(prompt_of(ids_from(50, 12)));
+  REQUIRE(admitted.is_ok());
+  cache.append(admitted.value().sequence, 12);
+  CHECK(cache.try_append({admitted.value().sequence}).is_ok());
+}
+
+TEST_CASE("mtp-lookahead-deadlock: what was admitted with its lookahead can go on") {
+  const std::int64_t lookahead = 2;
+  CheckedManager cache(small_options(4));  // just two prompts of two blocks
+  const auto first = cache.try_admit(prompt_of(ids_from(0, 8)), TokenCount(8 + lookahead));
+  REQUIRE(first.is_ok());
+  CHECK_FALSE(cache.try_admit(prompt_of(ids_from(50, 8)), TokenCount(8 + lookahead)).is_ok());
+  cache.append(first.value().sequence, 8);
+  cache.reserve(first.value().sequence, 8 + lookahead);
+  CHECK(cache.view(first.value().sequence).capacity == TokenCount(12));
+  CHECK(cache.available() == 1);
+}
+
+TEST_CASE("prefill-count-before-hit: what is left to compute follows from the same answer") {
+  for (std::int64_t length = 1; length <= 12; ++length) {
+    CheckedManager cache(small_options(4));
+    const SequenceHandle sequence = cache.computed(ids_from(0, length));
+    CHECK(preempt(cache, sequence) == Status::ok());
+    const Ids longer = ids_from(0, length + 1);
+    const std::int64_t hit = resume(cache, sequence, longer).value().value();
+    CHECK(hit == length / 4 * 4);  // its own blocks
+    CHECK(cache.view(sequence).context_length.value() == hit);
+    cache.append(sequence, length + 1 - hit);
+    CHECK(cache.view(sequence).context_length.value() == length + 1);
+    CHECK(cache.commit(sequence, longer) == Status::ok());
+  }
+}
+
+TEST_CASE("recycle-repeated: what gave its blocks back has none to give back again") {
+  CheckedManager cache(options_with_host(6, 6));
+  const SequenceHandle other = cache.computed(ids_from(50, 8));
+  const SequenceHandle victim = cache.computed(ids_from(0, 12));
+  CHECK(preempt(cache, victim) == Status::ok());
+  CHECK(cache.available() == 4);
+  CHECK(cache.view(victim).capacity == TokenCount(0));
+  CHECK_FALSE(preempt(cache, victim).is_ok());
+  const SequenceHandle next = cache.admit(ids_from(80, 12));  // in the victim's blocks
+  CHECK(cache.available() == 1);
+  CHECK(cache.release(victim) == Status::ok());
+  CHECK(cache.available() == 1);
+  CHECK_FALSE(cache.release(victim).is_ok());
+  CHECK_FALSE(preempt(cache, victim).is_ok());
+  CHECK(cache.view(next).capacity == TokenCount(12));
+  CHECK(cache.table(other).size() == 2);
+  CHECK(cache.release(next) == Status::ok());
+  CHECK(cache.release(other) == Status::ok());
+  CHECK(cache.available() == 6);
+}
+
+// A row of a batch's tables.
+Ids row_of(const std::vector<std::int32_t>& buffer, std::int64_t row) {
+  const auto begin = buffer.begin() + row * 8;
+  return {begin, begin + 8};
+}
+
+// A sequence's table, padded to a row.
+Ids padded(const std::vector<std::int32_t>& table) {
+  Ids row(8, cache::kNoBlock.value());
+  std::ranges::copy(table, row.begin());
+  return row;
+}
+
+TEST_CASE("stale-computed-gpu-mirror: tables of a batch follow when a context gets shorter") {
+  CheckedManager cache(options_with_host(12, 12));
+  std::vector<std::int32_t> buffer(2 * 8);
+  cache::BatchTables tables =
+      cache::BatchTables::create(cache.manager(), {.max_rows = 2}, buffer).value();
+  const SequenceHandle sequence = cache.computed(ids_from(0, 20));
+  CHECK(tables.assign(1, sequence) == Status::ok());
+  const auto check = [&] {
+    tables.update();
+    CHECK(row_of(buffer, 0) == padded({}));
+    CHECK(row_of(buffer, 1) == padded(cache.table(sequence)));
+  };
+  check();
+  for (const std::int64_t length : {17, 13, 8, 3, 0}) {  // rollbacks
+    CHECK(cache.truncate(sequence, length) == Status::ok());
+    check();
+    cache.admit(
+        ids_from(static_cast<cache::TokenId>(100 + length), 1));  // takes what was given back
+    cache.append(sequence, 3);
+    check();
+    CHECK(cache.truncate(sequence, length) == Status::ok());
+    check();
+  }
+  cache.append(sequence, 6);
+  check();
+  CHECK(preempt(cache, sequence) == Status::ok());
+  check();
+  CHECK(resume(cache, sequence, ids_from(0, 6)).is_ok());
+  cache.append(sequence, 1);
+  check();
+  CHECK(complete(cache, begin_out(cache, {sequence})) == Status::ok());
+  check();
+}
+
+TEST_CASE("swapin-ignores-unseen: what is said to come back does, and goes on") {
+  for (std::int64_t length = 1; length <= 9; ++length) {
+    for (std::int64_t lookahead = 0; lookahead <= 5; ++lookahead) {
+      for (std::int64_t others = 0; others <= 4; ++others) {
+        CheckedManager cache(options_with_host(4, 4));
+        const SequenceHandle sequence = cache.computed(ids_from(0, length));
+        CHECK(complete(cache, begin_out(cache, {sequence})) == Status::ok());
+        if (others > 0) cache.admit(ids_from(50, others * 4));
+        const Handles handles = {sequence};
+        const bool can = cache.manager().can_swap_in(handles, TokenCount(lookahead));
+        const auto begun =
+            cache.call([&](auto& m) { return m.swap_in(handles, TokenCount(lookahead)); });
+        CHECK(begun.is_ok() == can);
+        CHECK(can == ((length + lookahead + 3) / 4 <= 4 - others));
+        if (!can) continue;
+        CHECK(cache.call([&](auto& m) { return m.complete(begun.value().handle); }) ==
+              Status::ok());
+        CHECK(cache.try_append(sequence, lookahead).is_ok());
+      }
+    }
+  }
+}
+
+TEST_CASE("waiting-remote-break: what waits holds no block that the head of the queue needs") {
+  CheckedManager cache(options_with_host(4, 8));
+  const SequenceHandle preempted = cache.computed(ids_from(0, 16));
+  CHECK(preempt(cache, preempted) == Status::ok());
+  CHECK(cache.available() == 4);
+  const SequenceHandle swapped = cache.computed(ids_from(20, 16));
+  const Moving out = begin_out(cache, {swapped});
+  CHECK(cache.available() == 0);
+  CHECK(complete(cache, out) == Status::ok());
+  CHECK(cache.available() == 4);
+  const SequenceHandle head = cache.admit(ids_from(40, 16));
+  CHECK(cache.release(head) == Status::ok());
+  CHECK(complete(cache, begin_in(cache, {swapped})) == Status::ok());
+  CHECK(cache.release(swapped) == Status::ok());
+  CHECK(resume(cache, preempted, ids_from(0, 16)).is_ok());
+}
+
+// Four sequences with the same cached prompt, the last token of which is each one's own.
+TEST_CASE("zero-progress-preempt-cascade: each victim gives a block back, though all share most") {
+  CheckedManager cache(small_options(6));
+  cache.visit(ids_from(0, 8));
+  Handles batch;
+  for (int i = 0; i < 4; ++i) {
+    batch.push_back(cache.admit(ids_from(0, 9)));
+    cache.append(batch.back(), 4);  // its block is full
+  }
+  REQUIRE(cache.available() == 0);
+  std::int64_t victims = 0;
+  while (!cache.manager().can_append(batch)) {
+    const std::int64_t before = cache.available();
+    CHECK(preempt(cache, batch.back()) == Status::ok());
+    batch.pop_back();
+    ++victims;
+    REQUIRE(cache.available() == before + 1);
+  }
+  CHECK(victims == 2);
+  CHECK(cache.try_append(batch).is_ok());
+}
+
+}  // namespace
+}  // namespace recto::verify
