@@ -10,9 +10,9 @@
 #include "core/refusal.h"
 #include "cuda/instantiations.h"
 #include "cuda/kernel_params.h"
-#include "cuda/kernels/bulk_decode.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/limits.h"
+#include "cuda/kernels/tma_decode.h"
 #include "cuda/launch.h"
 #include "cuda/workspace.h"
 
@@ -33,12 +33,12 @@ Status check_kernel(const AttentionPlan& plan, const PagedAttentionInputs& input
   AttentionOutputs outputs;
   outputs.out.type = inputs.q.type;
   switch (plan.kernel) {
-    case AttentionKernel::kPlainDecode:
+    case AttentionKernel::kReferenceDecode:
       return kernels::check_served(decode_params(plan, inputs, outputs).decode);
-    case AttentionKernel::kGroupDecode:
+    case AttentionKernel::kGqaDecode:
       return kernels::check_group_served(decode_params(plan, inputs, outputs));
-    case AttentionKernel::kBulkDecode:
-      return kernels::check_bulk_served(decode_params(plan, inputs, outputs));
+    case AttentionKernel::kTmaDecode:
+      return kernels::check_tma_served(decode_params(plan, inputs, outputs));
     case AttentionKernel::kPrefill:
       return kernels::check_prefill(prefill_params(plan, inputs, outputs));
   }
@@ -62,16 +62,16 @@ AttentionKernel chosen_kernel(const PagedAttentionInputs& inputs, const PlanOpti
       inputs.q.num_rows != inputs.block_table.num_seqs) {
     return AttentionKernel::kPrefill;
   }
-  const AttentionPlan plan = {.kernel = AttentionKernel::kGroupDecode};
-  return check_kernel(plan, inputs).is_ok() ? AttentionKernel::kGroupDecode
-                                            : AttentionKernel::kPlainDecode;
+  const AttentionPlan plan = {.kernel = AttentionKernel::kGqaDecode};
+  return check_kernel(plan, inputs).is_ok() ? AttentionKernel::kGqaDecode
+                                            : AttentionKernel::kReferenceDecode;
 }
 
 std::int64_t divided_up(std::int64_t value, std::int64_t by) { return (value + by - 1) / by; }
 
 std::int64_t thread_blocks_without_splits(AttentionKernel kernel,
                                           const PagedAttentionInputs& inputs) {
-  if (kernel == AttentionKernel::kPlainDecode) return inputs.q.num_rows * inputs.q.num_heads;
+  if (kernel == AttentionKernel::kReferenceDecode) return inputs.q.num_rows * inputs.q.num_heads;
   const std::int64_t heads = inputs.kv.k.num_kv_heads;
   return inputs.q.num_rows * heads * divided_up(inputs.q.num_heads / heads, kGroupTile);
 }

@@ -12,8 +12,8 @@
 //
 // Defaults:
 //
-//   kernel      kPrefill for several query rows per sequence; otherwise kGroupDecode where it
-//               serves the inputs; otherwise kPlainDecode. kBulkDecode is used only on request.
+//   kernel      kPrefill for several query rows per sequence; otherwise kGqaDecode where it
+//               serves the inputs; otherwise kReferenceDecode. kTmaDecode is used only on request.
 //               Batch-invariant: max_query_length alone decides whether it is kPrefill, so a plan
 //               for one query row per sequence refuses calls that do not have exactly one each.
 //   split_size  so that thread blocks fill the card twice, but at least 256 keys; for a batch that
@@ -30,14 +30,15 @@
 namespace recto {
 
 enum class AttentionKernel : std::uint8_t {
-  kPlainDecode,  // kernels/paged_decode.h; kernels/split_decode.h if there are several splits
-  kGroupDecode,  // kernels/group_decode.h
-  kBulkDecode,   // kernels/bulk_decode.h, on sm_90 and later cards
-  kPrefill,      // kernels/paged_prefill.h
+  kReferenceDecode,  // kernels/reference_decode.h; kernels/split_decode.h if there are several
+                     // splits
+  kGqaDecode,        // kernels/gqa_decode.h
+  kTmaDecode,        // kernels/tma_decode.h, on sm_90 and later cards
+  kPrefill,          // kernels/paged_prefill.h
 };
 
 constexpr const char* attention_kernel_name(AttentionKernel kernel) {
-  constexpr const char* kNames[] = {"plain decode", "group decode", "bulk decode", "prefill"};
+  constexpr const char* kNames[] = {"reference decode", "GQA decode", "TMA decode", "prefill"};
   return kNames[static_cast<int>(kernel)];
 }
 
@@ -63,7 +64,7 @@ struct PlanOptions {
 };
 
 struct AttentionPlan {
-  AttentionKernel kernel = AttentionKernel::kPlainDecode;
+  AttentionKernel kernel = AttentionKernel::kReferenceDecode;
   std::int64_t split_size = 0;
   std::int64_t num_splits = 1;
   std::int64_t max_context_length = 0;

@@ -10,13 +10,13 @@
 
 #include "core/refusal.h"
 #include "cuda/kernels/block_copy.h"
-#include "cuda/kernels/bulk_decode.h"
 #include "cuda/kernels/gather.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/kv_append.h"
 #include "cuda/kernels/kv_write.h"
-#include "cuda/kernels/paged_decode.h"
 #include "cuda/kernels/paged_prefill.h"
+#include "cuda/kernels/reference_decode.h"
+#include "cuda/kernels/tma_decode.h"
 
 namespace recto {
 namespace {
@@ -37,12 +37,12 @@ std::vector<Instantiation> rows_of(const kernels::KernelTable<Params>& table) {
 // Empty for the plain kernels, which are instantiated for types alone.
 std::vector<Instantiation> instantiations(AttentionKernel kernel) {
   switch (kernel) {
-    case AttentionKernel::kPlainDecode:
+    case AttentionKernel::kReferenceDecode:
       return {};
-    case AttentionKernel::kGroupDecode:
-      return rows_of(kernels::group_decode_table());
-    case AttentionKernel::kBulkDecode:
-      return rows_of(kernels::bulk_decode_table());
+    case AttentionKernel::kGqaDecode:
+      return rows_of(kernels::gqa_decode_table());
+    case AttentionKernel::kTmaDecode:
+      return rows_of(kernels::tma_decode_table());
     case AttentionKernel::kPrefill:
       return rows_of(kernels::paged_prefill_table());
   }
@@ -81,10 +81,10 @@ struct PlainKernel {
 
 const std::vector<PlainKernel>& plain_kernels() {
   static const std::vector<PlainKernel> kAll = {
-      {attention_kernel_name(AttentionKernel::kPlainDecode),
+      {attention_kernel_name(AttentionKernel::kReferenceDecode),
        "1 to " + std::to_string(kernels::kHeadDimMax) + ", K's and V's apart",
        [](ElementType q, ElementType cached) {
-         return kernels::check_served(kernels::PagedDecodeParams{
+         return kernels::check_served(kernels::ReferenceDecodeParams{
              .q = {.type = q}, .kv = as_const(cache_of(cached)), .out = {.type = q}});
        }},
       {"KV write", "any",
@@ -124,7 +124,7 @@ std::string served_types(const PlainKernel& kernel) {
 }  // namespace
 
 Status check_instantiated(AttentionKernel kernel, const PagedAttentionInputs& inputs) {
-  if (kernel == AttentionKernel::kPlainDecode) return Status::ok();
+  if (kernel == AttentionKernel::kReferenceDecode) return Status::ok();
   const ElementType q = inputs.q.type;
   const ElementType kv = inputs.kv.k.type;
   const std::int64_t head_dim = inputs.kv.k.head_dim;
@@ -150,7 +150,7 @@ std::string instantiation_table() {
     table += std::string("| ") + kernel + " | " + types + " | " + dims + " |\n";
   };
   for (const AttentionKernel kernel :
-       {AttentionKernel::kGroupDecode, AttentionKernel::kBulkDecode, AttentionKernel::kPrefill}) {
+       {AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode, AttentionKernel::kPrefill}) {
     for (const auto& [types, dims] : dims_of_types(instantiations(kernel))) {
       add(attention_kernel_name(kernel), types_text(types.first, types.second), dims);
     }

@@ -8,8 +8,8 @@
 
 #include "core/refusal.h"
 #include "cuda/kernel_params.h"
-#include "cuda/kernels/bulk_decode.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
+#include "cuda/kernels/tma_decode.h"
 
 namespace recto {
 namespace {
@@ -55,15 +55,15 @@ Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_to
 Status launch_decode(const AttentionPlan& plan, const kernels::SplitDecodeParams& params,
                      KernelStream stream) {
   switch (plan.kernel) {
-    case AttentionKernel::kGroupDecode:
-      RECTO_RETURN_IF_ERROR(kernels::launch_group_decode(params, stream));
+    case AttentionKernel::kGqaDecode:
+      RECTO_RETURN_IF_ERROR(kernels::launch_gqa_decode(params, stream));
       break;
-    case AttentionKernel::kBulkDecode:
-      RECTO_RETURN_IF_ERROR(kernels::launch_bulk_decode(params, stream));
+    case AttentionKernel::kTmaDecode:
+      RECTO_RETURN_IF_ERROR(kernels::launch_tma_decode(params, stream));
       break;
     default:
       if (params.num_splits == 1) {
-        return kernels::launch_paged_decode(params.decode, stream);
+        return kernels::launch_reference_decode(params.decode, stream);
       }
       RECTO_RETURN_IF_ERROR(kernels::launch_split_decode(params, stream));
   }

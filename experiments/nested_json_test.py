@@ -20,7 +20,7 @@ NESTED = ("[" * LEVELS + "]" * LEVELS, '{"a":' * LEVELS + "1" + "}" * LEVELS)
 READERS = (
     ("replay case.json", "case.json", '{"backend": @}'),
     ("replay case.json", "case.json",
-     '{"recto_case": 1, "law": "", "backend": "", "bound": "hard", "case": {"shape": @}}'),
+     '{"recto_case": 1, "law": "", "backend": "", "bound": "worst-case", "case": {"shape": @}}'),
     ("replay case.json", "case.json", '{"unknown": @}'),
     ("check cases", "cases/cases.json", '{"recto_cases": @}'),
     ("sweep --out grid --grid grid.json", "grid.json", '{"axes": @}'),

@@ -89,7 +89,7 @@ class Document(Folder):
         self.answer(programs()[1])
         done = self.recto(*commands()[1])
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        self.assertIn(f"{cases} cases of cases, sharp bounds", done.stdout)
+        self.assertIn(f"{cases} cases of cases, probabilistic bounds", done.stdout)
 
     def test_a_window_one_key_too_wide_is_caught_and_told(self):
         right = '(int(case["window"]) or n)'

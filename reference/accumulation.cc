@@ -37,7 +37,7 @@ SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence
   SumError error;
   if (sum.rounding == AccumulatorRounding::kNearest) {
     const double roundings = static_cast<double>(depth(sum, terms)) + other_roundings;
-    error.hard = compound(unit, roundings);
+    error.worst_case = compound(unit, roundings);
     error.deviation = std::sqrt(roundings * coherence) * unit;
   } else {
     // A step truncates each of its terms, the partial sum and the result at a unit in the last
@@ -46,15 +46,15 @@ SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence
     const auto step_count = static_cast<double>(steps(sum, terms));
     const double to_nearest = static_cast<double>(tree_levels(sum.lanes)) + other_roundings;
     const double cut = compound(cuts_per_step * 2 * unit, step_count);
-    error.hard = (1 + cut) * (1 + compound(unit, to_nearest)) - 1;
+    error.worst_case = (1 + cut) * (1 + compound(unit, to_nearest)) - 1;
     error.bias = cut / 2;
     error.deviation = std::sqrt((step_count * cuts_per_step + to_nearest) * coherence) * unit;
   }
   return error;
 }
 
-double sharp_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
-                       const SummedTerms& summed, double lambda) {
+double probabilistic_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
+                               const SummedTerms& summed, double lambda) {
   const double deviation = lambda * error.deviation;
   // Each cut takes half a unit on average: from a term, towards zero, and from the accumulator and
   // the result of each step, whose signs may well stay the same.

@@ -10,8 +10,8 @@
 namespace recto::reference {
 
 struct SumError {
-  double hard = 0.0;       // rigorous
-  double bias = 0.0;       // the part of the sharp bound that does not average out: truncation
+  double worst_case = 0.0;  // rigorous
+  double bias = 0.0;  // the part of the probabilistic bound that does not average out: truncation
   double deviation = 0.0;  // sqrt(depth) u: to be multiplied by lambda
 };
 
@@ -23,18 +23,18 @@ std::int64_t depth(const Accumulation& sum, std::int64_t terms);
 SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence,
                    double further_roundings);
 
-// What the sharp bound knows about the terms themselves.
+// What the probabilistic bound knows about the terms themselves.
 struct SummedTerms {
   double magnitudes = 0.0;    // sum of |term|
   double partial_sums = 0.0;  // the largest |partial sum| or |term|, at most `magnitudes`
   double net_terms = 0.0;     // how many more are of one sign than of the other, in any stretch
 };
 
-// The sharp bound of a sum, relative to the sum of magnitudes. Rounding errors are relative to
-// partial sums, which stay small where terms have both signs; the same holds, on average, for the
-// truncation errors of a truncating sum.
-double sharp_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
-                       const SummedTerms& summed, double lambda);
+// The probabilistic bound of a sum, relative to the sum of magnitudes. Rounding errors are relative
+// to partial sums, which stay small where terms have both signs; the same holds, on average, for
+// the truncation errors of a truncating sum.
+double probabilistic_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
+                               const SummedTerms& summed, double lambda);
 
 // (1 + roundoff)^count - 1.
 double compound(double roundoff, double count);

@@ -33,9 +33,9 @@ TEST_CASE("a sum to nearest has no bias, and its deviation grows with the root o
   const SumError ten_thousand = sum_error({}, 10000, 1, 0);
   CHECK(hundred.bias == 0);
   CHECK(ten_thousand.deviation == Approx(10 * hundred.deviation));
-  CHECK(ten_thousand.hard == Approx(100 * hundred.hard).epsilon(1e-3));
+  CHECK(ten_thousand.worst_case == Approx(100 * hundred.worst_case).epsilon(1e-3));
   // Terms all alike are as bad as it can get.
-  CHECK(sum_error({}, 100, 100, 0).deviation == Approx(hundred.hard).epsilon(1e-4));
+  CHECK(sum_error({}, 100, 100, 0).deviation == Approx(hundred.worst_case).epsilon(1e-4));
 }
 
 TEST_CASE("a coherence below one is refused") {
@@ -47,15 +47,16 @@ TEST_CASE("a coherence below one is refused") {
 TEST_CASE("what a sum that cuts off may lose is known in figures") {
   const Accumulation sum{.terms_per_step = 4, .rounding = AccumulatorRounding::kTruncate};
   const SumError error = sum_error(sum, 16, 6, 0);
-  CHECK(error.hard == Approx(4 * 6 * 2 * kUnit).epsilon(1e-4));
+  CHECK(error.worst_case == Approx(4 * 6 * 2 * kUnit).epsilon(1e-4));
   CHECK(error.bias == Approx(24 * kUnit).epsilon(1e-4));
   CHECK(error.deviation == Approx(12 * kUnit));  // the root of 4 * 6, times 6 that are alike
   // 4 of the terms' cuts and 8 of the steps', and the deviation, of a quarter of the magnitudes.
   const SummedTerms small{.magnitudes = 8, .partial_sums = 2, .net_terms = 4};
-  CHECK(sharp_sum_error(sum, 16, error, small, 1) == Approx((4 + 8 + 12) * kUnit / 4));
+  CHECK(probabilistic_sum_error(sum, 16, error, small, 1) == Approx((4 + 8 + 12) * kUnit / 4));
   // Never more than without that knowledge.
   const SummedTerms large{.magnitudes = 8, .partial_sums = 8, .net_terms = 1000};
-  CHECK(sharp_sum_error(sum, 16, error, large, 1) == Approx((24 + 12) * kUnit).epsilon(1e-4));
+  CHECK(probabilistic_sum_error(sum, 16, error, large, 1) ==
+        Approx((24 + 12) * kUnit).epsilon(1e-4));
 }
 
 // Sums random terms step by step, and returns the largest error over the sum of magnitudes.
@@ -89,7 +90,7 @@ TEST_CASE("truncation stays within its bounds and would exceed those of rounding
     const SumError allowed = sum_error(truncating, kTerms, 1, 0);
     const double seen = worst_truncation(terms_per_step, kTerms, 200);
     CHECK(seen <= allowed.bias + 4 * allowed.deviation);
-    CHECK(allowed.bias + 4 * allowed.deviation <= allowed.hard);
+    CHECK(allowed.bias + 4 * allowed.deviation <= allowed.worst_case);
     CHECK(seen > 4 * sum_error({}, kTerms, 1, 0).deviation);
   }
 }

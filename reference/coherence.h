@@ -1,7 +1,7 @@
 #pragma once
 
-// Counts how many values are alike. The sharp bound assumes that rounding errors are independent;
-// equal terms make equal errors, which add up instead of averaging out.
+// Counts how many values are alike. The probabilistic bound assumes that rounding errors are
+// independent; equal terms make equal errors, which add up instead of averaging out.
 
 #include <cstdint>
 #include <span>

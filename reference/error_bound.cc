@@ -42,8 +42,9 @@ BoundedResult bounded(const Inputs& inputs, const KernelNumerics& numerics) {
       const HeadOutput exact = dense_attention({q, context.k, context.v}, options);
       const HeadBound bound = model.bound(q, options, exact);
       result.exact.store(context.first_row, head, exact);
-      result.hard.store(context.first_row, head, {bound.hard, bound.lse_ln_hard});
-      result.sharp.store(context.first_row, head, {bound.sharp, bound.lse_ln_sharp});
+      result.worst_case.store(context.first_row, head, {bound.worst_case, bound.lse_ln_worst_case});
+      result.probabilistic.store(context.first_row, head,
+                                 {bound.probabilistic, bound.lse_ln_probabilistic});
     }
   });
   return result;
@@ -69,7 +70,8 @@ HeadBound HeadErrorModel::bound(const Matrix& q, const HeadOptions& options,
   for (std::int64_t row = 0; row < m; ++row) {
     const KeyRange seen = visible_keys(options, row, m, k_.rows());
     if (seen.size() == 0) {
-      bounds.lse_ln_hard[row] = bounds.lse_ln_sharp[row] = empty_lse_ln_error(options, numerics_);
+      bounds.lse_ln_worst_case[row] = bounds.lse_ln_probabilistic[row] =
+          empty_lse_ln_error(options, numerics_);
       continue;
     }
     const KeyRows keys{k_.middleRows(seen.begin, seen.size()),
@@ -80,10 +82,10 @@ HeadBound HeadErrorModel::bound(const Matrix& q, const HeadOptions& options,
     const RowProblem problem{v_.middleRows(seen.begin, seen.size()), value_coherence_,
                              exact.out.row(row), exact.lse_ln[row]};
     const RowBound bound = row_bound(problem, weights, numerics_);
-    bounds.hard.row(row) = bound.hard;
-    bounds.sharp.row(row) = bound.sharp;
-    bounds.lse_ln_hard[row] = bound.lse_ln_hard;
-    bounds.lse_ln_sharp[row] = bound.lse_ln_sharp;
+    bounds.worst_case.row(row) = bound.worst_case;
+    bounds.probabilistic.row(row) = bound.probabilistic;
+    bounds.lse_ln_worst_case[row] = bound.lse_ln_worst_case;
+    bounds.lse_ln_probabilistic[row] = bound.lse_ln_probabilistic;
   }
   return bounds;
 }

@@ -3,9 +3,10 @@
 // Per-element bounds on how far a kernel may be from the fp64 result. docs/numerics.md has the
 // derivation.
 //
-//   hard    rigorous inside the domain: an error beyond it is always a defect
-//   sharp   models rounding errors as independent variables: a correct element exceeds it with
-//           probability at most kSharpFailure, as far as that model holds
+//   worst-case    rigorous inside the domain: an error beyond it is always a defect
+//   probabilistic   models rounding errors as independent variables: a correct element exceeds it
+//   with
+//           probability at most kProbabilisticFailure, as far as that model holds
 //
 // The domain: finite addressed inputs, scores within +-1e4, no fp32 partial sum that overflows.
 
@@ -21,13 +22,13 @@ namespace recto::reference {
 
 // Six random terms; each exceeds lambda sqrt(n) u with probability 2 exp(-3 lambda^2 / 2) if
 // rounding errors are independent and uniform in +-u.
-inline constexpr double kSharpFailure = 6 * 2 * 3.775e-11;
+inline constexpr double kProbabilisticFailure = 6 * 2 * 3.775e-11;
 
 struct HeadBound {
-  Matrix hard;          // [m, head_dim_v]
-  Matrix sharp;         // [m, head_dim_v], <= hard
-  Vector lse_ln_hard;   // [m]
-  Vector lse_ln_sharp;  // [m]
+  Matrix worst_case;            // [m, head_dim_v]
+  Matrix probabilistic;         // [m, head_dim_v], <= worst-case
+  Vector lse_ln_worst_case;     // [m]
+  Vector lse_ln_probabilistic;  // [m]
 };
 
 // The bounds for one KV head's keys and values, for all query heads that share it.
@@ -54,8 +55,8 @@ class HeadErrorModel {
 // `lse_ln` as [num_rows, num_heads].
 struct BoundedResult {
   AttentionResult exact;
-  AttentionResult hard;
-  AttentionResult sharp;
+  AttentionResult worst_case;
+  AttentionResult probabilistic;
 };
 
 BoundedResult bounded_attention(const PagedAttentionInputs& inputs, const KernelNumerics& numerics);

@@ -1,6 +1,7 @@
-// A million random and adversarial cases of all types: the low-precision run never exceeds the hard
-// bound, and exceeds the sharp one no more often than is stated. So it is for the profile by which
-// kernels of others are judged, where the run is one that this profile describes.
+// A million random and adversarial cases of all types: the low-precision run never exceeds the
+// worst-case bound, and exceeds the probabilistic one no more often than is stated. So it is for
+// the profile by which kernels of others are judged, where the run is one that this profile
+// describes.
 
 #include <cmath>
 #include <cstdint>
@@ -23,44 +24,44 @@ constexpr std::uint64_t kSeed = 2026;
 
 struct JudgedError {
   double error = 0;
-  double hard = 0;
-  double sharp = 0;
+  double worst_case = 0;
+  double probabilistic = 0;
 
   // Any error would be within an infinite bound.
-  bool is_right() const { return error <= sharp && std::isfinite(hard); }
+  bool is_right() const { return error <= probabilistic && std::isfinite(worst_case); }
 };
 
 struct Tally {
   std::int64_t elements = 0;
   std::int64_t unbounded = 0;
-  std::int64_t beyond_hard = 0;
-  std::int64_t beyond_sharp = 0;
-  double worst_hard = 0;  // error / bound
-  double worst_sharp = 0;
-  double sum_of_sharp_ratios = 0;
+  std::int64_t beyond_worst_case = 0;
+  std::int64_t beyond_probabilistic = 0;
+  double worst_worst_case = 0;  // error / bound
+  double worst_probabilistic = 0;
+  double sum_of_probabilistic_ratios = 0;
   std::string first_failure;
 
   void add(const JudgedError& judged, const std::string& what) {
-    const auto& [error, hard, sharp] = judged;
+    const auto& [error, worst_case, probabilistic] = judged;
     ++elements;
     if (!judged.is_right() && first_failure.empty()) first_failure = what;
-    if (!std::isfinite(hard)) ++unbounded;
+    if (!std::isfinite(worst_case)) ++unbounded;
     if (error == 0) return;
-    if (!(error <= hard)) ++beyond_hard;
-    if (!(error <= sharp)) ++beyond_sharp;
-    worst_hard = std::max(worst_hard, error / hard);
-    worst_sharp = std::max(worst_sharp, error / sharp);
-    sum_of_sharp_ratios += error / sharp;
+    if (!(error <= worst_case)) ++beyond_worst_case;
+    if (!(error <= probabilistic)) ++beyond_probabilistic;
+    worst_worst_case = std::max(worst_worst_case, error / worst_case);
+    worst_probabilistic = std::max(worst_probabilistic, error / probabilistic);
+    sum_of_probabilistic_ratios += error / probabilistic;
   }
 
   void join(const Tally& other) {
     elements += other.elements;
     unbounded += other.unbounded;
-    beyond_hard += other.beyond_hard;
-    beyond_sharp += other.beyond_sharp;
-    worst_hard = std::max(worst_hard, other.worst_hard);
-    worst_sharp = std::max(worst_sharp, other.worst_sharp);
-    sum_of_sharp_ratios += other.sum_of_sharp_ratios;
+    beyond_worst_case += other.beyond_worst_case;
+    beyond_probabilistic += other.beyond_probabilistic;
+    worst_worst_case = std::max(worst_worst_case, other.worst_worst_case);
+    worst_probabilistic = std::max(worst_probabilistic, other.worst_probabilistic);
+    sum_of_probabilistic_ratios += other.sum_of_probabilistic_ratios;
     if (first_failure.empty()) first_failure = other.first_failure;
   }
 };
@@ -104,28 +105,30 @@ void run_case(std::uint64_t number, NumericsOf numerics_of, Tally& out, Tally& l
   };
   for (std::size_t i = 0; i < seen.out.size(); ++i) {
     const double error = std::abs(seen.out[i] - oracle.exact.out[i]);
-    add("out", i, {error, oracle.hard.out[i], oracle.sharp.out[i]}, out);
+    add("out", i, {error, oracle.worst_case.out[i], oracle.probabilistic.out[i]}, out);
   }
   for (std::size_t i = 0; i < seen.lse_ln.size(); ++i) {
     const bool is_same = seen.lse_ln[i] == oracle.exact.lse_ln[i];  // infinities, too
     const double error = is_same ? 0.0 : std::abs(seen.lse_ln[i] - oracle.exact.lse_ln[i]);
-    add("lse", i, {error, oracle.hard.lse_ln[i], oracle.sharp.lse_ln[i]}, lse_ln);
+    add("lse", i, {error, oracle.worst_case.lse_ln[i], oracle.probabilistic.lse_ln[i]}, lse_ln);
   }
 }
 
 void check(const char* name, const Tally& tally) {
-  WARN(name << ": " << tally.elements << " elements, " << tally.beyond_hard << " beyond hard, "
-            << tally.beyond_sharp << " beyond sharp; worst " << tally.worst_hard << " of hard, "
-            << tally.worst_sharp << " of sharp; mean "
-            << tally.sum_of_sharp_ratios / static_cast<double>(tally.elements) << " of sharp");
+  WARN(name << ": " << tally.elements << " elements, " << tally.beyond_worst_case
+            << " beyond worst-case, " << tally.beyond_probabilistic
+            << " beyond probabilistic; worst " << tally.worst_worst_case << " of worst-case, "
+            << tally.worst_probabilistic << " of probabilistic; mean "
+            << tally.sum_of_probabilistic_ratios / static_cast<double>(tally.elements)
+            << " of probabilistic");
   INFO(tally.first_failure);
   CHECK(tally.unbounded == 0);
-  CHECK(tally.beyond_hard == 0);
-  CHECK(static_cast<double>(tally.beyond_sharp) <=
-        kSharpFailure * static_cast<double>(tally.elements));
+  CHECK(tally.beyond_worst_case == 0);
+  CHECK(static_cast<double>(tally.beyond_probabilistic) <=
+        kProbabilisticFailure * static_cast<double>(tally.elements));
   // Bounds that nothing comes near would be worth nothing.
-  CHECK(tally.worst_sharp > 0.5);
-  CHECK(tally.worst_hard > 0.3);
+  CHECK(tally.worst_probabilistic > 0.5);
+  CHECK(tally.worst_worst_case > 0.3);
 }
 
 void run_and_check(std::uint64_t cases, NumericsOf numerics_of) {

@@ -18,10 +18,10 @@ namespace {
 
 // Sums over all elements of one problem's bounds.
 struct Total {
-  double out_hard = 0;
-  double out_sharp = 0;
-  double lse_ln_hard = 0;
-  double lse_ln_sharp = 0;
+  double out_worst_case = 0;
+  double out_probabilistic = 0;
+  double lse_ln_worst_case = 0;
+  double lse_ln_probabilistic = 0;
 };
 
 Total total(const KernelNumerics& numerics) {
@@ -37,7 +37,8 @@ Total total(const KernelNumerics& numerics) {
   const HeadOptions options{.scale = 0.25, .softcap = 5, .alibi_slope = 0.1};
   const HeadBound bound =
       HeadErrorModel(k, v, numerics).bound(q, options, dense_attention({q, k, v}, options));
-  return {bound.hard.sum(), bound.sharp.sum(), bound.lse_ln_hard.sum(), bound.lse_ln_sharp.sum()};
+  return {bound.worst_case.sum(), bound.probabilistic.sum(), bound.lse_ln_worst_case.sum(),
+          bound.lse_ln_probabilistic.sum()};
 }
 
 constexpr KernelNumerics kPlain{.tile_size = 64, .output_type = ElementType::kFp32};
@@ -49,7 +50,7 @@ struct Charge {
   std::function<void(KernelNumerics&)> change;
 };
 
-// The bounds with the charge, and without: larger where it belongs, sharp below hard.
+// The bounds with the charge, and without: larger where it belongs, probabilistic below worst-case.
 void expect_costs(const Charge& charge, const KernelNumerics& without, Costs where) {
   const bool in_out = where != Costs::kLseLn;
   const bool in_lse_ln = where != Costs::kOut;
@@ -58,12 +59,12 @@ void expect_costs(const Charge& charge, const KernelNumerics& without, Costs whe
   charge.change(worse);
   const Total before = total(without);
   const Total after = total(worse);
-  CHECK((after.out_hard > before.out_hard) == in_out);
-  CHECK((after.out_sharp > before.out_sharp) == in_out);
-  CHECK((after.lse_ln_hard > before.lse_ln_hard) == in_lse_ln);
-  CHECK((after.lse_ln_sharp > before.lse_ln_sharp) == in_lse_ln);
-  CHECK(after.out_sharp < after.out_hard);
-  CHECK(after.lse_ln_sharp <= after.lse_ln_hard);
+  CHECK((after.out_worst_case > before.out_worst_case) == in_out);
+  CHECK((after.out_probabilistic > before.out_probabilistic) == in_out);
+  CHECK((after.lse_ln_worst_case > before.lse_ln_worst_case) == in_lse_ln);
+  CHECK((after.lse_ln_probabilistic > before.lse_ln_probabilistic) == in_lse_ln);
+  CHECK(after.out_probabilistic < after.out_worst_case);
+  CHECK(after.lse_ln_probabilistic <= after.lse_ln_worst_case);
 }
 
 TEST_CASE("what moves weights costs in out and in lse") {
@@ -119,17 +120,17 @@ TEST_CASE("l that sums rounded weights carries their roundings to lse") {
   rounded.summed_weights = SummedWeights::kRounded;
   const Total before = total(unrounded);
   const Total after = total(rounded);
-  CHECK(after.lse_ln_hard > 10 * before.lse_ln_hard);
-  CHECK(after.lse_ln_sharp > before.lse_ln_sharp);
+  CHECK(after.lse_ln_worst_case > 10 * before.lse_ln_worst_case);
+  CHECK(after.lse_ln_probabilistic > before.lse_ln_probabilistic);
   // In out they are centred then, which may be more or less.
-  CHECK(after.out_hard != before.out_hard);
+  CHECK(after.out_worst_case != before.out_worst_case);
 }
 
 // What a change of how normalised parts are merged costs in out, where nothing else does: equal
 // scores have no error, and equal values of 1 are their own mean whatever the weights are.
 struct MergeCost {
-  double hard = 0;
-  double sharp = 0;
+  double worst_case = 0;
+  double probabilistic = 0;
 };
 
 MergeCost cost_of_merging(SplitMerge merge, const std::function<void(KernelNumerics&)>& change) {
@@ -144,7 +145,8 @@ MergeCost cost_of_merging(SplitMerge merge, const std::function<void(KernelNumer
   const HeadBound before = HeadErrorModel(k, v, numerics).bound(zero, {}, exact);
   change(numerics);
   const HeadBound after = HeadErrorModel(k, v, numerics).bound(zero, {}, exact);
-  return {after.hard(0, 0) - before.hard(0, 0), after.sharp(0, 0) - before.sharp(0, 0)};
+  return {after.worst_case(0, 0) - before.worst_case(0, 0),
+          after.probabilistic(0, 0) - before.probabilistic(0, 0)};
 }
 
 TEST_CASE("merging normalised parts charges lse, its logarithm and the exponential of ln n") {
@@ -165,11 +167,11 @@ TEST_CASE("merging normalised parts charges lse, its logarithm and the exponenti
   for (const auto& [charge, error] : parts) {
     INFO(charge.name);
     const MergeCost normalised = cost_of_merging(SplitMerge::kNormalised, charge.change);
-    CHECK(normalised.hard == Approx(2 * error).epsilon(0.01));
-    CHECK(normalised.sharp == Approx(2 * error).epsilon(0.01));
+    CHECK(normalised.worst_case == Approx(2 * error).epsilon(0.01));
+    CHECK(normalised.probabilistic == Approx(2 * error).epsilon(0.01));
     const MergeCost state = cost_of_merging(SplitMerge::kState, charge.change);
-    CHECK(std::abs(state.hard) < 0.001 * error);
-    CHECK(std::abs(state.sharp) < 0.001 * error);
+    CHECK(std::abs(state.worst_case) < 0.001 * error);
+    CHECK(std::abs(state.probabilistic) < 0.001 * error);
   }
 }
 
@@ -186,11 +188,11 @@ TEST_CASE("lse is stored in fp32, and that rounding is charged") {
     numerics.output_type = ElementType::kFp32;
     const HeadBound bound = HeadErrorModel(k, v, numerics).bound(one, {}, exact);
     const double error = std::abs(round_to(exact.lse_ln[0], ElementType::kFp32) - exact.lse_ln[0]);
-    CAPTURE(problem, error, bound.lse_ln_sharp[0]);
-    CHECK(error <= bound.lse_ln_sharp[0]);
-    CHECK(bound.lse_ln_sharp[0] == Approx(0x1p-24 * exact.lse_ln[0]).epsilon(0.001));
-    CHECK(bound.lse_ln_hard[0] == Approx(0x1p-24 * exact.lse_ln[0]).epsilon(0.001));
-    beyond_without += error > without.lse_ln_hard[0] ? 1 : 0;
+    CAPTURE(problem, error, bound.lse_ln_probabilistic[0]);
+    CHECK(error <= bound.lse_ln_probabilistic[0]);
+    CHECK(bound.lse_ln_probabilistic[0] == Approx(0x1p-24 * exact.lse_ln[0]).epsilon(0.001));
+    CHECK(bound.lse_ln_worst_case[0] == Approx(0x1p-24 * exact.lse_ln[0]).epsilon(0.001));
+    beyond_without += error > without.lse_ln_worst_case[0] ? 1 : 0;
   }
   CHECK(beyond_without > 90);
 }
@@ -200,9 +202,9 @@ TEST_CASE("lse is stored in fp32, and that rounding is charged") {
 // other errors are those of the argument and a few roundings.
 struct FarKey {
   double error = 0;
-  double hard = 0;
-  double sharp = 0;
-  double hard_without_exp = 0;
+  double worst_case = 0;
+  double probabilistic = 0;
+  double worst_case_without_exp = 0;
 };
 
 FarKey far_key(int distance) {
@@ -226,17 +228,18 @@ FarKey far_key(int distance) {
   const HeadBound bound = HeadErrorModel(k, v, numerics).bound(q, {}, exact);
   numerics.exponential = {.relative = 0, .relative_slope = 0, .flush = 0x1p-126};
   const HeadBound without = HeadErrorModel(k, v, numerics).bound(q, {}, exact);
-  return {std::abs(out - exact.out(0, 0)), bound.hard(0, 0), bound.sharp(0, 0), without.hard(0, 0)};
+  return {std::abs(out - exact.out(0, 0)), bound.worst_case(0, 0), bound.probabilistic(0, 0),
+          without.worst_case(0, 0)};
 }
 
 TEST_CASE("an exponential's error that grows with its argument shows, and is charged") {
   int beyond_without = 0;
   for (int distance = 20; distance < 80; ++distance) {
     const FarKey key = far_key(distance);
-    CAPTURE(distance, key.error, key.hard, key.sharp, key.hard_without_exp);
-    CHECK(key.error <= key.sharp);
-    CHECK(key.sharp <= key.hard);
-    beyond_without += key.error > key.hard_without_exp ? 1 : 0;
+    CAPTURE(distance, key.error, key.worst_case, key.probabilistic, key.worst_case_without_exp);
+    CHECK(key.error <= key.probabilistic);
+    CHECK(key.probabilistic <= key.worst_case);
+    beyond_without += key.error > key.worst_case_without_exp ? 1 : 0;
   }
   CHECK(beyond_without > 10);
 }

@@ -156,8 +156,8 @@ void expect_equal_after_the_write(DecodeCase& decode) {
   for (std::size_t i = 0; i < before.size(); ++i) {
     const BoundedResult after = bounded_attention(written, numerics[i]);
     CHECK(same_numbers(before[i].exact, after.exact));
-    CHECK(same_numbers(before[i].hard, after.hard));
-    CHECK(same_numbers(before[i].sharp, after.sharp));
+    CHECK(same_numbers(before[i].worst_case, after.worst_case));
+    CHECK(same_numbers(before[i].probabilistic, after.probabilistic));
   }
 }
 
@@ -204,8 +204,8 @@ TEST_CASE("a run in low precision is within a decode step's bounds, and uses par
     double worst = 0;
     for (std::size_t i = 0; i < seen.out.size(); ++i) {
       const double error = std::abs(seen.out[i] - oracle.exact.out[i]);
-      CHECK(error <= oracle.sharp.out[i]);
-      worst = std::max(worst, error / oracle.sharp.out[i]);
+      CHECK(error <= oracle.probabilistic.out[i]);
+      worst = std::max(worst, error / oracle.probabilistic.out[i]);
     }
     CHECK(worst > 0.01);
   }

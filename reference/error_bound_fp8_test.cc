@@ -104,14 +104,14 @@ TEST_CASE("where each element is rounded in the same direction, the profile's bo
     const KernelNumerics profile = third_party_numerics(q_type, kv_type);
     const BoundedResult oracle = bounded_attention(problem.inputs(), profile);
     const double lse_ln_error = std::abs(seen.lse_ln[0] - oracle.exact.lse_ln[0]);
-    CHECK(lse_ln_error <= oracle.hard.lse_ln[0]);
-    CHECK(lse_ln_error <= oracle.sharp.lse_ln[0]);
-    CHECK(std::abs(seen.out[0] - oracle.exact.out[0]) <= oracle.hard.out[0]);
+    CHECK(lse_ln_error <= oracle.worst_case.lse_ln[0]);
+    CHECK(lse_ln_error <= oracle.probabilistic.lse_ln[0]);
+    CHECK(std::abs(seen.out[0] - oracle.exact.out[0]) <= oracle.worst_case.out[0]);
     // Were the products of codes and scales rounded to fp32 alone, this would be a defect.
     KernelNumerics in_fp32 = profile;
     set_dequantisation(ElementType::kFp32, in_fp32);
     in_fp32.kv_read_underflow = 0;
-    CHECK(lse_ln_error > 2 * bounded_attention(problem.inputs(), in_fp32).hard.lse_ln[0]);
+    CHECK(lse_ln_error > 2 * bounded_attention(problem.inputs(), in_fp32).worst_case.lse_ln[0]);
   }
 }
 
@@ -127,8 +127,8 @@ TEST_CASE("where scales make codes subnormal in q's type, the profile's bounds h
   profile.kv_read_underflow = 0;
   const BoundedResult without = bounded_attention(inputs, profile);
   const double lse_ln_error = std::abs(seen.lse_ln[0] - oracle.exact.lse_ln[0]);
-  CHECK(lse_ln_error <= oracle.hard.lse_ln[0]);
-  CHECK(lse_ln_error > without.hard.lse_ln[0]);
+  CHECK(lse_ln_error <= oracle.worst_case.lse_ln[0]);
+  CHECK(lse_ln_error > without.worst_case.lse_ln[0]);
 }
 
 TEST_CASE("random caches that are dequantised to q's type lie within both bounds") {
@@ -143,9 +143,9 @@ TEST_CASE("random caches that are dequantised to q's type lie within both bounds
       const BoundedResult oracle =
           bounded_attention(problem.inputs(), third_party_numerics(q_type, kv_type));
       for (std::size_t i = 0; i < seen.out.size(); ++i, ++elements) {
-        CHECK(std::abs(seen.out[i] - oracle.exact.out[i]) <= oracle.sharp.out[i]);
+        CHECK(std::abs(seen.out[i] - oracle.exact.out[i]) <= oracle.probabilistic.out[i]);
       }
-      CHECK(std::abs(seen.lse_ln[0] - oracle.exact.lse_ln[0]) <= oracle.sharp.lse_ln[0]);
+      CHECK(std::abs(seen.lse_ln[0] - oracle.exact.lse_ln[0]) <= oracle.probabilistic.lse_ln[0]);
     }
   }
   CHECK(elements == 4 * 50 * kHeadDim);

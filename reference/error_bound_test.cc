@@ -40,14 +40,15 @@ const KernelNumerics kBf16Kernel = third_party_numerics(ElementType::kBf16, Elem
 const KernelNumerics kFp32Kernel = third_party_numerics(ElementType::kFp32, ElementType::kFp32);
 const HeadOptions kScaled{.scale = 0.25};
 
-TEST_CASE("sharp is never beyond hard, and both are positive where something is computed") {
+TEST_CASE(
+    "probabilistic is never beyond worst-case, and both are positive where something is computed") {
   for (const std::int64_t n : {1, 2, 16, 300}) {
     for (const KernelNumerics& numerics : {kBf16Kernel, kFp32Kernel, fp64_numerics(16)}) {
       const HeadBound bound = Tensors(n, 5).bound(kScaled, numerics);
-      CHECK((bound.sharp.array() > 0).all());
-      CHECK((bound.sharp.array() <= bound.hard.array()).all());
-      CHECK(bound.lse_ln_sharp[0] <= bound.lse_ln_hard[0]);
-      CHECK(bound.lse_ln_sharp[0] > 0);
+      CHECK((bound.probabilistic.array() > 0).all());
+      CHECK((bound.probabilistic.array() <= bound.worst_case.array()).all());
+      CHECK(bound.lse_ln_probabilistic[0] <= bound.lse_ln_worst_case[0]);
+      CHECK(bound.lse_ln_probabilistic[0] > 0);
     }
   }
 }
@@ -63,21 +64,21 @@ TEST_CASE("a tie of subnormal outputs takes nearly the whole bound, by its last 
   CHECK(exact == 1.5 * kSpacing);
   const double error = std::abs(round_to(exact, ElementType::kFp16) - exact);
   const HeadBound bound = tensors.bound(kScaled, numerics);
-  for (const Matrix& limit : {bound.hard, bound.sharp}) {
+  for (const Matrix& limit : {bound.worst_case, bound.probabilistic}) {
     CHECK(error <= limit(0, 0));
     CHECK(error > 0.98 * limit(0, 0));
     CHECK(error + kSpacing > limit(0, 0));
   }
 }
 
-TEST_CASE("sharp grows far slower with the context than hard") {
+TEST_CASE("probabilistic grows far slower with the context than worst-case") {
   const HeadBound few = Tensors(64, 6).bound(kScaled, kFp32Kernel);
   const HeadBound many = Tensors(8192, 6).bound(kScaled, kFp32Kernel);
-  CHECK(many.hard.mean() > 20 * few.hard.mean());
-  CHECK(many.sharp.mean() < 8 * few.sharp.mean());
+  CHECK(many.worst_case.mean() > 20 * few.worst_case.mean());
+  CHECK(many.probabilistic.mean() < 8 * few.probabilistic.mean());
 }
 
-TEST_CASE("equal terms add up their errors, and the sharp bound knows") {
+TEST_CASE("equal terms add up their errors, and the probabilistic bound knows") {
   // The textbook example: 0.1 is added up 4096 times, each time rounded the same way.
   constexpr std::int64_t kKeys = 4096;
   const Matrix zero = Matrix::Zero(1, 1);
@@ -91,11 +92,13 @@ TEST_CASE("equal terms add up their errors, and the sharp bound knows") {
   const HeadBound bound =
       HeadErrorModel(k, v, {.tile_size = kKeys, .output_type = ElementType::kFp32})
           .bound(zero, {}, exact);
-  CHECK(error <= bound.sharp(0, 0));
-  CHECK(error > kSharpLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * tenth);  // taken as independent
+  CHECK(error <= bound.probabilistic(0, 0));
+  CHECK(error >
+        kProbabilisticLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * tenth);  // taken as independent
 }
 
-TEST_CASE("terms too small to move a sum are lost in one direction, and the sharp bound knows") {
+TEST_CASE(
+    "terms too small to move a sum are lost in one direction, and the probabilistic bound knows") {
   // One key of weight 1, then 4095 of 2^-25 each: in fp32 the sum of weights stays at 1.
   constexpr std::int64_t kKeys = 4096;
   const Matrix one = Matrix::Ones(1, 1);
@@ -116,8 +119,8 @@ TEST_CASE("terms too small to move a sum are lost in one direction, and the shar
       HeadErrorModel(k, v, {.tile_size = kKeys, .output_type = ElementType::kFp32})
           .bound(one, {}, exact);
   CHECK(sum == 1.0F);
-  CHECK(error <= bound.sharp(0, 0));
-  CHECK(error > kSharpLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * exact.out(0, 0));
+  CHECK(error <= bound.probabilistic(0, 0));
+  CHECK(error > kProbabilisticLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * exact.out(0, 0));
 }
 
 TEST_CASE("a shift of all weights alike cancels, and the hull of the values is the limit") {
@@ -127,7 +130,7 @@ TEST_CASE("a shift of all weights alike cancels, and the hull of the values is t
   Tensors same(100, 7);
   same.v = Matrix::Ones(100, 8);
   const HeadOptions steep{.scale = 2000};
-  const double roundings_only = same.bound(steep, numerics).hard.maxCoeff();
+  const double roundings_only = same.bound(steep, numerics).worst_case.maxCoeff();
   CHECK(roundings_only < 100 * 30 * 0x1p-24);
   // Scores of tens of thousands, off by more than one: weights may be anything, the output is in
   // the hull all the same.
@@ -136,7 +139,7 @@ TEST_CASE("a shift of all weights alike cancels, and the hull of the values is t
   const Matrix out = drawn.attend({.scale = 1e6}).out;
   for (std::int64_t dim = 0; dim < 8; ++dim) {
     const double hull = (drawn.v.col(dim).array() - out(0, dim)).abs().maxCoeff();
-    CHECK(bound.hard(0, dim) <= 1.01 * hull + 1e-3);
+    CHECK(bound.worst_case(0, dim) <= 1.01 * hull + 1e-3);
   }
 }
 
@@ -147,9 +150,9 @@ TEST_CASE("a row without keys is exact, its lse minus infinity or the sink") {
   const auto lse_ln_bound = [&](const HeadOptions& options, const KernelNumerics& numerics) {
     const HeadBound bound = HeadErrorModel(nothing, nothing, numerics)
                                 .bound(q, options, dense_attention({q, nothing, nothing}, options));
-    CHECK(bound.hard == Matrix::Zero(1, 2));
-    CHECK(bound.lse_ln_sharp == bound.lse_ln_hard);
-    return bound.lse_ln_hard[0];
+    CHECK(bound.worst_case == Matrix::Zero(1, 2));
+    CHECK(bound.lse_ln_probabilistic == bound.lse_ln_worst_case);
+    return bound.lse_ln_worst_case[0];
   };
   CHECK(lse_ln_bound({}, kBf16Kernel) == 0);
   CHECK(lse_ln_bound({.sink = -std::numeric_limits<double>::infinity()}, kBf16Kernel) == 0);
@@ -172,9 +175,9 @@ TEST_CASE("an output so small that fp64 has hardly a digit left for it has bound
     const HeadOutput exact = dense_attention({q, k, v}, {});
     CHECK(exact.out(0, 0) != 0);
     const HeadBound bound = HeadErrorModel(k, v, numerics).bound(q, {}, exact);
-    CHECK(std::isfinite(bound.hard(0, 0)));
-    CHECK(bound.sharp(0, 0) <= bound.hard(0, 0));
-    CHECK(bound.sharp(0, 0) > 0);
+    CHECK(std::isfinite(bound.worst_case(0, 0)));
+    CHECK(bound.probabilistic(0, 0) <= bound.worst_case(0, 0));
+    CHECK(bound.probabilistic(0, 0) > 0);
   }
 }
 
@@ -185,9 +188,9 @@ TEST_CASE("splits make sums shorter, and merging normalised parts costs more tha
   split.split_size = 256;
   KernelNumerics normalised = split;
   normalised.split_merge = SplitMerge::kNormalised;
-  const double hard_split = tensors.bound(kScaled, split).hard.sum();
-  CHECK(hard_split < tensors.bound(kScaled, whole).hard.sum());
-  CHECK(hard_split < tensors.bound(kScaled, normalised).hard.sum());
+  const double worst_case_split = tensors.bound(kScaled, split).worst_case.sum();
+  CHECK(worst_case_split < tensors.bound(kScaled, whole).worst_case.sum());
+  CHECK(worst_case_split < tensors.bound(kScaled, normalised).worst_case.sum());
 }
 
 TEST_CASE("a model follows a key that its owner changes, once it is told") {
@@ -196,11 +199,11 @@ TEST_CASE("a model follows a key that its owner changes, once it is told") {
   const HeadErrorModel model(tensors.k, tensors.v, kFp32Kernel);
   tensors.k.row(3).setConstant(0.1);  // equal terms round alike
   const HeadOutput exact = tensors.attend(kScaled);
-  const Matrix expected = tensors.bound(kScaled, kFp32Kernel).sharp;
+  const Matrix expected = tensors.bound(kScaled, kFp32Kernel).probabilistic;
   HeadErrorModel told = model;
   told.reread_key(3);
-  CHECK(told.bound(tensors.q, kScaled, exact).sharp == expected);
-  CHECK(model.bound(tensors.q, kScaled, exact).sharp != expected);
+  CHECK(told.bound(tensors.q, kScaled, exact).probabilistic == expected);
+  CHECK(model.bound(tensors.q, kScaled, exact).probabilistic != expected);
 }
 
 }  // namespace

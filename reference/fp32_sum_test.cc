@@ -94,7 +94,7 @@ TEST_CASE("sums stay within what their Accumulation allows, and use a part of it
         }
         const double error = std::abs(add_products(0.0F, a, b, how, kKeeping) - exact);
         // The sum before the terms is one addition more.
-        worst = std::max(worst, error / (sum_error(how, 200, 1, 1).hard * magnitudes));
+        worst = std::max(worst, error / (sum_error(how, 200, 1, 1).worst_case * magnitudes));
       }
       CHECK(worst <= 1);
       CHECK(worst > 0.01);

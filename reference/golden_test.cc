@@ -1,5 +1,5 @@
 // The reference against results to thirty digits that another implementation computed: each element
-// within the hard bound of fp64 arithmetic.
+// within the worst-case bound of fp64 arithmetic.
 
 #include <algorithm>
 #include <cmath>
@@ -42,16 +42,16 @@ struct Ratios {
 };
 
 Ratios worst_ratios(const GoldenCase& golden, const AttentionResult& found,
-                    const AttentionResult& hard) {
+                    const AttentionResult& worst_case) {
   REQUIRE(found.out.size() == golden.out.size());
   REQUIRE(found.lse_ln.size() == golden.lse_ln.size());
   Ratios worst;
   for (std::size_t i = 0; i < found.out.size(); ++i) {
-    worst.out = std::max(worst.out, error_ratio(found.out[i], golden.out[i], hard.out[i]));
+    worst.out = std::max(worst.out, error_ratio(found.out[i], golden.out[i], worst_case.out[i]));
   }
   for (std::size_t i = 0; i < found.lse_ln.size(); ++i) {
-    worst.lse_ln =
-        std::max(worst.lse_ln, error_ratio(found.lse_ln[i], golden.lse_ln[i], hard.lse_ln[i]));
+    worst.lse_ln = std::max(worst.lse_ln,
+                            error_ratio(found.lse_ln[i], golden.lse_ln[i], worst_case.lse_ln[i]));
   }
   return worst;
 }
@@ -61,8 +61,8 @@ class WorstOfAll {
  public:
   explicit WorstOfAll(const char* of) : of_(of) {}
   ~WorstOfAll() {
-    std::cout << of_ << ": " << count_ << " cases; of the hard bound, out used " << out_ << " ("
-              << out_case_ << "), lse_ln " << lse_ln_ << " (" << lse_ln_case_ << ")\n";
+    std::cout << of_ << ": " << count_ << " cases; of the worst-case bound, out used " << out_
+              << " (" << out_case_ << "), lse_ln " << lse_ln_ << " (" << lse_ln_case_ << ")\n";
   }
   WorstOfAll(const WorstOfAll&) = delete;
   WorstOfAll& operator=(const WorstOfAll&) = delete;
@@ -100,12 +100,12 @@ KernelNumerics gathering(std::int64_t longest_context) {
 
 AttentionResult gathering_bound(const PagedAttentionInputs& inputs) {
   const std::int64_t longest = *std::ranges::max_element(inputs.context_length);
-  return bounded_attention(inputs, gathering(longest)).hard;
+  return bounded_attention(inputs, gathering(longest)).worst_case;
 }
 
 AttentionResult gathering_bound(const DecodeStepInputs& inputs) {
   const std::int64_t longest = *std::ranges::max_element(inputs.cached_length) + 1;
-  return bounded_decode_step(inputs, gathering(longest)).hard;
+  return bounded_decode_step(inputs, gathering(longest)).worst_case;
 }
 
 TEST_CASE("There are golden cases of both operations, each about something else") {
@@ -155,9 +155,9 @@ TEST_CASE("Attention over blocks is within the bound of every golden case") {
   for (const GoldenCase& golden : golden_cases()) {
     if (!golden.attention) continue;
     const PagedAttentionInputs& inputs = *golden.attention;
-    const AttentionResult hard =
-        bounded_attention(inputs, fp64_numerics(inputs.kv.k.block_size)).hard;
-    worst.check(golden, worst_ratios(golden, paged_attention_over_blocks(inputs), hard));
+    const AttentionResult worst_case =
+        bounded_attention(inputs, fp64_numerics(inputs.kv.k.block_size)).worst_case;
+    worst.check(golden, worst_ratios(golden, paged_attention_over_blocks(inputs), worst_case));
   }
   CHECK(worst.count() >= kLeastCases);
 }

@@ -51,7 +51,7 @@ SummedTerms summed_terms(const Vector& terms, const KernelNumerics& numerics) {
 
 // What a sum may lose: terms so small that adding one changes nothing, and terms that differ by
 // less than a partial sum's last place, which are all rounded in one direction. For truncation,
-// sharp_sum_error() charges half a unit for each term, the mean; this is the rest.
+// probabilistic_sum_error() charges half a unit for each term, the mean; this is the rest.
 double loss_of(const Vector& terms, const SummedTerms& summed, const Accumulation& sum) {
   const auto magnitudes = terms.cwiseAbs().array();
   const double limit = kSwampedBelow * sum.unit_roundoff * summed.partial_sums;

@@ -2,7 +2,7 @@
 
 // Rounding errors of a row's sums that go in one direction instead of averaging out: of terms that
 // are alike, that fall into one rounding cell, or that are too small to move the sum. See
-// docs/numerics.md, "The sharp bound".
+// docs/numerics.md, "The probabilistic bound".
 
 #include <vector>
 

@@ -24,10 +24,10 @@ double about(double middle, RandomStream& stream) {
   return (middle + 0.02 * stream.next_unit() - 0.01) * kUlp;
 }
 
-// How far a sum in fp32 is off, and what the sharp bound allows it.
+// How far a sum in fp32 is off, and what the probabilistic bound allows it.
 struct SumCase {
   double error = 0;
-  double sharp = 0;
+  double probabilistic = 0;
 };
 
 SumCase sum_case(const std::vector<double>& values, double seen, const Accumulation& how) {
@@ -40,7 +40,7 @@ SumCase sum_case(const std::vector<double>& values, double seen, const Accumulat
   const HeadOutput exact = dense_attention({zero, k, v}, {});
   const HeadBound bound = HeadErrorModel(k, v, numerics).bound(zero, {}, exact);
   const auto keys = static_cast<double>(n);
-  return {std::abs(seen - exact.out(0, 0) * keys), bound.sharp(0, 0) * keys};
+  return {std::abs(seen - exact.out(0, 0) * keys), bound.probabilistic(0, 0) * keys};
 }
 
 SumCase to_nearest(const std::vector<double>& values) {
@@ -69,9 +69,9 @@ TEST_CASE("terms of a little more than half a unit are all rounded up, in two bi
   values.push_back(1.05);
   for (std::int64_t key = 0; key < kKeys; ++key) values.push_back(about(1.1, stream));
   const SumCase sum = to_nearest(values);
-  CAPTURE(sum.error, sum.sharp);
+  CAPTURE(sum.error, sum.probabilistic);
   CHECK(sum.error > 1.3 * kKeys * kUlp);
-  CHECK(sum.error <= sum.sharp);
+  CHECK(sum.error <= sum.probabilistic);
 }
 
 TEST_CASE("terms of a little less than some units lose almost one in a sum that cuts off") {
@@ -80,9 +80,9 @@ TEST_CASE("terms of a little less than some units lose almost one in a sum that 
     std::vector<double> values = {1.0};
     for (std::int64_t key = 0; key < kKeys; ++key) values.push_back(about(units, stream));
     const SumCase sum = truncated(values);
-    CAPTURE(units, sum.error / (kKeys * kUlp), sum.sharp / (kKeys * kUlp));
+    CAPTURE(units, sum.error / (kKeys * kUlp), sum.probabilistic / (kKeys * kUlp));
     CHECK(sum.error > 0.95 * kKeys * kUlp);
-    CHECK(sum.error <= sum.sharp);
+    CHECK(sum.error <= sum.probabilistic);
   }
 }
 

@@ -153,10 +153,10 @@ void compare_tiled(const PagedAttentionInputs& inputs, const KvHeadContext& cont
     for (std::int64_t row = 0; row < naive.out.rows(); ++row) {
       for (std::int64_t dim = 0; dim < naive.out.cols(); ++dim) {
         compare(naive.out(row, dim), online.out(row, dim),
-                of_naive.hard(row, dim) + of_online.hard(row, dim), worst.out);
+                of_naive.worst_case(row, dim) + of_online.worst_case(row, dim), worst.out);
       }
       compare(naive.lse_ln[row], online.lse_ln[row],
-              of_naive.lse_ln_hard[row] + of_online.lse_ln_hard[row], worst.lse_ln);
+              of_naive.lse_ln_worst_case[row] + of_online.lse_ln_worst_case[row], worst.lse_ln);
     }
   }
 }
@@ -195,11 +195,11 @@ TEST_CASE("gathered and over its blocks, paged attention agrees within the fp64 
         bounded_attention(inputs, fp64_numerics(inputs.kv.k.block_size));
     for (std::size_t i = 0; i < over_blocks.out.size(); ++i) {
       compare(of_naive.exact.out[i], over_blocks.out[i],
-              of_naive.hard.out[i] + of_blocks.hard.out[i], worst.out);
+              of_naive.worst_case.out[i] + of_blocks.worst_case.out[i], worst.out);
     }
     for (std::size_t i = 0; i < over_blocks.lse_ln.size(); ++i) {
       compare(of_naive.exact.lse_ln[i], over_blocks.lse_ln[i],
-              of_naive.hard.lse_ln[i] + of_blocks.hard.lse_ln[i], worst.lse_ln);
+              of_naive.worst_case.lse_ln[i] + of_blocks.worst_case.lse_ln[i], worst.lse_ln);
     }
   }
   CHECK(worst.out > 0.001);

@@ -37,15 +37,15 @@ class OutputError {
     count_roundings();
   }
 
-  Row hard() const {
+  Row worst_case() const {
     const double roundoff = weight_roundoff();
-    Vector moved = weights_.hard + weights_.vanished;
+    Vector moved = weights_.worst_case + weights_.vanished;
     if (numerics_.summed_weights == SummedWeights::kRounded) {
       moved += roundoff * (weights_.weights + moved) + lost_weights(moved);
     }
     const Perturbed perturbed = perturb(moved, moved.transpose() * distances_, moved.sum());
     const SumError products = sum_error(numerics_.output_sum, output_terms_, 1, output_roundings_);
-    double relative = (1 + products.hard) * (1 + numerics_.kv_read);
+    double relative = (1 + products.worst_case) * (1 + numerics_.kv_read);
     Row error = perturbed.shift;
     if (numerics_.summed_weights == SummedWeights::kUnrounded) {
       relative *= 1 + roundoff;
@@ -54,11 +54,11 @@ class OutputError {
     error += perturbed.magnitudes * (relative - 1);
     error.array() += underflow();
     const double sum_relative =
-        sum_error(numerics_.weight_sum, weight_terms_, 1, weight_roundings_).hard;
+        sum_error(numerics_.weight_sum, weight_terms_, 1, weight_roundings_).worst_case;
     return rounded(divided(error, sum_relative / (1 - std::min(sum_relative, 0.5))));
   }
 
-  Row sharp() const {
+  Row probabilistic() const {
     const bool sums_rounded = numerics_.summed_weights == SummedWeights::kRounded;
     Vector moved = weights_.systematic + weights_.vanished;
     if (sums_rounded) moved += lost_weights(moved);
@@ -66,14 +66,14 @@ class OutputError {
     const Row together = weights_.weights.transpose() * distances_ / 2;
     const Vector rounding = weight_roundoff() * weights_.weights;
     Row shift = moved.transpose() * distances_ +
-                kSharpLambda * weights_.rescaling_deviation * together +
+                kProbabilisticLambda * weights_.rescaling_deviation * together +
                 random_sum(weights_.deviation, distances_, weights_.coherence);
-    double sum_shift =
-        moved.sum() + kSharpLambda * (weights_.rescaling_deviation +
-                                      std::sqrt(weights_.coherence) * weights_.deviation.norm());
+    double sum_shift = moved.sum() + kProbabilisticLambda * (weights_.rescaling_deviation +
+                                                             std::sqrt(weights_.coherence) *
+                                                                 weights_.deviation.norm());
     if (sums_rounded) {
       shift += random_sum(rounding, distances_, one_sided_.products);
-      sum_shift += kSharpLambda * std::sqrt(one_sided_.stored_weights) * rounding.norm();
+      sum_shift += kProbabilisticLambda * std::sqrt(one_sided_.stored_weights) * rounding.norm();
     }
     const Perturbed perturbed = perturb(moved, shift, sum_shift);
     Row error = perturbed.shift;
@@ -84,26 +84,27 @@ class OutputError {
     error += product_errors(perturbed.magnitudes);
     error += one_sided_.product_loss;
     error.array() += underflow();
-    return rounded(divided(error, weight_sum_sharp()));
+    return rounded(divided(error, weight_sum_probabilistic()));
   }
 
-  double lse_ln_hard() const {
-    const double sum = sum_error(numerics_.weight_sum, weight_terms_, 1, weight_roundings_).hard;
-    double weights = weights_.sum_hard;
+  double lse_ln_worst_case() const {
+    const double sum =
+        sum_error(numerics_.weight_sum, weight_terms_, 1, weight_roundings_).worst_case;
+    double weights = weights_.sum_worst_case;
     if (numerics_.summed_weights == SummedWeights::kRounded) {
-      weights += weight_roundoff() * (1 + weights) + lost_weights(weights_.hard).sum();
+      weights += weight_roundoff() * (1 + weights) + lost_weights(weights_.worst_case).sum();
     }
     return lse_ln_error(std::log1p(weights) + sum / (1 - std::min(sum, 0.5)));
   }
 
-  double lse_ln_sharp() const {
-    double weights = weights_.sum_sharp;
+  double lse_ln_probabilistic() const {
+    double weights = weights_.sum_probabilistic;
     if (numerics_.summed_weights == SummedWeights::kRounded) {
-      weights += kSharpLambda * weight_roundoff() * std::sqrt(one_sided_.stored_weights) *
+      weights += kProbabilisticLambda * weight_roundoff() * std::sqrt(one_sided_.stored_weights) *
                      weights_.weights.norm() +
                  lost_weights(weights_.systematic).sum();
     }
-    return lse_ln_error(weights + weight_sum_sharp());
+    return lse_ln_error(weights + weight_sum_probabilistic());
   }
 
  private:
@@ -143,9 +144,9 @@ class OutputError {
   Row random_sum(const Vector& weights, const Matrix& factors, const Coherence& coherence) const {
     const Row squares = weights.cwiseAbs2().transpose() * factors.cwiseAbs2();
     if constexpr (std::is_same_v<Coherence, Row>) {
-      return kSharpLambda * squares.cwiseProduct(coherence).cwiseSqrt();
+      return kProbabilisticLambda * squares.cwiseProduct(coherence).cwiseSqrt();
     } else {
-      return kSharpLambda * std::sqrt(coherence) * squares.cwiseSqrt();
+      return kProbabilisticLambda * std::sqrt(coherence) * squares.cwiseSqrt();
     }
   }
 
@@ -175,18 +176,18 @@ class OutputError {
       const SummedTerms& summed = one_sided_.summed_products[static_cast<std::size_t>(dim)];
       const SumError sum = sum_error(numerics_.output_sum, output_terms_, one_sided_.products[dim],
                                      output_roundings_);
-      const double relative =
-          sharp_sum_error(numerics_.output_sum, output_terms_, sum, summed, kSharpLambda);
+      const double relative = probabilistic_sum_error(numerics_.output_sum, output_terms_, sum,
+                                                      summed, kProbabilisticLambda);
       errors[dim] = (relative + numerics_.kv_read) * magnitudes[dim];
     }
     return errors;
   }
 
-  // The sharp error of the sum of weights, relative to l.
-  double weight_sum_sharp() const {
+  // The probabilistic error of the sum of weights, relative to l.
+  double weight_sum_probabilistic() const {
     const SumError sum =
         sum_error(numerics_.weight_sum, weight_terms_, weights_.coherence, weight_roundings_);
-    return sum.bias + kSharpLambda * sum.deviation + one_sided_.weight_loss;
+    return sum.bias + kProbabilisticLambda * sum.deviation + one_sided_.weight_loss;
   }
 
   // Flushing loses no key twice; without it, products and rescalings lose half as much each. The 1
@@ -243,9 +244,10 @@ class OutputError {
 RowBound row_bound(const RowProblem& row, const WeightErrors& weights,
                    const KernelNumerics& numerics) {
   const OutputError error(row, weights, numerics);
-  RowBound bound{error.hard(), error.sharp(), error.lse_ln_hard(), error.lse_ln_sharp()};
-  bound.sharp = bound.sharp.cwiseMin(bound.hard);
-  bound.lse_ln_sharp = std::min(bound.lse_ln_sharp, bound.lse_ln_hard);
+  RowBound bound{error.worst_case(), error.probabilistic(), error.lse_ln_worst_case(),
+                 error.lse_ln_probabilistic()};
+  bound.probabilistic = bound.probabilistic.cwiseMin(bound.worst_case);
+  bound.lse_ln_probabilistic = std::min(bound.lse_ln_probabilistic, bound.lse_ln_worst_case);
   return bound;
 }
 

@@ -11,10 +11,10 @@
 namespace recto::reference {
 
 struct RowBound {
-  Eigen::RowVectorXd hard;   // [head_dim_v]
-  Eigen::RowVectorXd sharp;  // [head_dim_v]
-  double lse_ln_hard = 0.0;
-  double lse_ln_sharp = 0.0;
+  Eigen::RowVectorXd worst_case;     // [head_dim_v]
+  Eigen::RowVectorXd probabilistic;  // [head_dim_v]
+  double lse_ln_worst_case = 0.0;
+  double lse_ln_probabilistic = 0.0;
 };
 
 RowBound row_bound(const RowProblem& row, const WeightErrors& weights,

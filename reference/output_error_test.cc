@@ -24,12 +24,12 @@ KernelNumerics only_weights_summed() {
 }
 
 // Of keys with scores of 0 and values of 1, whose output is 1.
-double hard_bound(std::int64_t keys, const KernelNumerics& numerics) {
+double worst_case_bound(std::int64_t keys, const KernelNumerics& numerics) {
   const Matrix zero = Matrix::Zero(1, 1);
   const Matrix k = Matrix::Zero(keys, 1);
   const Matrix v = Matrix::Ones(keys, 1);
   const HeadOutput exact = dense_attention({zero, k, v}, {});
-  return HeadErrorModel(k, v, numerics).bound(zero, {}, exact).hard(0, 0);
+  return HeadErrorModel(k, v, numerics).bound(zero, {}, exact).worst_case(0, 0);
 }
 
 // 1 / (1 - error), less 1, where a sum of weights passes so many roundings.
@@ -40,18 +40,18 @@ double quotient_error(int roundings) {
 
 TEST_CASE("the output is off by the quotient of what the sum of weights is off by") {
   // Of one key: its addition, and those of its tile and of one that need not be there.
-  CHECK(hard_bound(1, only_weights_summed()) == Approx(quotient_error(1 + 2)));
+  CHECK(worst_case_bound(1, only_weights_summed()) == Approx(quotient_error(1 + 2)));
 }
 
 TEST_CASE("normalised parts cost two roundings more, where there are parts") {
   KernelNumerics state = only_weights_summed();
   KernelNumerics normalised = state;
   normalised.split_merge = SplitMerge::kNormalised;
-  CHECK(hard_bound(1, normalised) == hard_bound(1, state));
+  CHECK(worst_case_bound(1, normalised) == worst_case_bound(1, state));
   // Of two splits: their sum, and a rescaling.
   state.split_size = normalised.split_size = 1;
-  CHECK(hard_bound(2, state) == Approx(quotient_error(1 + 2 + 2 + 1)));
-  CHECK(hard_bound(2, normalised) == Approx(quotient_error(1 + 2 + 2 + 1 + 2)));
+  CHECK(worst_case_bound(2, state) == Approx(quotient_error(1 + 2 + 2 + 1)));
+  CHECK(worst_case_bound(2, normalised) == Approx(quotient_error(1 + 2 + 2 + 1 + 2)));
 }
 
 }  // namespace

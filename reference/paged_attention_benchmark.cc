@@ -140,13 +140,13 @@ void run_paged(benchmark::State& state, Function&& attend) {
   count_bytes(state);
 }
 
-void BM_PagedDecode(benchmark::State& state) { run_paged(state, paged_attention); }
+void BM_ReferenceDecode(benchmark::State& state) { run_paged(state, paged_attention); }
 
-void BM_PagedDecodeOverBlocks(benchmark::State& state) {
+void BM_ReferenceDecodeOverBlocks(benchmark::State& state) {
   run_paged(state, paged_attention_over_blocks);
 }
 
-void BM_PagedDecodeWithBounds(benchmark::State& state) {
+void BM_ReferenceDecodeWithBounds(benchmark::State& state) {
   run_paged(state, [](const PagedAttentionInputs& inputs) {
     return bounded_attention(inputs, third_party_numerics(ElementType::kBf16, ElementType::kBf16));
   });
@@ -158,9 +158,9 @@ void contexts(benchmark::internal::Benchmark* benchmark) {
 
 BENCHMARK(BM_PlainRead)->Apply(contexts);
 BENCHMARK(BM_DenseDecode)->Apply(contexts);
-BENCHMARK(BM_PagedDecode)->Apply(contexts);
-BENCHMARK(BM_PagedDecodeOverBlocks)->Apply(contexts);
-BENCHMARK(BM_PagedDecodeWithBounds)->Apply(contexts);
+BENCHMARK(BM_ReferenceDecode)->Apply(contexts);
+BENCHMARK(BM_ReferenceDecodeOverBlocks)->Apply(contexts);
+BENCHMARK(BM_ReferenceDecodeWithBounds)->Apply(contexts);
 
 }  // namespace
 }  // namespace recto::reference

@@ -12,14 +12,14 @@ namespace {
 // One score on its way through scale, softcap and bias, with its errors.
 struct Score {
   double value = 0.0;
-  double hard = 0.0;
+  double worst_case = 0.0;
   double systematic = 0.0;  // does not average out
   double variance = 0.0;    // square of the deviation
   double common = 0.0;
 
   // `count` roundings to nearest of a number as large as `magnitude`.
   void round(double magnitude, double count, double unit) {
-    hard += compound(unit, count) * (magnitude + hard);
+    worst_case += compound(unit, count) * (magnitude + worst_case);
     variance += count * (unit * magnitude) * (unit * magnitude);
   }
 };
@@ -45,7 +45,7 @@ Score score_of(const ScaledProduct& product, std::int64_t head_dim,
   Score score;
   const double lost = product.unread + product.underflow;
   score.value = product.value;
-  score.hard = magnitudes * ((1 + sum.hard) * (1 + read) - 1) + lost;
+  score.worst_case = magnitudes * ((1 + sum.worst_case) * (1 + read) - 1) + lost;
   score.systematic = magnitudes * (sum.bias + read) + lost;
   score.variance = std::pow(magnitudes * sum.deviation, 2);
   score.round(std::abs(product.value), numerics.score_roundings, numerics.unit_roundoff);
@@ -59,17 +59,17 @@ void apply_softcap(Score& score, double cap, const KernelNumerics& numerics) {
   const double capped = std::tanh(score.value / cap) * cap;
   // The steepest slope of tanh within the error: an argument's error shrinks at least by this
   // factor.
-  const double reach = score.hard + numerics.shared_scale * std::abs(score.value);
+  const double reach = score.worst_case + numerics.shared_scale * std::abs(score.value);
   const double nearest_zero = std::max(std::abs(score.value) - reach, 0.0);
   const double slope = std::pow(std::cosh(std::min(nearest_zero / cap, 300.0)), -2);
   // How far an error of the scale moves a score depends on the score: there is no common shift. A
   // quotient that underflows is off by that much, times the cap.
-  const double own = numerics.tanh_relative * (std::abs(capped) + score.hard * slope) +
+  const double own = numerics.tanh_relative * (std::abs(capped) + score.worst_case * slope) +
                      numerics.shared_scale * (std::abs(score.value) * slope + std::abs(capped)) +
                      numerics.underflow * (cap + 1);
   score.value = capped;
   score.common = 0;
-  score.hard = score.hard * slope + own;
+  score.worst_case = score.worst_case * slope + own;
   score.systematic = score.systematic * slope + own;
   score.variance *= slope * slope;
   score.round(std::abs(capped), numerics.softcap_roundings, unit);
@@ -78,7 +78,7 @@ void apply_softcap(Score& score, double cap, const KernelNumerics& numerics) {
 void add_alibi(Score& score, double bias, const KernelNumerics& numerics) {
   const double unit = numerics.unit_roundoff;
   score.round(std::abs(bias), numerics.bias_roundings, unit);
-  score.hard += numerics.shared_scale * std::abs(bias);  // the slope's constant is one, too
+  score.worst_case += numerics.shared_scale * std::abs(bias);  // the slope's constant is one, too
   score.systematic += numerics.shared_scale * std::abs(bias);
   score.value += bias;
   score.round(std::abs(score.value), 1, unit);
@@ -130,7 +130,7 @@ ScoreErrors score_errors(const Eigen::Ref<const Eigen::RowVectorXd>& q, const Ke
                 numerics);
     }
     errors.scores[key] = score.value;
-    errors.hard[key] = score.hard;
+    errors.worst_case[key] = score.worst_case;
     errors.deviation[key] = std::sqrt(score.variance);
     errors.systematic[key] = score.systematic;
     errors.common[key] = score.common;

@@ -10,9 +10,9 @@ namespace recto::reference {
 
 struct ScoreErrors {
   Vector scores;      // [n], exact
-  Vector hard;        // [n], absolute; without what all keys have in common
+  Vector worst_case;  // [n], absolute; without what all keys have in common
   Vector deviation;   // [n], of the independent part: to be multiplied by lambda
-  Vector systematic;  // [n], the part of the sharp bound that does not average out
+  Vector systematic;  // [n], the part of the probabilistic bound that does not average out
   Vector common;      // [n], shift per relative error of the scale, the same for all keys
 };
 

@@ -34,7 +34,7 @@ TEST_CASE("four roundings of a score of 6 deviate by the root of 4 units of 6, a
   const ScoreErrors errors = of_one_key(2, 3, {}, numerics);
   CHECK(errors.scores[0] == 6);
   CHECK(errors.deviation[0] == Approx(2 * kUnit * 6));
-  CHECK(errors.hard[0] == Approx(4 * kUnit * 6).epsilon(1e-6));
+  CHECK(errors.worst_case[0] == Approx(4 * kUnit * 6).epsilon(1e-6));
   CHECK(errors.systematic[0] == 0);
 }
 
@@ -47,10 +47,10 @@ TEST_CASE("a bias is rounded as often as is declared, and its sum with the score
   const auto errors = [&] { return of_one_key(2, 3, {.alibi_slope = 2}, numerics, -2); };
   CHECK(errors().scores[0] == 2);
   CHECK(errors().deviation[0] == Approx(kUnit * 2));
-  CHECK(errors().hard[0] == Approx(kUnit * 2).epsilon(1e-6));
+  CHECK(errors().worst_case[0] == Approx(kUnit * 2).epsilon(1e-6));
   numerics.bias_roundings = 3;
   CHECK(errors().deviation[0] == Approx(kUnit * std::sqrt(3 * 4 * 4 + 2 * 2)));
-  CHECK(errors().hard[0] == Approx(kUnit * (3 * 4 + 2)).epsilon(1e-6));
+  CHECK(errors().worst_case[0] == Approx(kUnit * (3 * 4 + 2)).epsilon(1e-6));
 }
 
 // A derivative is the square of 1 / cosh.
@@ -61,7 +61,7 @@ TEST_CASE("a softcap shrinks an error as the slope of tanh is") {
   const ScoreErrors capped = of_one_key(1, 1, {.softcap = 1}, numerics);
   CHECK(capped.scores[0] == Approx(0.7615941559557649));  // tanh 1
   CHECK(capped.systematic[0] == Approx(2e-9 * 0.41997434161402614));
-  CHECK(capped.hard[0] == Approx(2e-9 * 0.41997434161402614));
+  CHECK(capped.worst_case[0] == Approx(2e-9 * 0.41997434161402614));
 }
 
 }  // namespace

@@ -13,7 +13,7 @@ namespace {
 
 // What perturbs the logarithm of one weight.
 struct LogError {
-  double hard = 0.0;
+  double worst_case = 0.0;
   double systematic = 0.0;
   double variance = 0.0;
 };
@@ -32,8 +32,8 @@ class RowErrors {
       : numerics_(numerics), magnitude_(row.largest_magnitude) {
     const auto rescalings = static_cast<double>(row.rescalings);
     exponentials_ = rescalings + 1;
-    if (scores.hard.size() > 0) {
-      largest_error_ = scores.hard.maxCoeff();
+    if (scores.worst_case.size() > 0) {
+      largest_error_ = scores.worst_case.maxCoeff();
       Eigen::Index largest = 0;
       scores.scores.maxCoeff(&largest);
       common_ = scores.common[largest];
@@ -56,8 +56,8 @@ class RowErrors {
     const double relative = exponentials_ * exponential.relative + slope;
     const double rounding = unit * (magnitude_ + largest_error_);
     LogError error;
-    error.hard = unit * argument + numerics_.argument_roundings * rounding * exponentials_ +
-                 relative / (1 - std::min(relative, 0.5)) + split_;
+    error.worst_case = unit * argument + numerics_.argument_roundings * rounding * exponentials_ +
+                       relative / (1 - std::min(relative, 0.5)) + split_;
     error.systematic = relative + split_;
     error.variance =
         std::pow(unit * argument, 2) + numerics_.argument_roundings * std::pow(rounding, 2);
@@ -95,7 +95,7 @@ struct KeyError {
 
 // What the sum of all weights is off by, before normalisation.
 struct SumOfErrors {
-  double hard = 0.0;
+  double worst_case = 0.0;
   double systematic = 0.0;
   double variance = 0.0;
 };
@@ -105,7 +105,7 @@ KeyError key_error(const RowErrors& shared, const ScoreErrors& scores, std::int6
   const double common = scores.common[key];
   KeyError error{distance, shared.exponential(distance), shared.uncommon_shift(common),
                  shared.whole_shift(common)};
-  error.log.hard += scores.hard[key];
+  error.log.worst_case += scores.worst_case[key];
   error.log.systematic += scores.systematic[key];
   error.log.variance += std::pow(scores.deviation[key], 2);
   return error;
@@ -122,20 +122,20 @@ void record(std::int64_t key, const KeyError& error, const KernelNumerics& numer
   const double weight = std::exp(-error.distance);
   const double deviation = std::sqrt(error.log.variance);
   const double first_order = error.log.systematic + error.uncommon;
-  const double typical = first_order + kSharpLambda * (deviation + row.rescaling_deviation);
+  const double typical = first_order + kProbabilisticLambda * (deviation + row.rescaling_deviation);
   const double second_order = moved(error.distance, typical) - weight * typical;
   row.weights[key] = weight;
   // The argument, too, is larger by the key's own shift.
-  const double hard = error.log.hard + error.uncommon * (1 + numerics.unit_roundoff);
-  row.hard[key] = moved(error.distance, hard);
+  const double worst_case = error.log.worst_case + error.uncommon * (1 + numerics.unit_roundoff);
+  row.worst_case[key] = moved(error.distance, worst_case);
   row.systematic[key] = weight * first_order + second_order;
   row.deviation[key] = weight * deviation;
   // No factor of a weight is smaller than the weight: only a tiny one can have been flushed, or
   // rounded below the normal range, where flush / u is at least the smallest normal number.
-  if (weight <= numerics.exponential.flush / numerics.unit_roundoff + row.hard[key]) {
-    row.vanished[key] = std::min(numerics.exponential.flush, weight + row.hard[key]);
+  if (weight <= numerics.exponential.flush / numerics.unit_roundoff + row.worst_case[key]) {
+    row.vanished[key] = std::min(numerics.exponential.flush, weight + row.worst_case[key]);
   }
-  sum.hard += moved(error.distance, error.log.hard + error.whole) + row.vanished[key];
+  sum.worst_case += moved(error.distance, error.log.worst_case + error.whole) + row.vanished[key];
   sum.systematic +=
       weight * (error.log.systematic + error.whole) + second_order + row.vanished[key];
   sum.variance += deviation * deviation * weight * weight;
@@ -143,13 +143,15 @@ void record(std::int64_t key, const KeyError& error, const KernelNumerics& numer
 
 void normalise(const SumOfErrors& sum, WeightErrors& row) {
   row.denominator = row.weights.sum();
-  for (Vector* part : {&row.weights, &row.hard, &row.systematic, &row.deviation, &row.vanished}) {
+  for (Vector* part :
+       {&row.weights, &row.worst_case, &row.systematic, &row.deviation, &row.vanished}) {
     *part /= row.denominator;
   }
-  row.sum_hard = sum.hard / row.denominator;
-  row.sum_sharp =
-      (sum.systematic + kSharpLambda * std::sqrt(row.coherence * sum.variance)) / row.denominator +
-      kSharpLambda * row.rescaling_deviation;
+  row.sum_worst_case = sum.worst_case / row.denominator;
+  row.sum_probabilistic =
+      (sum.systematic + kProbabilisticLambda * std::sqrt(row.coherence * sum.variance)) /
+          row.denominator +
+      kProbabilisticLambda * row.rescaling_deviation;
 }
 
 }  // namespace
@@ -158,7 +160,8 @@ WeightErrors weight_errors(const ScoreErrors& scores, const HeadOptions& options
                            const KernelNumerics& numerics) {
   const std::int64_t n = scores.scores.size();
   WeightErrors row;
-  for (Vector* part : {&row.weights, &row.hard, &row.systematic, &row.deviation, &row.vanished}) {
+  for (Vector* part :
+       {&row.weights, &row.worst_case, &row.systematic, &row.deviation, &row.vanished}) {
     *part = Vector::Zero(n + 1);
   }
   const double sink = options.sink.value_or(-std::numeric_limits<double>::infinity());

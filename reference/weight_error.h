@@ -8,8 +8,8 @@
 
 namespace recto::reference {
 
-// How many deviations the sharp bound allows per random term.
-inline constexpr double kSharpLambda = 4.0;
+// How many deviations the probabilistic bound allows per random term.
+inline constexpr double kProbabilisticLambda = 4.0;
 
 // The exact weights of one row and their error bounds, in units of the weights (which sum to 1).
 // Index n is the sink: a key whose value is 0.
@@ -21,7 +21,7 @@ struct WeightErrors {
   std::int64_t rescalings = 0;
   double coherence = 1.0;  // how many scores are alike
 
-  Vector hard;        // [n + 1]
+  Vector worst_case;  // [n + 1]
   Vector systematic;  // [n + 1], p c: what does not average out, and all of second order
   Vector deviation;   // [n + 1], p r, independent: to be multiplied by lambda
   double rescaling_deviation = 0.0;  // relative, the same for all keys before a rescaling
@@ -31,8 +31,8 @@ struct WeightErrors {
   double split_error = 0.0;
 
   // The bounds for the sum of all weights, where the errors common to all keys do not cancel.
-  double sum_hard = 0.0;
-  double sum_sharp = 0.0;
+  double sum_worst_case = 0.0;
+  double sum_probabilistic = 0.0;
 };
 
 WeightErrors weight_errors(const ScoreErrors& scores, const HeadOptions& options,

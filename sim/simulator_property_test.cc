@@ -15,9 +15,9 @@ namespace recto::sim {
 namespace {
 
 // Over all cases of the first test case.
-Happenings& happenings() {
-  static Happenings happenings;
-  return happenings;
+CoverageEvents& coverage_events() {
+  static CoverageEvents coverage;
+  return coverage;
 }
 
 // Sum over the requests that were not rejected.
@@ -91,7 +91,7 @@ void check_allocator(const Scenario& scenario, const Report& report) {
 }
 
 void check_audited(const Scenario& scenario) {
-  const Report report = run_audited(scenario, happenings());
+  const Report report = run_audited(scenario, coverage_events());
   check_counters(scenario, report);
   check_allocator(scenario, report);
 }
@@ -114,7 +114,7 @@ void check_repeated_tokens(Draw& draw) {
     scenario.options.batching = Batching::kStatic;
     for (Request& request : scenario.requests) request.width = 1;
   }
-  const Report report = run_audited(scenario, happenings());
+  const Report report = run_audited(scenario, coverage_events());
   check_counters(scenario, report);
 }
 
@@ -138,7 +138,7 @@ TEST_CASE("slots are conserved and everybody is answered") {
 }
 
 TEST_CASE("the random simulations met everything that can happen") {
-  const Happenings& seen = happenings();
+  const CoverageEvents& seen = coverage_events();
   if (seen.events == 0) RECTO_SKIP("the cases before were filtered out");
   const std::vector<std::pair<const char*, std::int64_t>> counts = {
       {"preemptions by recompute", seen.preemptions_recompute},
@@ -176,7 +176,7 @@ TEST_CASE("a run depends on its inputs alone") {
   });
   property("an observer changes nothing", [](Draw& draw) {
     const Scenario scenario = draw_scenario(draw);
-    Happenings ignored;
+    CoverageEvents ignored;
     RECTO_REQUIRE(run_scenario(scenario, nullptr) == run_audited(scenario, ignored));
   });
 }

@@ -42,20 +42,20 @@ Backend invariant_host_api(const KernelRun& how) {
   return host_api_backend(how, options);
 }
 
-constexpr const char* kPlain = attention_kernel_name(AttentionKernel::kPlainDecode);
-constexpr const char* kGroup = attention_kernel_name(AttentionKernel::kGroupDecode);
-constexpr const char* kBulk = attention_kernel_name(AttentionKernel::kBulkDecode);
+constexpr const char* kPlain = attention_kernel_name(AttentionKernel::kReferenceDecode);
+constexpr const char* kGroup = attention_kernel_name(AttentionKernel::kGqaDecode);
+constexpr const char* kTma = attention_kernel_name(AttentionKernel::kTmaDecode);
 constexpr const char* kPrefill = attention_kernel_name(AttentionKernel::kPrefill);
 
 constexpr KernelEntry kKernels[] = {
-    {"paged-decode", BackendKind::kExecutor, kPlain, "cuda/kernels/paged_decode",
-     paged_decode_backend},
+    {"reference-decode", BackendKind::kExecutor, kPlain, "cuda/kernels/reference_decode",
+     reference_decode_backend},
     {"split-decode", BackendKind::kExecutor, kPlain, "cuda/kernels/split_decode, splits of 40",
      [](const KernelRun& how) { return split_decode_backend(how, kSplitSize); }},
-    {"group-decode", BackendKind::kExecutor, kGroup, "cuda/kernels/group_decode, splits of 40",
-     [](const KernelRun& how) { return group_decode_backend(how, kSplitSize); }},
-    {"bulk-decode", BackendKind::kExecutor, kBulk, "cuda/kernels/bulk_decode, splits of 40",
-     [](const KernelRun& how) { return bulk_decode_backend(how, kSplitSize); }},
+    {"gqa-decode", BackendKind::kExecutor, kGroup, "cuda/kernels/gqa_decode, splits of 40",
+     [](const KernelRun& how) { return gqa_decode_backend(how, kSplitSize); }},
+    {"tma-decode", BackendKind::kExecutor, kTma, "cuda/kernels/tma_decode, splits of 40",
+     [](const KernelRun& how) { return tma_decode_backend(how, kSplitSize); }},
     {"paged-prefill", BackendKind::kExecutor, kPrefill, "cuda/kernels/paged_prefill",
      paged_prefill_backend},
     {"host-api", BackendKind::kHostApi, nullptr, "cuda/paged_attention.h, kernels by its rule",

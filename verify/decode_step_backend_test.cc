@@ -47,7 +47,7 @@ reference::AttentionResult right_step(const DecodeStepInputs& inputs,
 
 LawVerdict judged(const LawCase& law_case, const DecodeStepRun& run) {
   return oracle_comparison().check(decode_step_backend("step", run, numerics), law_case,
-                                   BoundKind::kHard);
+                                   BoundKind::kWorstCase);
 }
 
 TEST_CASE("a right decode step gives what attention over the whole cache does") {

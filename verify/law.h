@@ -24,7 +24,7 @@ struct LawCase {
 };
 
 // Which bound of reference/error_bound.h a law compares within. Bit-for-bit laws use neither.
-enum class BoundKind { kHard, kSharp };
+enum class BoundKind { kWorstCase, kProbabilistic };
 
 struct LawVerdict {
   Comparison comparison = {};  // over all comparisons of the law

@@ -65,7 +65,7 @@ struct LawCount {
 };
 
 struct LawRunOptions {
-  BoundKind bound_kind = BoundKind::kHard;
+  BoundKind bound_kind = BoundKind::kWorstCase;
   std::int64_t failures_kept = 3;       // texts kept per law, backend and kind of failure
   std::int64_t shrinking_trials = 400;  // at most, per failing case
   // Work (case_work.h) of these trials over all failing cases. Each case gets a quarter of what is

@@ -22,8 +22,8 @@ struct CaseSets {
   DrawnCases tried;             // one of them
 };
 
-// Expects that nothing fails within sharp bounds and, for a whole set, that some law holds on each
-// backend. Returns the report of a whole set, or nothing if only part of it was requested.
+// Expects that nothing fails within probabilistic bounds and, for a whole set, that some law holds
+// on each backend. Returns the report of a whole set, or nothing if only part of it was requested.
 inline std::optional<LawReport> expect_laws_hold(const std::vector<Law>& laws,
                                                  const std::vector<Backend>& backends,
                                                  const CaseSets& sets) {
@@ -31,7 +31,7 @@ inline std::optional<LawReport> expect_laws_hold(const std::vector<Law>& laws,
   REQUIRE(asked.status() == Status::ok());
   if (!asked.value().includes(sets.tried)) return std::nullopt;
   const LawReport report = run_laws(laws, backends, drawn_cases(sets.tried, asked.value()),
-                                    {.bound_kind = BoundKind::kSharp});
+                                    {.bound_kind = BoundKind::kProbabilistic});
   report.print(std::cout);
   CHECK(report.failed() == 0);
   if (asked.value().number) return std::nullopt;

@@ -16,8 +16,9 @@ LawVerdict compare_with_oracle(const Backend& backend, const PagedAttentionInput
   if (done == nullptr) return verdict;
   const reference::BoundedResult oracle =
       reference::bounded_attention(inputs, backend.numerics(inputs, options));
-  verdict.comparison = compare(inputs, done->result, oracle.exact,
-                               bound_kind == BoundKind::kHard ? oracle.hard : oracle.sharp);
+  verdict.comparison =
+      compare(inputs, done->result, oracle.exact,
+              bound_kind == BoundKind::kWorstCase ? oracle.worst_case : oracle.probabilistic);
   if (verdict.comparison.elements == 0) verdict.skipped = "nothing to compare";
   if (verdict.comparison.passed()) {
     if (watch) watch(backend, inputs, done->result, oracle);

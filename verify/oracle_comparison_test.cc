@@ -1,4 +1,5 @@
-// The oracle's bounds as they are asked for: what lies between them fails the sharp one alone.
+// The oracle's bounds as they are asked for: what lies between them fails the probabilistic one
+// alone.
 
 #include "verify/oracle_comparison.h"
 
@@ -22,18 +23,21 @@ reference::KernelNumerics numerics(const PagedAttentionInputs& /*inputs*/) {
   return reference::third_party_numerics(ElementType::kFp32, ElementType::kFp32);
 }
 
-// sharp + part * (hard - sharp)
-double between(double sharp, double hard, double part) { return sharp + part * (hard - sharp); }
+// probabilistic + part * (worst-case - probabilistic)
+double between(double probabilistic, double worst_case, double part) {
+  return probabilistic + part * (worst_case - probabilistic);
+}
 
-// Wrong in each element by what lies at `part` between the bounds: 0 is the sharp, 1 the hard one.
+// Wrong in each element by what lies at `part` between the bounds: 0 is the probabilistic, 1 the
+// worst-case one.
 Backend wrong_between_bounds(double part) {
   Backend backend = wrong([part](const PagedAttentionInputs& inputs) {
     const BoundedResult oracle = reference::bounded_attention(inputs, numerics(inputs));
     AttentionResult seen = oracle.exact;
     for (std::size_t i = 0; i < seen.out.size(); ++i)
-      seen.out[i] += between(oracle.sharp.out[i], oracle.hard.out[i], part);
+      seen.out[i] += between(oracle.probabilistic.out[i], oracle.worst_case.out[i], part);
     for (std::size_t i = 0; i < seen.lse_ln.size(); ++i)
-      seen.lse_ln[i] -= between(oracle.sharp.lse_ln[i], oracle.hard.lse_ln[i], part);
+      seen.lse_ln[i] -= between(oracle.probabilistic.lse_ln[i], oracle.worst_case.lse_ln[i], part);
     return seen;
   });
   backend.numerics_of = [](const auto& inputs, const CallOptions&) { return numerics(inputs); };
@@ -48,12 +52,13 @@ std::int64_t mismatches(double part, BoundKind bound_kind) {
   return verdict.comparison.mismatches;
 }
 
-TEST_CASE("what lies between the bounds is beyond the sharp one, and within the hard one") {
+TEST_CASE(
+    "what lies between the bounds is beyond the probabilistic one, and within the worst-case one") {
   const std::int64_t elements = 4 * 4 * (4 + 1);  // rows, heads, dims and lse
-  CHECK(mismatches(-0.1, BoundKind::kSharp) == 0);
-  CHECK(mismatches(0.1, BoundKind::kSharp) == elements);
-  CHECK(mismatches(0.9, BoundKind::kHard) == 0);
-  CHECK(mismatches(1.1, BoundKind::kHard) == elements);
+  CHECK(mismatches(-0.1, BoundKind::kProbabilistic) == 0);
+  CHECK(mismatches(0.1, BoundKind::kProbabilistic) == elements);
+  CHECK(mismatches(0.9, BoundKind::kWorstCase) == 0);
+  CHECK(mismatches(1.1, BoundKind::kWorstCase) == elements);
 }
 
 // As a kernel in fp32 whose running maximum begins at a finite number: where all scores are so low
@@ -95,7 +100,7 @@ TEST_CASE("a case without query rows is skipped, not held") {
     sequence.q.clear();
   }
   const LawVerdict verdict =
-      oracle_comparison().check(backend_of("naive-fp64"), law_case, BoundKind::kHard);
+      oracle_comparison().check(backend_of("naive-fp64"), law_case, BoundKind::kWorstCase);
   CHECK(verdict.skipped == "nothing to compare");
 }
 

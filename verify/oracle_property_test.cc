@@ -15,7 +15,7 @@ TEST_CASE("backends agree with the oracle") {
     property(backend.name, [&oracle, &backend](Draw& draw) {
       const CaseSpec spec = draw_case(draw, CaseDomain{});
       const LawVerdict verdict =
-          oracle.check(backend, {make_problem(spec), spec.placement}, BoundKind::kHard);
+          oracle.check(backend, {make_problem(spec), spec.placement}, BoundKind::kWorstCase);
       if (verdict.skipped) return;
       if (!verdict.comparison.passed()) fail_case(verdict.comparison.text());
     });

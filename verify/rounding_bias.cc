@@ -51,7 +51,7 @@ void RoundingBias::add(const PagedAttentionInputs& inputs, const AttentionResult
       for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) {
         for (std::int64_t dim = 0; dim < seen.head_dim; ++dim)
           add_element(seen.out_at(row, head, dim), oracle.exact.out_at(row, head, dim),
-                      oracle.sharp.out_at(row, head, dim), type,
+                      oracle.probabilistic.out_at(row, head, dim), type,
                       means[static_cast<std::size_t>(head / group)]);
       }
     }

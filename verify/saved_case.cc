@@ -16,7 +16,6 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kCasesBeforeMax = 1000;
-constexpr std::array<BoundKind, 2> kBoundKinds = {BoundKind::kHard, BoundKind::kSharp};
 
 // A line for each case.
 std::string after_text(const std::vector<CaseSpec>& after) {
@@ -71,7 +70,9 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   reader.read("law", saved.law);
   reader.read("backend", saved.backend);
   if (reader.find("answer") != nullptr) reader.read("answer", saved.answer);
-  reader.read_choice("bound", saved.bound_kind, kBoundKinds, bound_kind_name);
+  std::string_view bound;
+  reader.read_choice("bound", bound, kBoundNames, [](std::string_view name) { return name; });
+  saved.bound_kind = bound_kind_of(bound);
   const Json* const after = reader.find("after");
   const Json* spec = reader.require("case", "an object");
   RECTO_RETURN_IF_ERROR(reader.finish());

@@ -16,7 +16,7 @@ struct SavedCase {
   std::string law = {};      // empty: the oracle
   std::string backend = {};  // on which it was observed; may be empty
   std::string answer = {};   // the file of results in which it was observed, or empty
-  BoundKind bound_kind = BoundKind::kSharp;
+  BoundKind bound_kind = BoundKind::kProbabilistic;
   CaseSpec spec = {};
   // Cases that the law is put to before it, in this order, in a fresh process: it fails only then.
   std::vector<CaseSpec> after = {};
@@ -31,7 +31,13 @@ std::string saved_case_text(const SavedCase& saved);
 Result<SavedCase> parse_saved_case(std::string_view text);
 
 constexpr const char* bound_kind_name(BoundKind kind) {
-  return kind == BoundKind::kHard ? "hard" : "sharp";
+  return kind == BoundKind::kWorstCase ? "worst-case" : "probabilistic";
+}
+// The last two are the names that files had before.
+inline constexpr std::string_view kBoundNames[] = {"worst-case", "probabilistic", "hard", "sharp"};
+// Of one of kBoundNames.
+constexpr BoundKind bound_kind_of(std::string_view name) {
+  return name == "worst-case" || name == "hard" ? BoundKind::kWorstCase : BoundKind::kProbabilistic;
 }
 
 }  // namespace recto::verify

@@ -39,7 +39,7 @@ void check_refused(const std::string& text, const std::string& message) {
 TEST_CASE("any case that is drawn is read as it was written") {
   property("round trip", [](Draw& draw) {
     SavedCase saved{.law = "masked_keys", .backend = "a \"kernel\"", .spec = draw_case(draw, {})};
-    saved.bound_kind = draw.element({BoundKind::kHard, BoundKind::kSharp});
+    saved.bound_kind = draw.element({BoundKind::kWorstCase, BoundKind::kProbabilistic});
     for (const CaseSpec& simpler : simpler_cases(saved.spec)) {
       SavedCase small = saved;
       small.spec = simpler;
@@ -198,8 +198,8 @@ TEST_CASE("fields that are wrong are named, with what was expected") {
       {{"\"recto_case\": 1", "\"recto_case\": 2"}, "recto_case: expected 1, found 2"},
       {{"\"recto_case\": 1", "\"law\": \"oracle\""},
        "law: expected once, and it stands there twice"},
-      {{"\"bound\": \"sharp\"", "\"bound\": \"soft\""},
-       "bound: expected one of hard, sharp, found \"soft\""},
+      {{"\"bound\": \"probabilistic\"", "\"bound\": \"soft\""},
+       "bound: expected one of worst-case, probabilistic, found \"soft\""},
       {{"\"law\": \"oracle\"", "\"law\": 3"}, "law: expected a text, found 3"},
       {{"\"num_rows\":1", "\"num_rows\":1.5"},
        "case.sequences[0].num_rows: expected an integer, found 1.5"},

@@ -30,7 +30,7 @@ fail() {
 make() {
   local log=$making/log.txt
   python3 -m venv "$making" >"$log" 2>&1 || fail "$log"
-  # All are pinned, so none is looked for by another's wish.
+  # All are pinned, so none is looked for by another's filter.
   "$making/bin/python" -m pip install --quiet --disable-pip-version-check --no-input --retries 2 \
     --no-deps --require-hashes --requirement "$requirements" >"$log" 2>&1 </dev/null || fail "$log"
   rm "$log"

@@ -21,8 +21,8 @@ namespace recto::bench {
 namespace {
 
 std::optional<AttentionKernel> kernel_of(Rung rung) {
-  if (rung == Rung::kBulk) return AttentionKernel::kBulkDecode;
-  if (rung == Rung::kPlain) return AttentionKernel::kPlainDecode;
+  if (rung == Rung::kTma) return AttentionKernel::kTmaDecode;
+  if (rung == Rung::kPlain) return AttentionKernel::kReferenceDecode;
   return std::nullopt;
 }
 

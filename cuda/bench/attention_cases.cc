@@ -39,8 +39,8 @@ constexpr Point kLongPrefills[] = {{1, 16384, 2048}, {16, 2048, 512}, {64, 1024,
 std::string family_of(const AttentionCase& made) {
   if (made.shape.rows_per_seq >= kPromptRows) return "prefill";
   if (made.shape.rows_per_seq > 1) return "prefill_few_rows";
-  if (made.rung == Rung::kBulk) return "decode_bulk";
-  if (made.rung == Rung::kPlain) return "decode_plain";
+  if (made.rung == Rung::kTma) return "decode_tma";
+  if (made.rung == Rung::kPlain) return "decode_reference";
   if (made.shape.lengths == Lengths::kSkewed) return "decode_skewed";
   if (made.shape.layout == KvLayout::kTokenMajor) return "decode_token_major";
   if (made.shape.layout == KvLayout::kPacked) return "decode_packed";
@@ -128,7 +128,7 @@ void add_dims_and_types(CaseList& list) {
 
 void add_other_families(CaseList& list) {
   constexpr Point kServing = {64, 4096};
-  constexpr Point kSmall = {8, 1024};  // plain decode may read packed keys 36 times over
+  constexpr Point kSmall = {8, 1024};  // reference decode may read packed keys 36 times over
   for (const std::int64_t block : {1, 16, 256}) {
     for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kPacked}) {
       list.add({.block_size = block, .layout = layout}, kServing);
@@ -137,7 +137,7 @@ void add_other_families(CaseList& list) {
       const BatchShape skewed = {.group = group, .block_size = block, .lengths = Lengths::kSkewed};
       list.add(skewed, kServing);
       list.add(skewed, {256, 16384});
-      list.add({.group = group, .block_size = block}, kServing, Rung::kBulk);
+      list.add({.group = group, .block_size = block}, kServing, Rung::kTma);
     }
     list.add({.block_size = block}, kSmall, Rung::kPlain);
   }
@@ -152,7 +152,7 @@ std::vector<AttentionCase> default_cases() {
 }
 
 // What is instantiated (docs/kernels.md). Others would be skipped, each by a line of its own.
-bool is_served_in_bulk(const BatchShape& shape) {
+bool is_served_by_tma(const BatchShape& shape) {
   return !is_fp8(shape.kv_type) && shape.head_dim <= 128;
 }
 bool is_prefilled(const BatchShape& shape) {
@@ -169,7 +169,7 @@ void add_grid_of(CaseList& list, const BatchShape& shape) {
       skewed.lengths = Lengths::kSkewed;
       if (shape.layout != KvLayout::kHeadMajor) continue;
       list.add(skewed, point);
-      if (is_served_in_bulk(shape)) list.add(shape, point, Rung::kBulk);
+      if (is_served_by_tma(shape)) list.add(shape, point, Rung::kTma);
     }
   }
   if (shape.layout == KvLayout::kHeadMajor && is_prefilled(shape)) list.add_all(shape, kQueries);

@@ -11,12 +11,12 @@
 
 namespace recto::bench {
 
-enum class Rung : std::uint8_t { kByRule, kBulk, kPlain };
+enum class Rung : std::uint8_t { kByRule, kTma, kPlain };
 
 struct AttentionCase {
   // family/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16, in prefill with
   // rows: behind the context. A family has one rung, one layout and one kind of lengths: decode
-  // and prefill are by the rule, head-major and equal; decode_bulk, decode_plain,
+  // and prefill are by the rule, head-major and equal; decode_tma, decode_reference,
   // decode_token_major, decode_packed, decode_skewed and prefill_few_rows differ in what they say.
   std::string name;
   BatchShape shape;

@@ -25,7 +25,7 @@ def main(program):
         return None
     if run.returncode != 0 or run.stderr:
         return f"expected exit code 0 or {NO_GPU}, got {run.returncode}: {run.stderr}"
-    if not re.fullmatch(r"group decode, splits: \d+, workspace: \d+ bytes", lines[0]):
+    if not re.fullmatch(r"GQA decode, splits: \d+, workspace: \d+ bytes", lines[0]):
         return f"expected the plan first, got {lines[0]!r}"
     if lines[1:] != EXPECTED:
         return f"expected {EXPECTED}, got {lines[1:]}"

@@ -43,7 +43,7 @@ struct DecodeResult {
 };
 
 template <typename Element>
-__device__ inline DecodeResult<Element> decode_result(const PagedDecodeParams& params,
+__device__ inline DecodeResult<Element> decode_result(const ReferenceDecodeParams& params,
                                                       std::int64_t sequence, std::int64_t head) {
   return {static_cast<Element*>(params.out.data) + sequence * params.out.row_stride +
               head * params.out.head_stride,

@@ -11,7 +11,7 @@
 #include "cuda/kernels/block_cursor.cuh"
 #include "cuda/kernels/element.cuh"
 #include "cuda/kernels/kv_scale.cuh"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/reference_decode.h"
 #include "cuda/kernels/row_access.cuh"
 
 namespace recto::kernels {
@@ -40,7 +40,8 @@ struct KeyRange {
   __device__ bool has(int position) const { return position >= begin && position < end; }
 };
 
-__device__ inline KeyRange visible_keys(const PagedDecodeParams& params, std::int64_t sequence) {
+__device__ inline KeyRange visible_keys(const ReferenceDecodeParams& params,
+                                        std::int64_t sequence) {
   const int end = params.context_length[sequence];
   return {params.options.window < end ? end - static_cast<int>(params.options.window) : 0, end};
 }
@@ -78,7 +79,7 @@ struct DecodeRow {
 };
 
 template <typename Access, typename Query, typename Cached>
-__device__ inline DecodeRow<Access, Query, Cached> decode_row(const PagedDecodeParams& params,
+__device__ inline DecodeRow<Access, Query, Cached> decode_row(const ReferenceDecodeParams& params,
                                                               std::int64_t sequence,
                                                               std::int64_t head) {
   const KvTensorView& k = params.kv.k;

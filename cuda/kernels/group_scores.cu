@@ -6,7 +6,7 @@
 #include <string>
 
 #include "cuda/kernels/dispatch.cuh"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/reference_decode.h"
 
 namespace recto::kernels {
 Status check_served(const GroupScoresParams& params) {

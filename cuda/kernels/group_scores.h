@@ -1,6 +1,6 @@
 #pragma once
 
-// A study of tensor cores, unused by the host API, which uses group_decode.h.
+// A study of tensor cores, unused by the host API, which uses gqa_decode.h.
 //
 // Decode scores on tensor cores: the query heads that share a KV head (a group) against the paged
 // keys of their sequence.

@@ -12,7 +12,7 @@
 #include "core/status.h"
 #include "cuda/kernels/group_scores.h"
 #include "cuda/kernels/kv_write.h"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/reference_decode.h"
 
 namespace recto::kernels {
 namespace {
@@ -68,13 +68,13 @@ Status write_and_attend(OneToken& token) {
                                .slot_mapping = &token.slot,
                                .kv = kv};
   RECTO_RETURN_IF_ERROR(launch_kv_write(write, nullptr));
-  const PagedDecodeParams decode = {.q = row<const void*>(token.q),
-                                    .kv = as_const(kv),
-                                    .block_table = {&token.block_id, 1, 1, 1},
-                                    .context_length = &token.context_length,
-                                    .out = row<void*>(token.out),
-                                    .lse_ln = &token.lse_ln};
-  RECTO_RETURN_IF_ERROR(launch_paged_decode(decode, nullptr));
+  const ReferenceDecodeParams decode = {.q = row<const void*>(token.q),
+                                        .kv = as_const(kv),
+                                        .block_table = {&token.block_id, 1, 1, 1},
+                                        .context_length = &token.context_length,
+                                        .out = row<void*>(token.out),
+                                        .lse_ln = &token.lse_ln};
+  RECTO_RETURN_IF_ERROR(launch_reference_decode(decode, nullptr));
   return finished();
 }
 

@@ -11,7 +11,7 @@
 #include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "cuda/kernels/kernel_table.h"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/reference_decode.h"
 
 namespace recto::kernels {
 

@@ -29,7 +29,7 @@ Status check_splits(const SplitDecodeParams& params) {
 
 Status launch_split_decode(const SplitDecodeParams& params, KernelStream stream) {
   RECTO_RETURN_IF_ERROR(check_served(params));
-  const PagedDecodeParams& decode = params.decode;
+  const ReferenceDecodeParams& decode = params.decode;
   if (decode.q.num_rows == 0) return Status::ok();
   const KernelLaunch how = {
       .grid = grid_of(decode.q.num_rows, decode.q.num_heads, params.num_splits),
@@ -49,7 +49,7 @@ Status launch_split_decode(const SplitDecodeParams& params, KernelStream stream)
 
 Status launch_split_merge(const SplitDecodeParams& params, KernelStream stream) {
   RECTO_RETURN_IF_ERROR(check_served(params));
-  const PagedDecodeParams& decode = params.decode;
+  const ReferenceDecodeParams& decode = params.decode;
   if (decode.q.num_rows == 0) return Status::ok();
   const KernelLaunch how = {.grid = grid_of(decode.q.num_rows, decode.q.num_heads),
                             .block = dim3(kDecodeThreads),

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "core/status.h"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/reference_decode.h"
 
 namespace recto::kernels {
 
@@ -21,7 +21,7 @@ struct SplitStates {
 };
 
 struct SplitDecodeParams {
-  PagedDecodeParams decode = {};
+  ReferenceDecodeParams decode = {};
   // Keys per split, counted from the first visible one; 1 to 2^31 - 1. It alone decides where a
   // context is divided, so the bits of a row do not depend on other rows.
   std::int64_t split_size = 0;

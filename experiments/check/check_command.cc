@@ -23,11 +23,11 @@ is shown, and kept in a file for recto replay.
 Examples:
   recto check cases
   recto check cases --json
-  recto check cases --bound hard --failures 1)";
+  recto check cases --bound worst-case --failures 1)";
 
 struct CheckFlags {
   CheckOptions options;
-  std::string bound = "sharp";
+  std::string bound = "probabilistic";
   std::int64_t failures_shown = 3;
   bool is_json = false;
 };
@@ -47,8 +47,7 @@ Status verdict_of(const std::vector<JudgedCase>& cases) {
 }
 
 Status run_check(CheckFlags& flags, CommandContext& context) {
-  flags.options.bound_kind =
-      flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
+  flags.options.bound_kind = verify::bound_kind_of(flags.bound);
   RECTO_RETURN_IF_ERROR(try_folder(flags.options.kept_folder).in("--out"));
   const Result<std::vector<JudgedCase>> cases = judge_folder(flags.options, context);
   RECTO_RETURN_IF_ERROR(cases.status());
@@ -69,7 +68,10 @@ Command check_command() {
   Command command("check", "answers of your program to recto cases, element by element");
   command.add("dir DIR", nonempty_text(options.folder, "a folder"),
               "with cases.json, cases and answers");
-  command.add("--bound KIND", one_of(flags->bound, {"hard", "sharp"}), "hard or sharp [sharp]");
+  command.add(
+      "--bound KIND",
+      one_of(flags->bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
+      "worst-case or probabilistic; hard, sharp: the same [probabilistic]");
   command.add("--failures N", integer(flags->failures_shown, {1, 1000}),
               "shown in full, of each operation [3]");
   command.add("--out DIR", nonempty_text(options.kept_folder, "a folder"),

@@ -33,9 +33,9 @@ TEST_CASE("right answers pass, and nothing is kept") {
   const TriedCommand tried = folder.check();
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 0);
-  CHECK_THAT(tried.out, ContainsSubstring("6 cases of " + folder.path + ", sharp bounds"));
+  CHECK_THAT(tried.out, ContainsSubstring("6 cases of " + folder.path + ", probabilistic bounds"));
   CHECK(!std::filesystem::exists(folder.kept));
-  CHECK(folder.check({"--bound", "hard"}).exit_code == 0);
+  CHECK(folder.check({"--bound", "worst-case"}).exit_code == 0);
 }
 
 TEST_CASE("a wrong element is named, kept and replayed, and the others are right") {
@@ -54,7 +54,7 @@ TEST_CASE("a wrong element is named, kept and replayed, and the others are right
   const TriedCommand again = testing::try_command(replay_command, {"replay", kept});
   INFO(again.out << again.err);
   CHECK(again.exit_code == 1);
-  CHECK_THAT(again.out, ContainsSubstring("decode-02.out.npz, sharp bounds"));
+  CHECK_THAT(again.out, ContainsSubstring("decode-02.out.npz, probabilistic bounds"));
   CHECK_THAT(again.out, ContainsSubstring("departs    unknown: outputs are wrong; lse_ln"));
   // The same case, on a backend that is right, and with an answer that is.
   CHECK(

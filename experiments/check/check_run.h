@@ -16,7 +16,7 @@ namespace recto::experiments {
 
 struct CheckOptions {
   std::string folder = {};  // of cases and answers
-  verify::BoundKind bound_kind = verify::BoundKind::kSharp;
+  verify::BoundKind bound_kind = verify::BoundKind::kProbabilistic;
   std::string kept_folder = {};  // of failing cases
 };
 

@@ -53,7 +53,7 @@ AMONG = (
     ("recto|simulate|--model|Llama-3.1", "Llama-3.1-8B Llama-3.1-70B"),
     ("recto|simulate|--gpu|", "H100 A100-40"),
     ("recto|verify|--law|", "oracle block_size chunking"),
-    ("recto|verify|--backend|", "reference executor host-api paged-decode"),
+    ("recto|verify|--backend|", "reference executor host-api reference-decode"),
     ("recto|numerics|--types|fp16", "fp16 fp16/e4m3 fp16/e5m2"),
 )
 EXACTLY = (

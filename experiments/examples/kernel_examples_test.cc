@@ -52,7 +52,7 @@ LawReport report_on(const std::string& library) {
                         {ElementType::kBf16, ElementType::kE4m3}};
   }
   return kernel_library_report(kFolder + library, sets, {},
-                               {.bound_kind = BoundKind::kSharp, .failures_kept = 1})
+                               {.bound_kind = BoundKind::kProbabilistic, .failures_kept = 1})
       .value();
 }
 

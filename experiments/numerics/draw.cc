@@ -40,8 +40,8 @@ const char* fault_name(Fault fault) {
 }
 
 const char* judge_name(Judge judge) {
-  constexpr const char* kNames[] = {"sharp",      "hard",         "fixed",
-                                    "factor two", "others sharp", "others hard"};
+  constexpr const char* kNames[] = {"probabilistic", "worst-case",           "fixed",
+                                    "factor two",    "others probabilistic", "others worst-case"};
   return kNames[static_cast<int>(judge)];
 }
 
@@ -125,14 +125,14 @@ const reference::HeadBound& Draw::bound_of_others() {
 
 Row Draw::allowed(Judge judge) {
   switch (judge) {
-    case Judge::kSharp:
-      return bound().sharp.row(0);
-    case Judge::kHard:
-      return bound().hard.row(0);
-    case Judge::kOthersSharp:
-      return bound_of_others().sharp.row(0);
-    case Judge::kOthersHard:
-      return bound_of_others().hard.row(0);
+    case Judge::kProbabilistic:
+      return bound().probabilistic.row(0);
+    case Judge::kWorstCase:
+      return bound().worst_case.row(0);
+    case Judge::kOthersProbabilistic:
+      return bound_of_others().probabilistic.row(0);
+    case Judge::kOthersWorstCase:
+      return bound_of_others().worst_case.row(0);
     case Judge::kFixed:
       return Row::Constant(kHeadDim, kFixedTolerance);
     case Judge::kFactorTwo: {

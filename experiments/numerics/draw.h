@@ -25,16 +25,17 @@ inline constexpr std::array kFaults{Fault::kDroppedKey, Fault::kScaleError, Faul
 
 // Each judge refuses a result if |error| of any element of out exceeds what it allows there.
 enum class Judge : std::uint8_t {
-  kSharp,
-  kHard,
+  kProbabilistic,
+  kWorstCase,
   kFixed,      // kFixedTolerance
   kFactorTwo,  // twice the largest error of the yardstick, the plain run in the same types
   // The bounds of the profile that third-party kernels are judged by, not those of this kernel.
-  kOthersSharp,
-  kOthersHard,
+  kOthersProbabilistic,
+  kOthersWorstCase,
 };
-inline constexpr std::array kJudges{Judge::kSharp,     Judge::kHard,        Judge::kFixed,
-                                    Judge::kFactorTwo, Judge::kOthersSharp, Judge::kOthersHard};
+inline constexpr std::array kJudges{
+    Judge::kProbabilistic, Judge::kWorstCase,           Judge::kFixed,
+    Judge::kFactorTwo,     Judge::kOthersProbabilistic, Judge::kOthersWorstCase};
 inline constexpr double kFixedTolerance = 1e-3;
 
 const char* fault_name(Fault fault);

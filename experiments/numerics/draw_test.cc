@@ -94,13 +94,13 @@ TEST_CASE("the right kernel is within both bounds, a grossly wrong one within ne
   for (const StudyTypes& type : kTypes) {
     Draw draw(type, 200, RandomStream(4));
     draw.prepare(Fault::kDroppedKey, 0.3);
-    for (const Judge judge : {Judge::kSharp, Judge::kHard}) {
+    for (const Judge judge : {Judge::kProbabilistic, Judge::kWorstCase}) {
       CHECK_FALSE(is_refused(draw.right_errors().out, draw.allowed(judge)));
       CHECK(is_refused(draw.faulty_error(Fault::kDroppedKey, 0.3), draw.allowed(judge)));
       CHECK(is_refused(draw.faulty_error(Fault::kSwappedValue, 0.3), draw.allowed(judge)));
     }
     draw.prepare(Fault::kScaleError, 0.9);
-    CHECK(is_refused(draw.faulty_error(Fault::kScaleError, 0.9), draw.allowed(Judge::kHard)));
+    CHECK(is_refused(draw.faulty_error(Fault::kScaleError, 0.9), draw.allowed(Judge::kWorstCase)));
     CHECK(draw.faulty_error(Fault::kScaleError, 0) == draw.right_errors().out);
   }
 }
@@ -109,17 +109,17 @@ TEST_CASE("bounds follow the last key, as if the draw had begun with it") {
   const auto planted = [](double first) {
     Draw draw(ElementType::kBf16, 100, RandomStream(5));
     draw.prepare(Fault::kDroppedKey, first);
-    draw.allowed(Judge::kSharp);
+    draw.allowed(Judge::kProbabilistic);
     draw.prepare(Fault::kDroppedKey, 0.2);
-    return draw.allowed(Judge::kSharp);
+    return draw.allowed(Judge::kProbabilistic);
   };
   CHECK(planted(0.01) == planted(0.2));
   Draw draw(ElementType::kBf16, 100, RandomStream(5));
-  const Row drawn = draw.allowed(Judge::kSharp);
+  const Row drawn = draw.allowed(Judge::kProbabilistic);
   draw.prepare(Fault::kDroppedKey, 0.2);
-  CHECK(draw.allowed(Judge::kSharp) != drawn);
+  CHECK(draw.allowed(Judge::kProbabilistic) != drawn);
   draw.prepare(Fault::kScaleError, 0.1);
-  CHECK(draw.allowed(Judge::kSharp) == drawn);
+  CHECK(draw.allowed(Judge::kProbabilistic) == drawn);
 }
 
 TEST_CASE("the yardstick of the factor-two rule is the plain run") {

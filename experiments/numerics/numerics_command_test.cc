@@ -94,13 +94,13 @@ TEST_CASE("for machines, every figure") {
   CHECK(cells[1]["num_keys"] == 100);
   for (const Json& cell : cells) {
     CHECK(cell["draws"] == 5);
-    CHECK(cell["sharpness"]["beyond_sharp"] == 0);
-    CHECK(cell["sharpness"]["out_sharp"]["worst"].get<double>() >
-          cell["sharpness"]["out_sharp"]["median"].get<double>());
+    CHECK(cell["sharpness"]["beyond_probabilistic"] == 0);
+    CHECK(cell["sharpness"]["out_probabilistic"]["worst"].get<double>() >
+          cell["sharpness"]["out_probabilistic"]["median"].get<double>());
     REQUIRE(cell["thresholds"].size() == 18);
     const Json& first = cell["thresholds"][0];
     CHECK(first["fault"] == "dropped key");
-    CHECK(first["judge"] == "sharp");
+    CHECK(first["judge"] == "probabilistic");
     CHECK(first["sight"] == "seen");
     CHECK(first["refused_draws"].get<double>() >= 3);
     CHECK(first["supported_share"].get<double>() < first["refused_draws"].get<double>() / 5);
@@ -126,7 +126,7 @@ TEST_CASE("files hold what was found, with a manifest that repeats it") {
   };
   const std::vector<std::string> sharpness = lines_of(read("sharpness.csv"));
   CHECK(sharpness.size() == 1 + 4);
-  CHECK_THAT(sharpness[0], ContainsSubstring("type,num_keys,draws,seed,out_sharp.median,"));
+  CHECK_THAT(sharpness[0], ContainsSubstring("type,num_keys,draws,seed,out_probabilistic.median,"));
   const std::vector<std::string> thresholds = lines_of(read("thresholds.csv"));
   CHECK(thresholds.size() == 1 + 4 * 18);
   CHECK_THAT(thresholds[0], ContainsSubstring("fault,judge,sight,size,realised_size,"));

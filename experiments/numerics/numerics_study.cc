@@ -32,24 +32,25 @@ Share share_of(const std::vector<double>& values) {
 
 // |error| / bound, of each element.
 struct Shares {
-  std::vector<double> out_hard;
-  std::vector<double> out_sharp;
-  std::vector<double> lse_ln_hard;
-  std::vector<double> lse_ln_sharp;
+  std::vector<double> out_worst_case;
+  std::vector<double> out_probabilistic;
+  std::vector<double> lse_ln_worst_case;
+  std::vector<double> lse_ln_probabilistic;
 
   void add(const Draw::Errors& errors, const reference::HeadBound& bound) {
     for (std::int64_t dim = 0; dim < kHeadDim; ++dim) {
-      out_hard.push_back(std::abs(errors.out[dim]) / bound.hard(0, dim));
-      out_sharp.push_back(std::abs(errors.out[dim]) / bound.sharp(0, dim));
+      out_worst_case.push_back(std::abs(errors.out[dim]) / bound.worst_case(0, dim));
+      out_probabilistic.push_back(std::abs(errors.out[dim]) / bound.probabilistic(0, dim));
     }
-    lse_ln_hard.push_back(std::abs(errors.lse_ln) / bound.lse_ln_hard[0]);
-    lse_ln_sharp.push_back(std::abs(errors.lse_ln) / bound.lse_ln_sharp[0]);
+    lse_ln_worst_case.push_back(std::abs(errors.lse_ln) / bound.lse_ln_worst_case[0]);
+    lse_ln_probabilistic.push_back(std::abs(errors.lse_ln) / bound.lse_ln_probabilistic[0]);
   }
 
   Sharpness sharpness() const {
-    const auto beyond = std::ranges::count_if(out_sharp, [](double share) { return share > 1; });
-    return {share_of(out_hard), share_of(out_sharp), share_of(lse_ln_hard), share_of(lse_ln_sharp),
-            beyond};
+    const auto beyond =
+        std::ranges::count_if(out_probabilistic, [](double share) { return share > 1; });
+    return {share_of(out_worst_case), share_of(out_probabilistic), share_of(lse_ln_worst_case),
+            share_of(lse_ln_probabilistic), beyond};
   }
 };
 

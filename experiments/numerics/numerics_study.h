@@ -39,11 +39,11 @@ struct Share {
 };
 
 struct Sharpness {
-  Share out_hard;  // over all elements of all draws
-  Share out_sharp;
-  Share lse_ln_hard;  // over all draws
-  Share lse_ln_sharp;
-  std::int64_t beyond_sharp = 0;  // elements of out
+  Share out_worst_case;  // over all elements of all draws
+  Share out_probabilistic;
+  Share lse_ln_worst_case;  // over all draws
+  Share lse_ln_probabilistic;
+  std::int64_t beyond_probabilistic = 0;  // elements of out
 };
 
 enum class Sight : std::uint8_t {
@@ -74,7 +74,7 @@ struct CellResult {
 // A fault and a size to be confirmed, and how often the judge refuses the kernel's results.
 struct Attempt {
   Fault fault = Fault::kDroppedKey;
-  Judge judge = Judge::kSharp;
+  Judge judge = Judge::kProbabilistic;
   double size = 0;
   std::vector<double> realised = {};  // of each draw
   std::int64_t refused = 0;

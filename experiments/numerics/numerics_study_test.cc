@@ -60,8 +60,8 @@ TEST_CASE("faults of the sizes found are refused again, and 20 times smaller one
 
 TEST_CASE("an attempt that has missed too often is given up") {
   const StudyCell cell{ElementType::kBf16, 16, 100, 7};
-  std::vector<Attempt> attempts{{Fault::kDroppedKey, Judge::kHard, 1e-9},
-                                {Fault::kDroppedKey, Judge::kHard, 0.5}};
+  std::vector<Attempt> attempts{{Fault::kDroppedKey, Judge::kWorstCase, 1e-9},
+                                {Fault::kDroppedKey, Judge::kWorstCase, 0.5}};
   confirm(cell, 0, attempts);
   CHECK(attempts[0].refused == 0);
   CHECK(attempts[0].realised.size() == 2);
@@ -84,29 +84,31 @@ TEST_CASE("a share of all draws is supported by how many were refused of how man
 
 TEST_CASE("what is counted once the sizes are found has no part in finding them") {
   const StudyCell cell{ElementType::kBf16, 16, 40, 7};
-  std::vector<Attempt> attempts{{Fault::kDroppedKey, Judge::kHard, 1e-9},
-                                {Fault::kDroppedKey, Judge::kHard, 0.5}};
+  std::vector<Attempt> attempts{{Fault::kDroppedKey, Judge::kWorstCase, 1e-9},
+                                {Fault::kDroppedKey, Judge::kWorstCase, 0.5}};
   verify_found(cell, attempts);
   CHECK(attempts[0].refused == 0);
   CHECK(attempts[0].realised.size() == 40);  // nothing is given up
   CHECK(attempts[1].refused == 40);
-  std::vector<Attempt> searching{{Fault::kDroppedKey, Judge::kHard, 0.5}};
+  std::vector<Attempt> searching{{Fault::kDroppedKey, Judge::kWorstCase, 0.5}};
   confirm(cell, 0, searching);
   CHECK(searching[0].realised != attempts[1].realised);
 }
 
 TEST_CASE("a cache in fp8 is judged, by its own bounds and by those of others") {
   const CellResult result = study({{ElementType::kFp16, ElementType::kE4m3}, 64, 20, 3});
-  CHECK(result.sharpness.beyond_sharp == 0);
-  for (const Judge judge : {Judge::kSharp, Judge::kHard, Judge::kOthersSharp, Judge::kOthersHard}) {
+  CHECK(result.sharpness.beyond_probabilistic == 0);
+  for (const Judge judge : {Judge::kProbabilistic, Judge::kWorstCase, Judge::kOthersProbabilistic,
+                            Judge::kOthersWorstCase}) {
     CHECK(result.refused_right[static_cast<std::size_t>(judge)] == 0);
   }
   // The profile allows more than this kernel needs.
-  CHECK(size_of(result, Fault::kDroppedKey, Judge::kOthersSharp) >
-        size_of(result, Fault::kDroppedKey, Judge::kSharp));
+  CHECK(size_of(result, Fault::kDroppedKey, Judge::kOthersProbabilistic) >
+        size_of(result, Fault::kDroppedKey, Judge::kProbabilistic));
 }
 
-TEST_CASE("without a wish, draws have 65,536 keys together, but are neither too few nor too many") {
+TEST_CASE(
+    "without a filter, draws have 65,536 keys together, but are neither too few nor too many") {
   CHECK(default_draws(16) == 100);
   CHECK(default_draws(655) == 100);
   CHECK(default_draws(656) == 99);
@@ -121,21 +123,21 @@ TEST_CASE("one draw in a hundred may be missed") {
   CHECK(misses_allowed(200) == 2);
 }
 
-TEST_CASE("right kernels stay within the sharp bound, and use some of it") {
+TEST_CASE("right kernels stay within the probabilistic bound, and use some of it") {
   for (const ElementType type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
     const CellResult result = study({type, 32, 20, 3});
     const Sharpness& sharpness = result.sharpness;
-    CHECK(sharpness.beyond_sharp == 0);
-    for (const Share& share :
-         {sharpness.out_hard, sharpness.out_sharp, sharpness.lse_ln_hard, sharpness.lse_ln_sharp}) {
+    CHECK(sharpness.beyond_probabilistic == 0);
+    for (const Share& share : {sharpness.out_worst_case, sharpness.out_probabilistic,
+                               sharpness.lse_ln_worst_case, sharpness.lse_ln_probabilistic}) {
       CHECK(share.median > 1e-4);
       CHECK(share.median < share.worst);
       CHECK(share.worst < 1);
     }
-    CHECK(sharpness.out_hard.worst <= sharpness.out_sharp.worst);
-    CHECK(sharpness.lse_ln_hard.worst <= sharpness.lse_ln_sharp.worst);
-    CHECK(result.refused_right[static_cast<std::size_t>(Judge::kSharp)] == 0);
-    CHECK(result.refused_right[static_cast<std::size_t>(Judge::kHard)] == 0);
+    CHECK(sharpness.out_worst_case.worst <= sharpness.out_probabilistic.worst);
+    CHECK(sharpness.lse_ln_worst_case.worst <= sharpness.lse_ln_probabilistic.worst);
+    CHECK(result.refused_right[static_cast<std::size_t>(Judge::kProbabilistic)] == 0);
+    CHECK(result.refused_right[static_cast<std::size_t>(Judge::kWorstCase)] == 0);
   }
 }
 
@@ -145,39 +147,43 @@ TEST_CASE("a fixed tolerance refuses right bf16 kernels of short contexts, whate
   const Threshold& threshold = threshold_of(result, Fault::kScaleError, Judge::kFixed);
   CHECK(threshold.sight == Sight::kAlways);
   CHECK(threshold.refused == 20);
-  CHECK(threshold_of(result, Fault::kDroppedKey, Judge::kSharp).sight == Sight::kSeen);
+  CHECK(threshold_of(result, Fault::kDroppedKey, Judge::kProbabilistic).sight == Sight::kSeen);
 }
 
 TEST_CASE("where one draw's scores are next to equal, a wrong scale is never seen in all draws") {
   // Of two keys; such a draw is among the 20 of seed 5, and not among those of seed 4.
   const CellResult with = study({ElementType::kBf16, 2, 20, 5});
   const CellResult without = study({ElementType::kBf16, 2, 20, 4});
-  CHECK(threshold_of(with, Fault::kScaleError, Judge::kHard).sight == Sight::kNever);
-  CHECK(threshold_of(without, Fault::kScaleError, Judge::kHard).sight == Sight::kSeen);
-  CHECK(threshold_of(with, Fault::kSwappedValue, Judge::kHard).sight == Sight::kSeen);
+  CHECK(threshold_of(with, Fault::kScaleError, Judge::kWorstCase).sight == Sight::kNever);
+  CHECK(threshold_of(without, Fault::kScaleError, Judge::kWorstCase).sight == Sight::kSeen);
+  CHECK(threshold_of(with, Fault::kSwappedValue, Judge::kWorstCase).sight == Sight::kSeen);
 }
 
 TEST_CASE("what was asked for is what rounding made of it, nearly") {
   const CellResult result = study({ElementType::kBf16, 64, 20, 5});
   for (const Fault fault : kFaults) {
-    const Threshold& threshold = threshold_of(result, fault, Judge::kSharp);
+    const Threshold& threshold = threshold_of(result, fault, Judge::kProbabilistic);
     CHECK(threshold.realised != threshold.size);
     CHECK(std::abs(threshold.realised / threshold.size - 1) < 0.05);
   }
 }
 
 TEST_CASE(
-    "in bf16 at 4,096 keys the sharp bound sees dropped keys thrice as small as the hard one") {
+    "in bf16 at 4,096 keys the probabilistic bound sees dropped keys thrice as small as the "
+    "worst-case one") {
   const CellResult result = study({ElementType::kBf16, 4096, 4, 1});
-  CHECK(3 * size_of(result, Fault::kDroppedKey, Judge::kSharp) <
-        size_of(result, Fault::kDroppedKey, Judge::kHard));
+  CHECK(3 * size_of(result, Fault::kDroppedKey, Judge::kProbabilistic) <
+        size_of(result, Fault::kDroppedKey, Judge::kWorstCase));
 }
 
-TEST_CASE("in fp32 the sharp bound sees what a fixed tolerance misses by a factor of thirty") {
+TEST_CASE(
+    "in fp32 the probabilistic bound sees what a fixed tolerance misses by a factor of thirty") {
   const CellResult result = study({ElementType::kFp32, 1024, 10, 1});
   for (const Fault fault : kFaults) {
-    CHECK(30 * size_of(result, fault, Judge::kSharp) < size_of(result, fault, Judge::kFixed));
-    CHECK(5 * size_of(result, fault, Judge::kSharp) < size_of(result, fault, Judge::kHard));
+    CHECK(30 * size_of(result, fault, Judge::kProbabilistic) <
+          size_of(result, fault, Judge::kFixed));
+    CHECK(5 * size_of(result, fault, Judge::kProbabilistic) <
+          size_of(result, fault, Judge::kWorstCase));
   }
 }
 

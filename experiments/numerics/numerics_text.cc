@@ -118,11 +118,11 @@ Json cell_json(const StudyCell& cell) {
 Json share_json(const Share& share) { return {{"median", share.median}, {"worst", share.worst}}; }
 
 Json sharpness_json(const Sharpness& sharpness) {
-  return {{"out_sharp", share_json(sharpness.out_sharp)},
-          {"out_hard", share_json(sharpness.out_hard)},
-          {"lse_ln_sharp", share_json(sharpness.lse_ln_sharp)},
-          {"lse_ln_hard", share_json(sharpness.lse_ln_hard)},
-          {"beyond_sharp", sharpness.beyond_sharp}};
+  return {{"out_probabilistic", share_json(sharpness.out_probabilistic)},
+          {"out_worst_case", share_json(sharpness.out_worst_case)},
+          {"lse_ln_probabilistic", share_json(sharpness.lse_ln_probabilistic)},
+          {"lse_ln_worst_case", share_json(sharpness.lse_ln_worst_case)},
+          {"beyond_probabilistic", sharpness.beyond_probabilistic}};
 }
 
 // One fault under one judge. Sizes are null if there are none.
@@ -180,25 +180,25 @@ std::string sharpness_text(const std::vector<CellResult>& results) {
   Table table({{"type", Align::kLeft},
                {"n"},
                {"draws"},
-               {"out: sharp"},
+               {"out: probabilistic"},
                {"worst"},
-               {"hard"},
+               {"worst-case"},
                {"worst"},
-               {"lse: sharp"},
+               {"lse: probabilistic"},
                {"worst"},
-               {"hard"},
+               {"worst-case"},
                {"worst"},
                {"beyond"}});
   for (const CellResult& result : results) {
     std::vector<std::string> cells = first_cells(result);
     cells.push_back(grouped(result.cell.draws));
     const Sharpness& sharpness = result.sharpness;
-    for (const Share& share :
-         {sharpness.out_sharp, sharpness.out_hard, sharpness.lse_ln_sharp, sharpness.lse_ln_hard}) {
+    for (const Share& share : {sharpness.out_probabilistic, sharpness.out_worst_case,
+                               sharpness.lse_ln_probabilistic, sharpness.lse_ln_worst_case}) {
       cells.push_back(size_text(share.median));
       cells.push_back(size_text(share.worst));
     }
-    cells.push_back(grouped(sharpness.beyond_sharp));
+    cells.push_back(grouped(sharpness.beyond_probabilistic));
     table.add_row(cells);
   }
   return "How much of its error bounds a right kernel uses: |error| / bound, median and worst\n\n" +
@@ -211,13 +211,14 @@ std::string sharpness_text(const std::vector<CellResult>& results) {
              "steps of 16 terms,\n"
              "and fp8 is dequantised to q's type. Shares of 1; over all elements of all draws. "
              "beyond: elements\n"
-             "of out with an error beyond the sharp bound.\n",
+             "of out with an error beyond the probabilistic bound.\n",
              kHeadDim, kFp8Scale);
 }
 
 std::string thresholds_text(const std::vector<CellResult>& results) {
   return "The smallest fault that each judge of out was found to see\n\n" +
-         judges_table(results, {Judge::kSharp, Judge::kHard, Judge::kFixed, Judge::kFactorTwo}) +
+         judges_table(results, {Judge::kProbabilistic, Judge::kWorstCase, Judge::kFixed,
+                                Judge::kFactorTwo}) +
          fmt::format(
              "\n"
              "Sizes: of a dropped key, and of a key whose V is another's, its softmax weight, as "
@@ -241,7 +242,7 @@ std::string thresholds_text(const std::vector<CellResult>& results) {
 std::string others_text(const std::vector<CellResult>& results) {
   const std::string few = few_draws_text(results);
   return "The same by the bounds of the profile that kernels of others are judged by\n\n" +
-         judges_table(results, {Judge::kOthersSharp, Judge::kOthersHard}) +
+         judges_table(results, {Judge::kOthersProbabilistic, Judge::kOthersWorstCase}) +
          (few.empty() ? "" : "\n" + few);
 }
 

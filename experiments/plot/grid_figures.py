@@ -141,8 +141,9 @@ def read_numerics(folder: Path) -> tuple[Source, pandas.DataFrame, pandas.DataFr
 
 def sharpness(table: pandas.DataFrame) -> SubFigure:
     figure, axes = style.new_figure("How much of the error bound is used: |error| / bound", 1, 2)
-    for axis, (bound, title) in zip(axes.flat, {"out_sharp": "sharp bound of out",
-                                                "out_hard": "hard bound of out"}.items()):
+    bounds = {"out_probabilistic": "probabilistic bound of out",
+              "out_worst_case": "worst-case bound of out"}
+    for axis, (bound, title) in zip(axes.flat, bounds.items()):
         for index, (name, rows) in enumerate(table.groupby("type", sort=False)):
             axis.plot(rows["num_keys"], rows[f"{bound}.worst"], label=f"{name}, worst",
                       **style.line(index))

@@ -34,7 +34,7 @@ give just that.
 
 Examples:
   recto replay failing-cases/mine-decode-oracle-1.json --kernel libmine.so
-  recto replay case.json --backend paged-decode,host-api)";
+  recto replay case.json --backend reference-decode,host-api)";
 
 // "decode" of "NAME decode"; of another name, that name. Another library has the same function as a
 // library's "NAME decode", but under its own name.

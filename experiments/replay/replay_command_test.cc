@@ -54,7 +54,7 @@ TEST_CASE("a case that fails is told to its key, step and fault") {
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.err, ContainsSubstring("the case fails on 1 of 1 backends"));
   for (const char* part :
-       {"options    scale 0.125, window 3\n", "faulty-c decode, sharp bounds",
+       {"options    scale 0.125, window 3\n", "faulty-c decode, probabilistic bounds",
         "sequence 0, row 0, head 0", "departs    scores: ", "first at key 2: block 0, slot 2",
         "the window is one key too wide", "not told: the running maximum"})
     CHECK_THAT(tried.out, ContainsSubstring(part));
@@ -62,10 +62,11 @@ TEST_CASE("a case that fails is told to its key, step and fault") {
 
 TEST_CASE("the same case on backends that are right holds") {
   const std::string file = file_with(saved_case_text(windowed()));
-  const auto others = replay({file, "--backend", "naive-fp64,paged-decode,host-api"});
+  const auto others = replay({file, "--backend", "naive-fp64,reference-decode,host-api"});
   INFO(others.out << others.err);
   CHECK(others.exit_code == 0);
-  CHECK_THAT(others.out, ContainsSubstring("\npaged-decode, sharp bounds\noracle     ok: "));
+  CHECK_THAT(others.out,
+             ContainsSubstring("\nreference-decode, probabilistic bounds\noracle     ok: "));
   CHECK(replay({file, "--kernel", kRight}).exit_code == 0);
 }
 
@@ -197,7 +198,7 @@ TEST_CASE("a row with keys that is not written is told as such") {
 TEST_CASE("what no backend takes is skipped aloud, and no success") {
   const auto gpu = replay({file_with(saved_case_text(windowed())), "--backend", "gpu"});
   CHECK(gpu.exit_code == 1);
-  CHECK_THAT(gpu.out, ContainsSubstring("SKIPPED: paged-decode@gpu: this program has "));
+  CHECK_THAT(gpu.out, ContainsSubstring("SKIPPED: reference-decode@gpu: this program has "));
   CHECK_THAT(gpu.err, ContainsSubstring("the case was skipped by every backend"));
   const auto type =
       replay({file_with(saved_case_text(windowed())), "--backend", "low-precision-fp16"});

@@ -76,12 +76,12 @@ TEST_CASE("cases that replace others of an earlier run are named, and equal ones
     return verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle", "--cases", "20",
                    "--context-max", "64", "--bound", bound, "--out", folder});
   };
-  const auto first = with_bound("sharp");
+  const auto first = with_bound("probabilistic");
   INFO(first.out);
   CHECK(first.exit_code == 1);
   CHECK_THAT(first.out, !ContainsSubstring("Replaced"));
-  CHECK(with_bound("sharp").out == first.out);
-  const auto other = with_bound("hard");
+  CHECK(with_bound("probabilistic").out == first.out);
+  const auto other = with_bound("worst-case");
   CHECK(other.exit_code == 1);
   CHECK_THAT(other.out,
              ContainsSubstring("\nReplaced, with another case of an earlier run in it:\n  " +

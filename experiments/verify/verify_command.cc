@@ -47,7 +47,7 @@ Examples:
 struct VerifyFlags {
   TrialFlags trial;
   VerifyOptions options;
-  std::string bound = "sharp";
+  std::string bound = "probabilistic";
   bool is_list = false;
   bool is_json = false;
 };
@@ -119,8 +119,7 @@ Status check_list_alone(const CommandContext& context) {
 
 Status run_command(VerifyFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(check_list_alone(context));
-  flags.options.bound_kind =
-      flags.bound == "hard" ? verify::BoundKind::kHard : verify::BoundKind::kSharp;
+  flags.options.bound_kind = verify::bound_kind_of(flags.bound);
   flags.options.replay_flags = flags.trial.library_text();
   if (flags.trial.has_library()) {
     flags.options.cases_by_default = kDefaultLibraryCases;
@@ -168,7 +167,9 @@ void add_run_flags(Command& command, VerifyFlags& flags) {
               "after which no case is begun");
   command.add("--seed N", integer(options.seed), "of the cases [2026]");
   add_limit_flags(command, options.limits);
-  command.add("--bound KIND", one_of(flags.bound, {"hard", "sharp"}), "hard or sharp [sharp]");
+  command.add("--bound KIND",
+              one_of(flags.bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
+              "worst-case or probabilistic; hard, sharp: the same [probabilistic]");
   command.add("--failures N", integer(options.failures_kept, {1, 1000}),
               "shown and kept of each kind, of each law on each backend [1]");
   command.add("--out DIR", nonempty_text(options.folder, "a folder"),

@@ -70,7 +70,7 @@ TEST_CASE("a row per backend and law, in the order of the lists, and what was sk
   INFO(tried.out);
   CHECK(tried.exit_code == 0);
   CHECK(tried.err.empty());
-  CHECK_THAT(tried.out, ContainsSubstring("4 cases, seed 2026, sharp bounds"));
+  CHECK_THAT(tried.out, ContainsSubstring("4 cases, seed 2026, probabilistic bounds"));
   const std::vector<std::string> lines = lines_of(tried.out);
   CHECK_THAT(lines.at(2), ContainsSubstring("backend      law "));
   CHECK_THAT(lines.at(4), ContainsSubstring("naive-fp64   ones_give_one"));
@@ -90,11 +90,11 @@ TEST_CASE(
   const auto tried = verify({"--law", "oracle", "--cases", "12"});
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 0);
-  for (const char* name : {"paged-decode", "split-decode", "paged-prefill", "host-api"})
+  for (const char* name : {"reference-decode", "split-decode", "paged-prefill", "host-api"})
     CHECK_THAT(tried.out, ContainsSubstring(std::string("\n") + name + " "));
   CHECK_THAT(tried.out, ContainsSubstring(skipped_on_gpu() +
                                           ": this program has the kernels as the CPU executor runs "
-                                          "them:\n  paged-decode@gpu "));
+                                          "them:\n  reference-decode@gpu "));
 }
 
 TEST_CASE("a backend that is not here fails where it is asked for") {
@@ -108,11 +108,11 @@ TEST_CASE("a backend of the list that skips every case fails a run only where it
   const auto all = verify({"--law", "oracle", "--cases", "6"});
   INFO(all.out << all.err);
   CHECK(all.exit_code == 0);
-  CHECK_THAT(all.out, ContainsSubstring("\nuntried: bulk-decode: every case was skipped\n"));
+  CHECK_THAT(all.out, ContainsSubstring("\nuntried: tma-decode: every case was skipped\n"));
   const auto named =
-      verify({"--backend", "bulk-decode,paged-decode", "--law", "oracle", "--cases", "2"});
+      verify({"--backend", "tma-decode,reference-decode", "--law", "oracle", "--cases", "2"});
   CHECK(named.exit_code == 1);
-  CHECK_THAT(named.err, ContainsSubstring("every case was skipped by bulk-decode\n"));
+  CHECK_THAT(named.err, ContainsSubstring("every case was skipped by tma-decode\n"));
 }
 
 TEST_CASE("for machines, every count with its reasons") {
@@ -259,7 +259,7 @@ TEST_CASE("bad flags are named, with what was expected") {
 TEST_CASE("the lists have every backend and law, and run nothing") {
   const auto tried = verify({"--list"});
   CHECK(tried.exit_code == 0);
-  for (const char* part : {"naive-fp64 ", "paged-decode ", "host-api-step@gpu ",
+  for (const char* part : {"naive-fp64 ", "reference-decode ", "host-api-step@gpu ",
                            "not here: ", "ones_give_one ", "oracle "})
     CHECK_THAT(tried.out, ContainsSubstring(part));
   const auto library = verify({"--list", "--kernel", kRight});

@@ -28,7 +28,7 @@ struct VerifyOptions {
   std::uint64_t seed = 2026;
   verify::SizeLimits limits = {};
   SupplyOptions supply = {};
-  verify::BoundKind bound_kind = verify::BoundKind::kSharp;
+  verify::BoundKind bound_kind = verify::BoundKind::kProbabilistic;
   std::int64_t failures_kept = 1;  // of each kind, of each law on each backend
   std::string folder = {};         // of failing cases
   std::string replay_flags = {};   // what `recto replay FILE` needs beside the file

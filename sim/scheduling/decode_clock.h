@@ -31,7 +31,7 @@ class DecodeClock {
     return static_cast<std::size_t>(residue < 0 ? residue + block_size_ : residue);
   }
 
-  // The group decodes from now on. `context` is its present context, `deadline` the tick of its
+  // The GQA decodes from now on. `context` is its present context, `deadline` the tick of its
   // next event. O(groups of the same residue).
   void start(GroupIndex group, std::int64_t request_id, std::int64_t context,
              std::int64_t deadline);

@@ -15,7 +15,7 @@ std::int64_t blocks_touched(std::int64_t tokens, std::int64_t block_size) {
 
 }  // namespace
 
-void Happenings::add(const Report& report) {
+void CoverageEvents::add(const Report& report) {
   preemptions_recompute += report.counters.preemptions_recompute;
   preemptions_swap += report.counters.preemptions_swap;
   copies += report.counters.copied_slots;
@@ -23,10 +23,10 @@ void Happenings::add(const Report& report) {
   beam_switches += report.counters.beam_switches;
 }
 
-Audit::Audit(const Allocator& allocator, const AuditOptions& options, Happenings& happenings)
+Audit::Audit(const Allocator& allocator, const AuditOptions& options, CoverageEvents& coverage)
     : allocator_(allocator),
       options_(options),
-      happenings_(happenings),
+      coverage_(coverage),
       memory_(allocator, options.batching),
       queue_(allocator, options_, memory_) {}
 
@@ -56,7 +56,7 @@ void Audit::on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, Sim
   check_room_to_write(scheduler, map);
   follow_outputs(scheduler);
   count_evictions();
-  count_happenings(gauges);
+  count_coverage_events(gauges);
 }
 
 void Audit::check_states(const GaugeValues& gauges, const SlotMap& map) const {
@@ -196,7 +196,7 @@ void Audit::on_finished(const Group& group, SimTime now) {
   RECTO_CHECK_EQ(output_tokens_[group.request.id] + 1, wanted);
   RECTO_CHECK_EQ(group.context, group.request.prompt_tokens.value() + wanted - 1);
   output_tokens_.erase(group.request.id);
-  if (wanted == 1) ++happenings_.one_token_outputs;
+  if (wanted == 1) ++coverage_.one_token_outputs;
 }
 
 void Audit::on_admitted(const Group& group, SimTime) {
@@ -207,7 +207,7 @@ void Audit::on_admitted(const Group& group, SimTime) {
   const std::span<const BlockId> table = allocator_.block_table(group.members.front());
   for (std::int64_t entry = 0; entry < group.prefill_context / block_size; ++entry) {
     const bool is_live = allocator_.sharers(table[static_cast<std::size_t>(entry)]) > 0;
-    ++(is_live ? happenings_.hits_on_live : happenings_.hits_on_evictable);
+    ++(is_live ? coverage_.hits_on_live : coverage_.hits_on_evictable);
   }
 }
 
@@ -228,22 +228,22 @@ void Audit::count_evictions() {
   was_evictable_.resize(blocks);
   for (std::size_t block = 0; block < blocks; ++block) {
     const BlockId id(static_cast<std::int32_t>(block));
-    if (was_evictable_[block] && !allocator_.is_cached(id)) ++happenings_.evictions;
+    if (was_evictable_[block] && !allocator_.is_cached(id)) ++coverage_.evictions;
     was_evictable_[block] = allocator_.is_evictable(id);
   }
 }
 
-void Audit::count_happenings(const GaugeValues& gauges) {
-  ++happenings_.events;
-  if (gauges[Gauge::kBlockedFree] > 0) ++happenings_.blocked;
-  if (gauges[Gauge::kBlockedFree] > 0 && is_swapping_) ++happenings_.blocked_in_swaps;
-  if (gauges[Gauge::kUnplaceableFree] > 0) ++happenings_.unplaceable;
-  if (gauges[Gauge::kOutOfWindow] > 0) ++happenings_.out_of_window;
-  if (gauges[Gauge::kHostReserved] > 0) ++happenings_.host_reserved;
-  if (gauges[Gauge::kHostTail] > 0) ++happenings_.host_tail;
-  if (gauges[Gauge::kHostOutOfWindow] > 0) ++happenings_.host_out_of_window;
-  if (gauges[Gauge::kHostOverhead] > 0) ++happenings_.host_overhead;
-  if (gauges[Gauge::kFree] + gauges[Gauge::kCached] == 0) ++happenings_.full_pools;
+void Audit::count_coverage_events(const GaugeValues& gauges) {
+  ++coverage_.events;
+  if (gauges[Gauge::kBlockedFree] > 0) ++coverage_.blocked;
+  if (gauges[Gauge::kBlockedFree] > 0 && is_swapping_) ++coverage_.blocked_in_swaps;
+  if (gauges[Gauge::kUnplaceableFree] > 0) ++coverage_.unplaceable;
+  if (gauges[Gauge::kOutOfWindow] > 0) ++coverage_.out_of_window;
+  if (gauges[Gauge::kHostReserved] > 0) ++coverage_.host_reserved;
+  if (gauges[Gauge::kHostTail] > 0) ++coverage_.host_tail;
+  if (gauges[Gauge::kHostOutOfWindow] > 0) ++coverage_.host_out_of_window;
+  if (gauges[Gauge::kHostOverhead] > 0) ++coverage_.host_overhead;
+  if (gauges[Gauge::kFree] + gauges[Gauge::kCached] == 0) ++coverage_.full_pools;
 }
 
 }  // namespace recto::sim

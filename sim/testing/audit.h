@@ -18,7 +18,7 @@
 namespace recto::sim {
 
 // Counts of the things that a test wants to have happened.
-struct Happenings {
+struct CoverageEvents {
   std::int64_t events = 0;
   std::int64_t preemptions_recompute = 0;
   std::int64_t preemptions_swap = 0;
@@ -45,8 +45,8 @@ struct Happenings {
 // Reports errors as broken contracts. One audit follows one run.
 class Audit final : public SimulationObserver {
  public:
-  // The allocator and `happenings` must outlive the audit.
-  Audit(const Allocator& allocator, const AuditOptions& options, Happenings& happenings);
+  // The allocator and `coverage` must outlive the audit.
+  Audit(const Allocator& allocator, const AuditOptions& options, CoverageEvents& coverage);
 
   void on_arrived(const Group& group, SimTime now) override;
   void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override;
@@ -64,11 +64,11 @@ class Audit final : public SimulationObserver {
   void follow_outputs(const Scheduler& scheduler);
   void see_output(const Group& group, std::int64_t output_tokens);
   void count_evictions();
-  void count_happenings(const GaugeValues& gauges);
+  void count_coverage_events(const GaugeValues& gauges);
 
   const Allocator& allocator_;
   AuditOptions options_;
-  Happenings& happenings_;
+  CoverageEvents& coverage_;
   TokenMemory memory_;
   QueueAudit queue_;
   std::map<std::int64_t, std::int64_t> output_tokens_;  // seen so far, by request id

@@ -110,13 +110,13 @@ Report run_scenario(const Scenario& scenario, SimulationObserver* observer) {
   return simulate(source, *allocator, scenario_time_model(), scenario.options, observer).value();
 }
 
-Report run_audited(const Scenario& scenario, Happenings& happenings) {
+Report run_audited(const Scenario& scenario, CoverageEvents& coverage) {
   const std::unique_ptr<Allocator> allocator = make_allocator(scenario.pool);
   RequestList source(scenario.requests);
-  Audit audit(*allocator, audit_options(scenario), happenings);
+  Audit audit(*allocator, audit_options(scenario), coverage);
   Report report =
       simulate(source, *allocator, scenario_time_model(), scenario.options, &audit).value();
-  happenings.add(report);
+  coverage.add(report);
   return report;
 }
 

@@ -53,6 +53,6 @@ AuditOptions audit_options(const Scenario& scenario);
 
 // Runs the scenario with the caller's observer, or with an audit after every event.
 Report run_scenario(const Scenario& scenario, SimulationObserver* observer);
-Report run_audited(const Scenario& scenario, Happenings& happenings);
+Report run_audited(const Scenario& scenario, CoverageEvents& coverage);
 
 }  // namespace recto::sim

@@ -140,7 +140,7 @@ TEST_CASE("what is no such file is refused") {
   CHECK(
       has(failure(R"({"context": {"gpu": "", "recto_commit": "", "date": ""}, "benchmarks": [3]})"),
           "benchmark 0: is number; expected an object"));
-  CHECK(has(failure(replaced(kGood, "decode/a", "decode_bulk/a")), "has none that was measured"));
+  CHECK(has(failure(replaced(kGood, "decode/a", "decode_tma/a")), "has none that was measured"));
   CHECK(has(failure(replaced(kGood, "\"decode/a\",", "\"decode/a\", \"error_occurred\": true,")),
             "has none that was measured"));
   CHECK(

@@ -165,9 +165,9 @@ class CompareTest(unittest.TestCase):
 
     def test_each_peer_stands_beside_recto_the_fastest_first(self):
         recto = self.recto_file([
-            recto_row(NAME.replace("decode", "decode_bulk"), 110.0),
+            recto_row(NAME.replace("decode", "decode_tma"), 110.0),
             recto_row(NAME, 100.0, median_us=100.0, spread=0.02, fraction_of_copy_rate=0.9,
-                      label="group decode, splits: 4"),
+                      label="GQA decode, splits: 4"),
             recto_row(NAME.replace("block:16", "block:contiguous"), 90.0),
             recto_row("kv_write/base", 7.0),
         ])
@@ -178,8 +178,8 @@ class CompareTest(unittest.TestCase):
         lines = [" ".join(line.split()) for line in out.splitlines()]
         at = lines.index(NAME)
         self.assertEqual(lines[at + 2:at + 6], [
-            "recto decode 100.00 2.0 % 90.0 % 1.000 group decode, splits: 4",
-            "recto decode_bulk 110.00 - - 1.100",
+            "recto decode 100.00 2.0 % 90.0 % 1.000 GQA decode, splits: 4",
+            "recto decode_tma 110.00 - - 1.100",
             f"flex 125.00 0.0 % {Case().must_move_bytes() / 125e-6 / 1e10:.1f} % 1.250",
             f"sdpa 250.00 0.0 % {Case().must_move_bytes() / 250e-6 / 1e10:.1f} % 2.500"])
         self.assertIn("1 cases, recto ahead of every peer in 1", lines)

@@ -148,7 +148,7 @@ class Bundle(BundleCase):
         bundle = self.make([*self.fakes(), laws])
         self.assertEqual(self.run_bundle(bundle, "--only-verify", "--jobs", "2")[0], 0)
         laws = (self.work / "results" / "FAKE-1" / "laws.txt").read_text().splitlines()
-        self.assertEqual(laws[0], "14 checks in 2 shares, sharp bounds")
+        self.assertEqual(laws[0], "14 checks in 2 shares, probabilistic bounds")
         self.assertEqual([" ".join(line.split()) for line in laws[4:]],
                          ["a@gpu one 6 0 2 bound 0.2027", "a@gpu two 8 0 0 bits -"])
 

@@ -142,7 +142,7 @@ add_up_laws() {
       sum += $3
     }
     END {
-      print sum " checks in " shares " shares, sharp bounds\n\n" header "\n" rule
+      print sum " checks in " shares " shares, probabilistic bounds\n\n" header "\n" rule
       for (i = 1; i <= count; ++i) {
         key = keys[i]
         printf "%s  %5d  %6d  %7d  %-7s  %13s\n", key, cases[key], failed[key], skipped[key],

@@ -39,7 +39,7 @@ SnapshotOptions window() {
 
 // One of them runs each batch, in turn.
 std::vector<Backend> decode_backends() {
-  return {paged_decode_backend({}), split_decode_backend({}, 256), group_decode_backend({}, 256),
+  return {reference_decode_backend({}), split_decode_backend({}, 256), gqa_decode_backend({}, 256),
           host_api_backend({}, {})};
 }
 
@@ -82,7 +82,7 @@ void expect_right(const TableSnapshot& batch, std::size_t number,
   const reference::BoundedResult right =
       reference::bounded_attention(inputs, backend.numerics(inputs));
   const Comparison comparison =
-      compare(inputs, result_of(backend.call(inputs)), right.exact, right.sharp);
+      compare(inputs, result_of(backend.call(inputs)), right.exact, right.probabilistic);
   INFO("step " << batch.step << ", " << backend.name << "\n" << comparison.text());
   CHECK(comparison.passed());
 }

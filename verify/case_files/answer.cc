@@ -143,7 +143,8 @@ Comparison compare_answer(const PagedAttentionInputs& inputs,
                           const reference::AttentionResult& seen, BoundKind bound_kind) {
   const reference::BoundedResult oracle = reference::bounded_attention(
       inputs, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type));
-  const auto& bound = bound_kind == BoundKind::kHard ? oracle.hard : oracle.sharp;
+  const auto& bound =
+      bound_kind == BoundKind::kWorstCase ? oracle.worst_case : oracle.probabilistic;
   if (!seen.lse_ln.empty()) return compare(inputs, seen, oracle.exact, bound);
   // What was not handed in is neither wrong nor counted.
   reference::AttentionResult completed = seen;

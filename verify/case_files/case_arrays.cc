@@ -109,9 +109,9 @@ CaseArrays attention_arrays(CaseOperation operation, const LawCase& law_case) {
   const Shape lse_ln = {inputs.q.num_rows, heads};
   arrays.expected = {
       {"expected", make_npy_array(NpyType::kFloat64, out, oracle.exact.out)},
-      {"bound", make_npy_array(NpyType::kFloat64, out, oracle.sharp.out)},
+      {"bound", make_npy_array(NpyType::kFloat64, out, oracle.probabilistic.out)},
       {"expected_lse_ln", make_npy_array(NpyType::kFloat64, lse_ln, oracle.exact.lse_ln)},
-      {"bound_lse_ln", make_npy_array(NpyType::kFloat64, lse_ln, oracle.sharp.lse_ln)}};
+      {"bound_lse_ln", make_npy_array(NpyType::kFloat64, lse_ln, oracle.probabilistic.lse_ln)}};
   return arrays;
 }
 

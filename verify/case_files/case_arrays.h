@@ -32,8 +32,8 @@ bool has_results(CaseOperation operation, const CaseSpec& spec);
 
 struct CaseArrays {
   std::vector<NpzMember> inputs = {};  // no bit of them depends on the machine
-  // In fp64, with the sharp bound of each element by reference::third_party_numerics; pools as
-  // their codes.
+  // In fp64, with the probabilistic bound of each element by reference::third_party_numerics; pools
+  // as their codes.
   std::vector<NpzMember> expected = {};
 };
 

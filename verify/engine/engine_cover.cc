@@ -102,7 +102,7 @@ EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   options.max_sequences = 6;
   options.preemption = memory.preemption;
   options.calls = row[kCall] == 1 ? StepCalls::kTogether : StepCalls::kApart;
-  if (row[kCall] == 2) options.decode_kernel = AttentionKernel::kPlainDecode;
+  if (row[kCall] == 2) options.decode_kernel = AttentionKernel::kReferenceDecode;
   scenario.name = fmt::format("{}, {}, {}, block {}, {} tokens, {}, dim {}{}", numbers.name,
                               sequences.name, memory.name, options.block_size,
                               options.max_batched_tokens, kv_layout_name(options.layout),
@@ -165,7 +165,7 @@ std::vector<EngineScenario> split_contexts(Splits splits) {
       options.layout = kLayouts[number % kLayouts.size()];
       options.graphs = graphs;
       // Of two neighbours one takes the kernel that plans choose.
-      if (number % 4 >= 2) options.decode_kernel = AttentionKernel::kPlainDecode;
+      if (number % 4 >= 2) options.decode_kernel = AttentionKernel::kReferenceDecode;
       scenario.name = fmt::format("{}, splits of {}, {}{}", sequences.name, is_planned ? 256 : 8,
                                   kv_layout_name(options.layout),
                                   graphs == StepGraphs::kReplayed ? ", graphs" : "");

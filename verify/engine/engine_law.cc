@@ -65,7 +65,7 @@ std::vector<reference::KernelNumerics> kernels_of(const EngineScenario& scenario
   const std::int64_t split_size =
       scenario.options.split_size.value_or(is_split ? kPlannedSplitMin : 0);
   return {decode_kernel_numerics(type, cache, split_size),
-          group_decode_numerics(type, cache, split_size),
+          gqa_decode_numerics(type, cache, split_size),
           prefill_numerics(type, cache, scenario.shape.head_dim)};
 }
 

@@ -11,8 +11,8 @@ namespace {
 using reference::Matrix;
 using reference::Vector;
 
-// Standard deviations of scores, which are sharp enough to see single keys, of what feed-forward
-// adds to the residual stream, and of logits.
+// Standard deviations of scores, which are probabilistic enough to see single keys, of what
+// feed-forward adds to the residual stream, and of logits.
 constexpr double kScoreSpread = 2.0;
 constexpr double kFfnShare = 0.3;
 constexpr double kLogitSpread = 4.0;

@@ -82,7 +82,8 @@ Matrix kernel_variance(const Head& head, const reference::HeadOptions& options,
   Matrix worst = Matrix::Zero(exact.out.rows(), exact.out.cols());
   for (const reference::KernelNumerics& numerics : kernels) {
     const reference::HeadErrorModel model(head.k, head.v, numerics);
-    worst = worst.cwiseMax(model.bound(head.q, options, exact).sharp / reference::kSharpLambda);
+    worst = worst.cwiseMax(model.bound(head.q, options, exact).probabilistic /
+                           reference::kProbabilisticLambda);
   }
   return worst.cwiseAbs2();
 }

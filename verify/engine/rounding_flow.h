@@ -2,8 +2,8 @@
 
 // Numbers of the dense run, and how far those of a correct engine may be from them: a standard
 // deviation for each, which is propagated with the numbers. Errors of different numbers are assumed
-// to be independent, as in the sharp bounds of reference/error_bound.h; propagation is to first
-// order.
+// to be independent, as in the probabilistic bounds of reference/error_bound.h; propagation is to
+// first order.
 //
 // Both sides compute everything except attention in fp64, so errors come from only two places: the
 // kernels, and stores, where numbers that differ slightly may be rounded a whole step apart.

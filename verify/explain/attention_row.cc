@@ -21,8 +21,10 @@ void store(const RowResult& row, const AttentionRow& of, BoundedResult& result) 
   const std::int64_t at = of.of.row_of(of.at);
   const std::int64_t head = of.at.head;
   result.exact.store(at, head, {row.out.transpose(), Vector::Constant(1, row.lse_ln)});
-  result.hard.store(at, head, {row.bound.hard, Vector::Constant(1, row.bound.lse_ln_hard)});
-  result.sharp.store(at, head, {row.bound.sharp, Vector::Constant(1, row.bound.lse_ln_sharp)});
+  result.worst_case.store(at, head,
+                          {row.bound.worst_case, Vector::Constant(1, row.bound.lse_ln_worst_case)});
+  result.probabilistic.store(
+      at, head, {row.bound.probabilistic, Vector::Constant(1, row.bound.lse_ln_probabilistic)});
 }
 
 }  // namespace
@@ -30,8 +32,8 @@ void store(const RowResult& row, const AttentionRow& of, BoundedResult& result) 
 RowResult result_at(const BoundedResult& result, std::int64_t row, std::int64_t head) {
   return {out_of(result.exact, row, head),
           result.exact.lse_ln_at(row, head),
-          {out_of(result.hard, row, head), out_of(result.sharp, row, head),
-           result.hard.lse_ln_at(row, head), result.sharp.lse_ln_at(row, head)}};
+          {out_of(result.worst_case, row, head), out_of(result.probabilistic, row, head),
+           result.worst_case.lse_ln_at(row, head), result.probabilistic.lse_ln_at(row, head)}};
 }
 
 AttentionRow::AttentionRow(const FailedCase& the_case, const HeadRow& place, ReadCache& cache)
@@ -102,7 +104,8 @@ RowResult AttentionRow::as_read() const {
     const auto bound = reference::HeadErrorModel(k, v, numerics).bound(q, options, {});
     return {exact.out,
             exact.lse_ln,
-            {bound.hard.row(0), bound.sharp.row(0), bound.lse_ln_hard[0], bound.lse_ln_sharp[0]}};
+            {bound.worst_case.row(0), bound.probabilistic.row(0), bound.lse_ln_worst_case[0],
+             bound.lse_ln_probabilistic[0]}};
   }
   const auto coherence = cache_.key_coherence.segment(keys->begin, keys->size());
   const reference::ScoreErrors errors =
@@ -135,8 +138,8 @@ RowResult AttentionRow::as_weighed() const {
       of_out[dim] = of_out[dim] * std::max(1.0, growth) + of_sum * magnitudes[dim];
     }
   };
-  grow(grown.bound.hard, grown.bound.lse_ln_hard);
-  grow(grown.bound.sharp, grown.bound.lse_ln_sharp);
+  grow(grown.bound.worst_case, grown.bound.lse_ln_worst_case);
+  grow(grown.bound.probabilistic, grown.bound.lse_ln_probabilistic);
   return grown;
 }
 

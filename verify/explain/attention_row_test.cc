@@ -174,7 +174,8 @@ CaseSpec batch() {
 }
 
 Explanation explained(const Choices& choices, const CaseSpec& spec) {
-  return explain(choosing(choices), {make_problem(spec), spec.placement}, BoundKind::kSharp);
+  return explain(choosing(choices), {make_problem(spec), spec.placement},
+                 BoundKind::kProbabilistic);
 }
 
 void check_named(const Choices& choices, const CaseSpec& spec,

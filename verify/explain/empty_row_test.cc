@@ -61,7 +61,7 @@ void set_row(AttentionResult& result, std::int64_t row, double out, double lse_l
 }
 
 Explanation explained(const Backend& backend, const CaseSpec& spec) {
-  return explain(backend, {make_problem(spec), spec.placement}, BoundKind::kSharp);
+  return explain(backend, {make_problem(spec), spec.placement}, BoundKind::kProbabilistic);
 }
 
 std::string text_of(const Explanation& explanation, const CaseSpec& spec) {
@@ -203,8 +203,8 @@ TEST_CASE("results in a file are told the same, and of right ones nothing is sai
   const auto told = [&] {
     const auto oracle = reference::bounded_attention(
         placed.inputs(), reference::third_party_numerics(ElementType::kFp32, ElementType::kFp32));
-    return explain_results(seen, compare(placed.inputs(), seen, oracle.exact, oracle.sharp),
-                           law_case, BoundKind::kSharp);
+    return explain_results(seen, compare(placed.inputs(), seen, oracle.exact, oracle.probabilistic),
+                           law_case, BoundKind::kProbabilistic);
   };
   CHECK_FALSE(told().is_wrong());
   check_named(canary_backend("right", Fault::kNone), spec, {});

@@ -38,10 +38,10 @@ std::vector<LawCase> failing_cases(const Backend& backend, std::size_t count) {
   const CaseSource source = drawn_cases(drawn(), {});
   const Law oracle = oracle_comparison();
   while (const std::optional<DescribedCase> next = source()) {
-    if (!verdict_of(oracle, backend, next->law_case, BoundKind::kSharp).failed()) continue;
+    if (!verdict_of(oracle, backend, next->law_case, BoundKind::kProbabilistic).failed()) continue;
     failing.push_back(next->law_case);
     failing.push_back(
-        shrink_failure(oracle, backend, *next, {.bound_kind = BoundKind::kSharp}).law_case);
+        shrink_failure(oracle, backend, *next, {.bound_kind = BoundKind::kProbabilistic}).law_case);
     if (failing.size() >= 2 * count) break;
   }
   return failing;
@@ -101,7 +101,7 @@ TEST_CASE("the step is the fault's own, and a fault that has a name is named") {
     REQUIRE(cases.size() == 6);
     bool is_named = expected()[i].named.empty();
     for (const LawCase& law_case : cases) {
-      const Explanation explanation = explain(backend, law_case, BoundKind::kSharp);
+      const Explanation explanation = explain(backend, law_case, BoundKind::kProbabilistic);
       INFO(canary.name << "\n" << explanation_text(explanation, law_case));
       CHECK(explanation.is_wrong());
       CHECK(std::ranges::count(expected()[i].steps, explanation.diagnosis.step) == 1);
@@ -120,7 +120,7 @@ TEST_CASE("nothing is told of what is right") {
   const Backend right = canary_backend("right", Fault::kNone);
   for (std::uint64_t number = 0; number < 10; ++number) {
     const LawCase law_case = drawn_case(drawn(), number).law_case;
-    const Explanation explanation = explain(right, law_case, BoundKind::kSharp);
+    const Explanation explanation = explain(right, law_case, BoundKind::kProbabilistic);
     CHECK_FALSE(explanation.is_wrong());
     CHECK((explanation_text(explanation, law_case).starts_with("oracle     ok: ")));
   }
@@ -139,8 +139,8 @@ LawCase small_case() {
 
 TEST_CASE("the key that is missing is shown where it lies") {
   const LawCase law_case = small_case();
-  const Explanation explanation =
-      explain(canary_backend("narrow", Fault::kWindowOffByOne), law_case, BoundKind::kSharp);
+  const Explanation explanation = explain(canary_backend("narrow", Fault::kWindowOffByOne),
+                                          law_case, BoundKind::kProbabilistic);
   const std::string text = explanation_text(explanation, law_case);
   INFO(text);
   CHECK(explanation.diagnosis.key == 2);
@@ -156,14 +156,14 @@ TEST_CASE("what throws, or does not take the case, gives nothing to look at") {
   broken.attend = always_done([](const PagedAttentionInputs&) -> reference::AttentionResult {
     throw std::runtime_error("decode was ended by SIGSEGV");
   });
-  const Explanation thrown = explain(broken, small_case(), BoundKind::kSharp);
+  const Explanation thrown = explain(broken, small_case(), BoundKind::kProbabilistic);
   CHECK_FALSE(thrown.is_wrong());
   CHECK(explanation_text(thrown, small_case()) ==
         "nothing to look at\n  decode was ended by SIGSEGV\n");
   broken.refusal = [](const PagedAttentionInputs&, const CallOptions&) {
     return std::optional<std::string>("windows");
   };
-  CHECK(explain(broken, small_case(), BoundKind::kSharp).not_run == "windows");
+  CHECK(explain(broken, small_case(), BoundKind::kProbabilistic).not_run == "windows");
 }
 
 TEST_CASE("a fault of V alone leaves the weights as they are") {
@@ -176,7 +176,7 @@ TEST_CASE("a fault of V alone leaves the weights as they are") {
   });
   LawCase law_case = small_case();
   for (float& v : law_case.problem.sequences[0].v) v = 3.0F;
-  const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
+  const Explanation explanation = explain(wrong, law_case, BoundKind::kProbabilistic);
   CHECK(explanation.diagnosis.step == Step::kOutput);
   CHECK_FALSE(explanation.diagnosis.key);
 }
@@ -215,21 +215,22 @@ TEST_CASE("a maximum of the first tile alone is told where the sum overflows") {
   spec.sequences = {{.num_rows = 1, .context_length = 6}};
   LawCase law_case{make_problem(spec), spec.placement};
   law_case.problem.sequences[0].k[5] = 100.0F;
-  const Explanation explanation = explain(first_tile_backend(4), law_case, BoundKind::kSharp);
+  const Explanation explanation =
+      explain(first_tile_backend(4), law_case, BoundKind::kProbabilistic);
   INFO(explanation_text(explanation, law_case));
   REQUIRE(explanation.is_wrong());
   CHECK(explanation.diagnosis.step == Step::kMax);
-  CHECK_FALSE(explain(first_tile_backend(6), law_case, BoundKind::kSharp).is_wrong());
+  CHECK_FALSE(explain(first_tile_backend(6), law_case, BoundKind::kProbabilistic).is_wrong());
   // Where nothing overflows it cancels.
   law_case.problem.sequences[0].k[5] = 50.0F;
-  CHECK_FALSE(explain(first_tile_backend(4), law_case, BoundKind::kSharp).is_wrong());
+  CHECK_FALSE(explain(first_tile_backend(4), law_case, BoundKind::kProbabilistic).is_wrong());
 }
 
 TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fault is named") {
   LawCase law_case = small_case();
   law_case.problem.sequences[0].v[9] = std::numeric_limits<float>::quiet_NaN();
   const Backend right = canary_backend("right", Fault::kNone);
-  const Explanation same = explain(right, law_case, BoundKind::kSharp);
+  const Explanation same = explain(right, law_case, BoundKind::kProbabilistic);
   INFO(explanation_text(same, law_case));
   CHECK((same.diagnosis.why.starts_with("NaN is seen, and expected as well: what the row addr")));
   CHECK(same.faults.fitting.empty());
@@ -239,7 +240,7 @@ TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fa
     for (double& out : result.out) out = std::isnan(out) ? 0.0 : out;
     return result;
   });
-  const Explanation number = explain(silent, law_case, BoundKind::kSharp);
+  const Explanation number = explain(silent, law_case, BoundKind::kProbabilistic);
   CHECK((number.diagnosis.why.starts_with("a number is seen where the oracle has NaN: ")));
   // NaN where a number is expected is a fault like any other.
   law_case.problem.sequences[0].v[9] = 1.0F;
@@ -248,7 +249,7 @@ TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fa
     result.out[0] = std::numeric_limits<double>::quiet_NaN();
     return result;
   });
-  CHECK(explain(silent, law_case, BoundKind::kSharp).diagnosis.step == Step::kOutput);
+  CHECK(explain(silent, law_case, BoundKind::kProbabilistic).diagnosis.step == Step::kOutput);
 }
 
 TEST_CASE("slopes that are read by KV head are named") {
@@ -268,7 +269,7 @@ TEST_CASE("slopes that are read by KV head are named") {
   spec.v = FloatFamily::kSmallIntegers;
   spec.options.alibi = AlibiFamily::kUsual;
   const Explanation explanation =
-      explain(wrong, {make_problem(spec), spec.placement}, BoundKind::kSharp);
+      explain(wrong, {make_problem(spec), spec.placement}, BoundKind::kProbabilistic);
   REQUIRE(explanation.is_wrong());
   CHECK(explanation.faults.fitting ==
         std::vector<std::string>{"ALiBi's slopes are read by KV head"});

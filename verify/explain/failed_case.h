@@ -48,7 +48,7 @@ struct FailedCase {
   std::vector<reference::SequenceRows> sequences = reference::sequences_of(inputs);
 
   const reference::AttentionResult& bound() const {
-    return bound_kind == BoundKind::kHard ? right.hard : right.sharp;
+    return bound_kind == BoundKind::kWorstCase ? right.worst_case : right.probabilistic;
   }
   std::int64_t group() const { return inputs.q.num_heads / inputs.kv.k.num_kv_heads; }
   const reference::SequenceRows& sequence_of(const HeadRow& at) const {

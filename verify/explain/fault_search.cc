@@ -66,7 +66,8 @@ class FaultSearch {
 
  private:
   bool fits(const AttentionResult& seen, const BoundedResult& result) const {
-    const AttentionResult& bound = of_.bound_kind == BoundKind::kHard ? result.hard : result.sharp;
+    const AttentionResult& bound =
+        of_.bound_kind == BoundKind::kWorstCase ? result.worst_case : result.probabilistic;
     return all_elements(seen, result.exact, bound, &Element::is_right);
   }
 
@@ -118,8 +119,8 @@ class FaultSearch {
             faulty.exact.lse_ln == of_.right.exact.lse_ln)
           continue;
         ++report_.tried;
-        faulty.hard = of_.right.hard;
-        faulty.sharp = of_.right.sharp;
+        faulty.worst_case = of_.right.worst_case;
+        faulty.probabilistic = of_.right.probabilistic;
         if (!fits(of_.seen, faulty)) continue;
       } else if (!explains(faulty)) {
         continue;

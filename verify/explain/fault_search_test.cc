@@ -107,7 +107,7 @@ LawCase three_sequences() {
 
 void check_named(const Plan& plan, const std::vector<std::string>& named) {
   const LawCase law_case = three_sequences();
-  const Explanation explanation = explain(planned(plan), law_case, BoundKind::kSharp);
+  const Explanation explanation = explain(planned(plan), law_case, BoundKind::kProbabilistic);
   INFO(explanation_text(explanation, law_case));
   CHECK(explanation.is_wrong() == !named.empty());
   CHECK(explanation.faults.fitting == named);
@@ -144,7 +144,7 @@ TEST_CASE("keys that are cut off after so many of them are named") {
                 {"only the first " + std::to_string(end) + " keys of a context are seen"});
   // No power of two, and no multiple of the block size.
   const Explanation explanation =
-      explain(planned({.end = 41}), three_sequences(), BoundKind::kSharp);
+      explain(planned({.end = 41}), three_sequences(), BoundKind::kProbabilistic);
   CHECK(explanation.is_wrong());
   CHECK(explanation.faults.fitting.empty());
 }

@@ -46,7 +46,8 @@ void judge(const AttentionResult& seen, const PagedAttentionInputs& inputs, cons
   if (runs.work_left < 0) return runs.first.reset();
   const auto oracle =
       reference::bounded_attention(inputs, tried.backend.numerics(inputs, runs.first->options));
-  const auto& bound = tried.bound_kind == BoundKind::kHard ? oracle.hard : oracle.sharp;
+  const auto& bound =
+      tried.bound_kind == BoundKind::kWorstCase ? oracle.worst_case : oracle.probabilistic;
   const bool is_judged =
       are_judged(oracle.exact.out, bound.out) && are_judged(oracle.exact.lse_ln, bound.lse_ln);
   if (!is_judged) return runs.first.reset();

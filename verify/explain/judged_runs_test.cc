@@ -67,7 +67,7 @@ struct Told {
 Told tell(
     const Law& law, const Backend& backend, const LawCase& law_case,
     const std::function<void()>& begin = [] {}, double work_max = kJudgedWorkMax) {
-  const TriedLaw tried{law, backend, law_case, BoundKind::kSharp};
+  const TriedLaw tried{law, backend, law_case, BoundKind::kProbabilistic};
   JudgedRuns runs;
   Told told{.verdict = judged_verdict(tried, runs, work_max), .text = {}};
   told.text = explained_runs(tried, runs, begin);
@@ -155,7 +155,7 @@ TEST_CASE("a verdict is that of the law without a judge") {
   for (const Law& law : all_laws()) {
     INFO(law.name);
     const LosingKeys right([](const PagedAttentionInputs&, std::int64_t) { return false; });
-    const TriedLaw tried{law, right.backend, law_case, BoundKind::kSharp};
+    const TriedLaw tried{law, right.backend, law_case, BoundKind::kProbabilistic};
     JudgedRuns runs;
     const LawVerdict verdict = judged_verdict(tried, runs);
     CHECK_FALSE(verdict.failed());

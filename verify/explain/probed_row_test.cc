@@ -43,7 +43,7 @@ LawCase decode(std::int64_t keys) {
 }
 
 Diagnosis diagnosed(const Backend& backend, const LawCase& law_case) {
-  const Explanation explanation = explain(backend, law_case, BoundKind::kSharp);
+  const Explanation explanation = explain(backend, law_case, BoundKind::kProbabilistic);
   INFO(explanation_text(explanation, law_case));
   REQUIRE(explanation.is_wrong());
   CHECK(explanation.probe);
@@ -90,7 +90,7 @@ TEST_CASE("a row that is right when the case is made again is not wrong each tim
 TEST_CASE("weights that are off by less than their bounds may make the output wrong") {
   const LawCase law_case = decode(200);
   const Backend right = changing([](const PagedAttentionInputs&, AttentionResult&) {});
-  const WeightProbe probe = probe_weights(right, law_case, {}, BoundKind::kSharp).value();
+  const WeightProbe probe = probe_weights(right, law_case, {}, BoundKind::kProbabilistic).value();
   const PlacedProblem placed(law_case.problem, law_case.placement);
   const reference::Matrix own = values_of(placed.inputs());
   const Backend wrong = changing([=](const PagedAttentionInputs& inputs, AttentionResult& result) {
@@ -138,7 +138,7 @@ TEST_CASE("of many wrong weights the one that departs is shown, and how many are
   const Backend wrong = canary_backend("last key", Fault::kLastKeyDropped);
   const auto told = [&](std::int64_t keys) {
     const LawCase law_case = decode(keys);
-    return explanation_text(explain(wrong, law_case, BoundKind::kSharp), law_case);
+    return explanation_text(explain(wrong, law_case, BoundKind::kProbabilistic), law_case);
   };
   const std::string many = told(100);
   INFO(many);
@@ -186,10 +186,12 @@ LawCase low_scores() {
 
 TEST_CASE("a running maximum that begins too high is told where no key has weight") {
   const LawCase low = low_scores();
-  CHECK_FALSE(explain(beginning_at(-7000.0, OfSumZero::kZeros), low, BoundKind::kSharp).is_wrong());
+  CHECK_FALSE(
+      explain(beginning_at(-7000.0, OfSumZero::kZeros), low, BoundKind::kProbabilistic).is_wrong());
   for (const OfSumZero of_zero : {OfSumZero::kZeros, OfSumZero::kDivided}) {
     for (const double begin : {-5000.0, 1e-38, 5000.0}) {
-      const auto explanation = explain(beginning_at(begin, of_zero), low, BoundKind::kSharp);
+      const auto explanation =
+          explain(beginning_at(begin, of_zero), low, BoundKind::kProbabilistic);
       const std::string text = explanation_text(explanation, low);
       INFO(text);
       REQUIRE(explanation.is_wrong());
@@ -208,9 +210,9 @@ TEST_CASE("of results that cannot be asked again the maximum is among the causes
   const PlacedProblem placed(low.problem, low.placement);
   const Backend wrong = beginning_at(-5000.0, OfSumZero::kZeros);
   const AttentionResult seen = result_of(wrong.call(placed.inputs()));
-  const Comparison comparison = explain(wrong, low, BoundKind::kSharp).comparison;
+  const Comparison comparison = explain(wrong, low, BoundKind::kProbabilistic).comparison;
   const std::string text =
-      explanation_text(explain_results(seen, comparison, low, BoundKind::kSharp), low);
+      explanation_text(explain_results(seen, comparison, low, BoundKind::kProbabilistic), low);
   INFO(text);
   CHECK_THAT(text, ContainsSubstring("lse_ln is -inf in place of -5997.8"));
   CHECK_THAT(text, ContainsSubstring("maximum that begins or stays too high"));
@@ -229,18 +231,18 @@ TEST_CASE("keys that are not visited are not told as a maximum's, whatever their
 TEST_CASE("contexts that would take too many runs, or too long, are told without weights") {
   const Backend wrong = canary_backend("last key", Fault::kLastKeyDropped);
   LawCase law_case = decode(8193);
-  const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
+  const Explanation explanation = explain(wrong, law_case, BoundKind::kProbabilistic);
   CHECK_FALSE(explanation.probe);
   CHECK(explanation.why_no_probe == "it would take 8193 runs, more than 8192");
   CHECK(explanation.diagnosis.step == Step::kUnknown);
   CHECK(std::ranges::count(explanation.faults.fitting,
                            "context lengths without the newest token") == 1);
   law_case = decode(9);
-  CHECK(probe_weights(wrong, law_case, {}, BoundKind::kSharp, {.runs = 9}).is_ok());
-  CHECK_FALSE(probe_weights(wrong, law_case, {}, BoundKind::kSharp, {.runs = 8}).is_ok());
-  CHECK(
-      probe_weights(wrong, law_case, {}, BoundKind::kSharp, {.seconds = 0.0}).status().message() ==
-      "after 0 s not all of 9 runs were made");
+  CHECK(probe_weights(wrong, law_case, {}, BoundKind::kProbabilistic, {.runs = 9}).is_ok());
+  CHECK_FALSE(probe_weights(wrong, law_case, {}, BoundKind::kProbabilistic, {.runs = 8}).is_ok());
+  CHECK(probe_weights(wrong, law_case, {}, BoundKind::kProbabilistic, {.seconds = 0.0})
+            .status()
+            .message() == "after 0 s not all of 9 runs were made");
 }
 
 TEST_CASE("the oracle of a probed row is that of the whole call") {
@@ -256,7 +258,8 @@ TEST_CASE("the oracle of a probed row is that of the whole call") {
     for (std::int64_t row = 0; row < 4; ++row) {
       const HeadRow place{.sequence = 1, .row = row, .head = 3};
       const Backend right = canary_backend("right", Fault::kNone);
-      const WeightProbe probe = probe_weights(right, law_case, place, BoundKind::kHard).value();
+      const WeightProbe probe =
+          probe_weights(right, law_case, place, BoundKind::kWorstCase).value();
       INFO(causal << " " << row);
       for (std::int64_t key = 0; key < 11; ++key)
         CHECK(std::abs(probe.seen[key] - probe.expected[key]) <= probe.bound[key]);

@@ -98,7 +98,7 @@ LawCase scaled_case() {
 }
 
 Explanation explained(const Roundings& to_bf16, const LawCase& law_case) {
-  return explain(rounding_backend(to_bf16), law_case, BoundKind::kSharp);
+  return explain(rounding_backend(to_bf16), law_case, BoundKind::kProbabilistic);
 }
 
 void check_named(const Roundings& to_bf16, const LawCase& law_case, const std::string& what) {

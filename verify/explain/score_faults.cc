@@ -92,8 +92,8 @@ void leave_sink_out_of(AttentionRow& row, WithoutSink without) {
   RowResult& from = is_out ? mixed : *row.result;
   RowResult& to = is_out ? *row.result : mixed;
   to.lse_ln = from.lse_ln;
-  to.bound.lse_ln_hard = from.bound.lse_ln_hard;
-  to.bound.lse_ln_sharp = from.bound.lse_ln_sharp;
+  to.bound.lse_ln_worst_case = from.bound.lse_ln_worst_case;
+  to.bound.lse_ln_probabilistic = from.bound.lse_ln_probabilistic;
   row.result = to;
 }
 
@@ -101,8 +101,8 @@ constexpr KnownFault kSums[] = {
     {"the lse is a logarithm of base 2", always,
      [](AttentionRow& row) {
        row.result = row.right();
-       for (double* number :
-            {&row.result->lse_ln, &row.result->bound.lse_ln_hard, &row.result->bound.lse_ln_sharp})
+       for (double* number : {&row.result->lse_ln, &row.result->bound.lse_ln_worst_case,
+                              &row.result->bound.lse_ln_probabilistic})
          *number /= std::numbers::ln2;
      }},
     {"the sink is left out", has_sinks, [](AttentionRow& row) { row.options.sink.reset(); }},

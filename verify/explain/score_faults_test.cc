@@ -87,8 +87,10 @@ LawCase chunk(float softcap) {
 
 TEST_CASE("ALiBi before the soft cap is named, and after it is right") {
   for (const float softcap : {2.0F, 30.0F}) {
-    CHECK_FALSE(explain(adding(Added::kAfterCap), chunk(softcap), BoundKind::kSharp).is_wrong());
-    const Explanation early = explain(adding(Added::kBeforeCap), chunk(softcap), BoundKind::kSharp);
+    CHECK_FALSE(
+        explain(adding(Added::kAfterCap), chunk(softcap), BoundKind::kProbabilistic).is_wrong());
+    const Explanation early =
+        explain(adding(Added::kBeforeCap), chunk(softcap), BoundKind::kProbabilistic);
     INFO(explanation_text(early, chunk(softcap)));
     CHECK(early.is_wrong());
     // The worst row of the higher cap is too little off.

@@ -76,7 +76,7 @@ CaseSpec decode(std::int64_t keys, SinkFamily sinks) {
 std::string why_of(const Counts& counts, Step step, SinkFamily sinks = SinkFamily::kNone) {
   const CaseSpec spec = decode(6, sinks);
   const LawCase law_case{make_problem(spec), spec.placement};
-  const Explanation explanation = explain(counting(counts), law_case, BoundKind::kSharp);
+  const Explanation explanation = explain(counting(counts), law_case, BoundKind::kProbabilistic);
   INFO(explanation_text(explanation, law_case));
   CHECK(explanation.is_wrong());
   CHECK(explanation.diagnosis.step == step);
@@ -87,7 +87,8 @@ TEST_CASE("of the right kernel nothing is said") {
   for (const SinkFamily sinks : {SinkFamily::kNone, SinkFamily::kNormal}) {
     const CaseSpec spec = decode(6, sinks);
     CHECK_FALSE(
-        explain(counting({}), {make_problem(spec), spec.placement}, BoundKind::kSharp).is_wrong());
+        explain(counting({}), {make_problem(spec), spec.placement}, BoundKind::kProbabilistic)
+            .is_wrong());
   }
 }
 
@@ -122,7 +123,8 @@ TEST_CASE("a sum of a single key that is counted twice, or not at all") {
   const auto why_of_one = [](double times) {
     const CaseSpec spec = decode(1, SinkFamily::kNone);
     const Counts counts{.in_divisor = times, .in_lse_ln = times};
-    return explain(counting(counts), {make_problem(spec), spec.placement}, BoundKind::kSharp)
+    return explain(counting(counts), {make_problem(spec), spec.placement},
+                   BoundKind::kProbabilistic)
         .diagnosis;
   };
   CHECK(why_of_one(2.0).step == Step::kSum);
@@ -162,7 +164,7 @@ TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them"
   const CaseSpec spec = decode(6, SinkFamily::kNone);
   const LawCase law_case{make_problem(spec), spec.placement};
   const auto diagnosed = [&](const Counts& counts) -> std::optional<Diagnosis> {
-    const Explanation explanation = explain(counting(counts), law_case, BoundKind::kSharp);
+    const Explanation explanation = explain(counting(counts), law_case, BoundKind::kProbabilistic);
     if (!explanation.is_wrong()) return std::nullopt;
     return explanation.diagnosis;
   };
@@ -214,7 +216,7 @@ TEST_CASE("a key whose V is another one's is told as an address of V") {
     for (double& out : result.out) out = std::abs(out) < 1e-12 ? 0.0 : out;
     return result;
   });
-  const Explanation explanation = explain(wrong, law_case, BoundKind::kSharp);
+  const Explanation explanation = explain(wrong, law_case, BoundKind::kProbabilistic);
   INFO(explanation_text(explanation, law_case));
   CHECK(explanation.diagnosis.step == Step::kOutput);
   CHECK_THAT(explanation.diagnosis.why,
@@ -234,7 +236,7 @@ Explanation with_sinks_read_by(const std::vector<std::size_t>& places) {
   CaseSpec spec = decode(9, SinkFamily::kNormal);
   spec.shape.num_q_heads = 4;
   spec.shape.num_kv_heads = 2;
-  return explain(wrong, {make_problem(spec), spec.placement}, BoundKind::kSharp);
+  return explain(wrong, {make_problem(spec), spec.placement}, BoundKind::kProbabilistic);
 }
 
 TEST_CASE("sinks that are read by KV head are named, and right ones are not") {

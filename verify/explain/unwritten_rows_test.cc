@@ -71,7 +71,7 @@ LawCase decode() {
 
 // The diagnosis, where that fault alone is named.
 Diagnosis diagnosed(const Backend& backend, const std::string& named) {
-  const Explanation explanation = explain(backend, decode(), BoundKind::kSharp);
+  const Explanation explanation = explain(backend, decode(), BoundKind::kProbabilistic);
   INFO(explanation_text(explanation, decode()));
   CHECK(explanation.is_wrong());
   CHECK(explanation.faults.fitting == std::vector<std::string>{named});
@@ -116,8 +116,9 @@ TEST_CASE("what is added to memory is told from what is not written") {
       "out of 2 of 4 rows without keys and 2 of 4 rows with keys is made of what memory "
       "held before");
   CHECK(added.step != Step::kOutput);
-  CHECK_FALSE(explain(leaving([](auto, auto, auto) { return false; }), decode(), BoundKind::kSharp)
-                  .is_wrong());
+  CHECK_FALSE(
+      explain(leaving([](auto, auto, auto) { return false; }), decode(), BoundKind::kProbabilistic)
+          .is_wrong());
 }
 
 }  // namespace

@@ -40,13 +40,14 @@ Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const 
     row.context.num_rows = at.row + 1;
   }
   row.finish();
-  const bool is_hard = bound_kind == BoundKind::kHard;
+  const bool is_worst_case = bound_kind == BoundKind::kWorstCase;
   const reference::RowBound& bound = row.result->bound;
-  return ProbedRow{.seen = out_of(seen.value(), of.row_of(at), at.head),
-                   .lse_ln_seen = seen.value().lse_ln_at(of.row_of(at), at.head),
-                   .right = *row.result,
-                   .bound = is_hard ? bound.hard : bound.sharp,
-                   .lse_ln_bound = is_hard ? bound.lse_ln_hard : bound.lse_ln_sharp};
+  return ProbedRow{
+      .seen = out_of(seen.value(), of.row_of(at), at.head),
+      .lse_ln_seen = seen.value().lse_ln_at(of.row_of(at), at.head),
+      .right = *row.result,
+      .bound = is_worst_case ? bound.worst_case : bound.probabilistic,
+      .lse_ln_bound = is_worst_case ? bound.lse_ln_worst_case : bound.lse_ln_probabilistic};
 }
 
 // V of key j is 1 in dim j - first, and 0 elsewhere.

@@ -1,7 +1,7 @@
 // Launch functions with a stream of the executor, which nobody looks at: they run on the GPU.
 
-#include "cuda/kernels/bulk_decode.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
+#include "cuda/kernels/tma_decode.h"
 #include "verify/gpu/launches.h"
 
 #include <kernel_dialect.h>

@@ -4,8 +4,8 @@
 #include <kernel_dialect.h>
 
 #include "cuda/cache_ops.h"
-#include "cuda/kernels/bulk_decode.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
+#include "cuda/kernels/tma_decode.h"
 #include "cuda/paged_attention.h"
 
 namespace recto::verify::gpu {

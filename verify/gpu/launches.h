@@ -18,22 +18,22 @@
 #include "cuda/kernels/group_scores.h"
 #include "cuda/kernels/kv_append.h"
 #include "cuda/kernels/kv_write.h"
-#include "cuda/kernels/paged_decode.h"
 #include "cuda/kernels/paged_prefill.h"
+#include "cuda/kernels/reference_decode.h"
 #include "cuda/kernels/split_decode.h"
 #include "cuda/workspace.h"
 
 // function(parameters): launch_##function of cuda/kernels.
-#define RECTO_GPU_LAUNCHES(each)                                                              \
-  each(block_copy, BlockCopyParams) each(bulk_decode, SplitDecodeParams)                      \
-      each(contents_check, ContentsCheckParams) each(slot_check, SlotCheckParams)             \
-          each(pair_check, PairCheckParams) each(scale_check, ScaleCheckParams)               \
-              each(row_check, RowCheckParams) each(gather, GatherParams)                      \
-                  each(group_decode, SplitDecodeParams) each(group_scores, GroupScoresParams) \
-                      each(kv_append, KvAppendParams) each(kv_write, KvWriteParams)           \
-                          each(paged_decode, PagedDecodeParams)                               \
-                              each(paged_prefill, PagedPrefillParams)                         \
-                                  each(split_decode, SplitDecodeParams)                       \
+#define RECTO_GPU_LAUNCHES(each)                                                            \
+  each(block_copy, BlockCopyParams) each(tma_decode, SplitDecodeParams)                     \
+      each(contents_check, ContentsCheckParams) each(slot_check, SlotCheckParams)           \
+          each(pair_check, PairCheckParams) each(scale_check, ScaleCheckParams)             \
+              each(row_check, RowCheckParams) each(gather, GatherParams)                    \
+                  each(gqa_decode, SplitDecodeParams) each(group_scores, GroupScoresParams) \
+                      each(kv_append, KvAppendParams) each(kv_write, KvWriteParams)         \
+                          each(reference_decode, ReferenceDecodeParams)                     \
+                              each(paged_prefill, PagedPrefillParams)                       \
+                                  each(split_decode, SplitDecodeParams)                     \
                                       each(split_merge, SplitDecodeParams)
 
 namespace recto::verify::gpu {

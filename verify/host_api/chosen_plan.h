@@ -73,7 +73,7 @@ inline Chosen choose(const PagedAttentionInputs& inputs, const PlanOptions& opti
   const reference::BoundedResult oracle =
       reference::bounded_attention(inputs, backend.numerics(inputs));
   const Comparison comparison =
-      compare(inputs, result_of(backend.call(inputs)), oracle.exact, oracle.sharp);
+      compare(inputs, result_of(backend.call(inputs)), oracle.exact, oracle.probabilistic);
   INFO(comparison.text());
   CHECK(comparison.passed());
   PlanOptions longest = options;

@@ -113,8 +113,9 @@ std::vector<float> attended(AttentionKernel kernel, std::int64_t context, std::i
 std::int64_t short_context(std::int64_t context) { return kBlockSize + context % kBlockSize; }
 
 TEST_CASE("attention over the longest context is that over a short one with the same window") {
-  for (const AttentionKernel kernel : {AttentionKernel::kPlainDecode, AttentionKernel::kGroupDecode,
-                                       AttentionKernel::kBulkDecode, AttentionKernel::kPrefill}) {
+  for (const AttentionKernel kernel :
+       {AttentionKernel::kReferenceDecode, AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode,
+        AttentionKernel::kPrefill}) {
     for (const std::int64_t less : {0, 1, 31, 500}) {
       const std::int64_t context = kContextLengthMax - less;
       INFO(attention_kernel_name(kernel) << " of " << context);
@@ -130,8 +131,9 @@ TEST_CASE("attention over the longest context is that over a short one with the 
 
 TEST_CASE("one token more is refused, of options and of a plan that was changed") {
   LongCall call(kContextLengthMax);
-  for (const AttentionKernel kernel : {AttentionKernel::kPlainDecode, AttentionKernel::kGroupDecode,
-                                       AttentionKernel::kBulkDecode, AttentionKernel::kPrefill}) {
+  for (const AttentionKernel kernel :
+       {AttentionKernel::kReferenceDecode, AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode,
+        AttentionKernel::kPrefill}) {
     INFO(attention_kernel_name(kernel));
     CHECK(plan_attention(call.inputs, options_of(kernel, kContextLengthMax, INT32_MAX)).is_ok());
     CHECK(plan_attention(call.inputs, options_of(kernel, kContextLengthMax + 1, INT32_MAX))
@@ -166,8 +168,7 @@ TEST_CASE("a step appends the last token that there can be") {
                            .block_table = call.inputs.block_table,
                            .cached_length = cached,
                            .options = call.inputs.options};
-  const PlanOptions options =
-      options_of(AttentionKernel::kGroupDecode, kContextLengthMax, INT32_MAX);
+  const PlanOptions options = options_of(AttentionKernel::kGqaDecode, kContextLengthMax, INT32_MAX);
   const AttentionPlan plan = plan_decode_step(step, options).value();
   std::vector<Memory16> memory(static_cast<std::size_t>(plan.workspace_bytes / 16 + 1));
   simt::Executor executor({});
@@ -204,8 +205,8 @@ TEST_CASE("blocks of more slots than int counts are refused, of as many served")
     // Its end is beyond all memory of this process, but below 2^63.
     call.inputs.kv.v.data = reinterpret_cast<const void*>(std::uintptr_t{1} << 60);
     for (const AttentionKernel kernel :
-         {AttentionKernel::kPlainDecode, AttentionKernel::kGroupDecode,
-          AttentionKernel::kBulkDecode, AttentionKernel::kPrefill}) {
+         {AttentionKernel::kReferenceDecode, AttentionKernel::kGqaDecode,
+          AttentionKernel::kTmaDecode, AttentionKernel::kPrefill}) {
       const Status status = plan_attention(call.inputs, options_of(kernel, 16, 16)).status();
       INFO(status);
       CHECK(status.is_ok() == is_served);

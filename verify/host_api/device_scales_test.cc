@@ -22,8 +22,8 @@ struct ScaledCall {
     call.step.kv.k.scale = {.kind = ScaleKind::kPerKvHead, .data = k.data()};
     call.step.kv.v.scale = {.kind = ScaleKind::kPerTensor, .data = v.data()};
     call.inputs.kv = as_const(call.step.kv);
-    // Plain decode has all types.
-    call.options.kernel = AttentionKernel::kPlainDecode;
+    // Reference decode has all types.
+    call.options.kernel = AttentionKernel::kReferenceDecode;
     call.plan = plan_attention(call.inputs, call.options).value();
     call.step_plan = plan_decode_step(call.step, call.options).value();
     other = pool_view(other_codes, other_codes);

@@ -141,12 +141,12 @@ reference::KernelNumerics numerics_of(const AttentionPlan& plan,
   const ElementType q = inputs.q.type;
   const ElementType kv = inputs.kv.k.type;
   switch (plan.kernel) {
-    case AttentionKernel::kPlainDecode:
+    case AttentionKernel::kReferenceDecode:
       return decode_kernel_numerics(q, kv, plan.num_splits == 1 ? 0 : plan.split_size);
     case AttentionKernel::kPrefill:
       return prefill_numerics(q, kv, inputs.kv.k.head_dim);
     default:
-      return group_decode_numerics(q, kv, plan.split_size);
+      return gqa_decode_numerics(q, kv, plan.split_size);
   }
 }
 

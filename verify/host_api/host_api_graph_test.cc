@@ -86,11 +86,12 @@ void expect_right(const GrowingShape& shape, const AttentionPlan& plan,
                   const PagedAttentionInputs& inputs, const Outputs& outputs) {
   const ElementType type = shape.pool.type;
   const reference::KernelNumerics numerics =
-      plan.kernel == AttentionKernel::kPlainDecode
+      plan.kernel == AttentionKernel::kReferenceDecode
           ? decode_kernel_numerics(type, type, plan.num_splits == 1 ? 0 : plan.split_size)
-          : group_decode_numerics(type, type, plan.split_size);
+          : gqa_decode_numerics(type, type, plan.split_size);
   const reference::BoundedResult oracle = reference::bounded_attention(inputs, numerics);
-  const Comparison comparison = compare(inputs, outputs.result(shape), oracle.exact, oracle.sharp);
+  const Comparison comparison =
+      compare(inputs, outputs.result(shape), oracle.exact, oracle.probabilistic);
   INFO(comparison.text());
   CHECK(comparison.passed());
 }
@@ -127,10 +128,10 @@ TEST_CASE("graph-baked-dispatch: a graph captured once serves 300 steps") {
     INFO(kv_layout_name(layout));
     replay_while_contexts_grow(shape_of(layout, ElementType::kBf16), options);
   }
-  options.kernel = AttentionKernel::kPlainDecode;
+  options.kernel = AttentionKernel::kReferenceDecode;
   replay_while_contexts_grow(shape_of(KvLayout::kTokenMajor, ElementType::kFp32), options);
   options.split_size = kSteps;
-  options.kernel = AttentionKernel::kBulkDecode;
+  options.kernel = AttentionKernel::kTmaDecode;
   replay_while_contexts_grow(shape_of(KvLayout::kHeadMajor, ElementType::kFp16), options);
 }
 

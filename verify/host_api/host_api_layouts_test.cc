@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "verify/host_api/chosen_plan.h"
 #include "verify/kernels/access_name.h"
 
@@ -18,7 +18,7 @@ namespace {
 using enum AttentionKernel;
 
 TEST_CASE("head dims in the table are the group kernel's, those beside them the plain one's") {
-  for (const auto& entry : kernels::group_decode_table()) {
+  for (const auto& entry : kernels::gqa_decode_table()) {
     if (entry.q_type != ElementType::kFp16 || entry.kv_type != ElementType::kFp16) continue;
     for (const std::int64_t head_dim : {entry.head_dim - 8, entry.head_dim, entry.head_dim + 8}) {
       if (head_dim > 256) continue;
@@ -31,12 +31,12 @@ TEST_CASE("head dims in the table are the group kernel's, those beside them the 
     CaseSpec spec = spec_of(40);
     spec.shape.head_dim_k = entry.head_dim;
     spec.shape.head_dim_v = entry.head_dim - 8;
-    CHECK(choose(spec, {}).plan == "plain decode, 1 splits of 256");
+    CHECK(choose(spec, {}).plan == "reference decode, 1 splits of 256");
   }
 }
 
 TEST_CASE("each head dim has an entry of its own") {
-  for (const auto& entry : kernels::group_decode_table()) {
+  for (const auto& entry : kernels::gqa_decode_table()) {
     CaseSpec spec = spec_of(20);
     spec.shape.head_dim_k = spec.shape.head_dim_v = entry.head_dim;
     spec.shape.q_type = entry.q_type;
@@ -45,18 +45,18 @@ TEST_CASE("each head dim has an entry of its own") {
     const PlacedProblem placed(make_problem(spec), spec.placement);
     std::vector<RecordedLaunch> launches;
     result_of(host_api_backend(recorded_run(launches), {}).call(placed.inputs()));
-    CHECK(launches.back().kernel == "group_decode");
+    CHECK(launches.back().kernel == "gqa_decode");
     CHECK(static_cast<int>(launches.back().dynamic_shared_bytes) == entry.shared_bytes);
   }
 }
 
 TEST_CASE("the plain kernel's largest head dim is 256") {
   PlanOptions options;
-  options.kernel = kPlainDecode;
+  options.kernel = kReferenceDecode;
   for (const std::int64_t head_dim : {255, 256}) {
     CaseSpec spec = spec_of(40);
     spec.shape.head_dim_k = spec.shape.head_dim_v = head_dim;
-    CHECK(choose(spec, options).launches == "paged_decode 1x2x1");
+    CHECK(choose(spec, options).launches == "reference_decode 1x2x1");
   }
   CaseSpec spec = spec_of(40);
   spec.shape.head_dim_k = spec.shape.head_dim_v = 257;
@@ -130,7 +130,7 @@ TEST_CASE("caches at multiples of 16 bytes are the group kernel's; others are re
 // A token-major cache of two heads: its slots do not lie side by side, but one does.
 TEST_CASE("whole blocks are fetched where a block's slots lie side by side") {
   PlanOptions options;
-  options.kernel = kBulkDecode;
+  options.kernel = kTmaDecode;
   const auto placed = [](KvLayout layout, std::int64_t block_size) {
     CaseSpec spec = spec_of(40);
     spec.shape.num_kv_heads = 2;
@@ -144,12 +144,12 @@ TEST_CASE("whole blocks are fetched where a block's slots lie side by side") {
   for (const std::int64_t block_size : {1, 2, 8, 16, 32}) {
     INFO("block size " << block_size);
     const PlacedProblem head_major = placed(KvLayout::kHeadMajor, block_size);
-    CHECK(choose(head_major.inputs(), options).plan == "bulk decode, 1 splits of 256");
+    CHECK(choose(head_major.inputs(), options).plan == "TMA decode, 1 splits of 256");
     CHECK(why_not(placed(KvLayout::kTokenMajor, block_size)) == (block_size > 1));
     CHECK(why_not(placed(KvLayout::kPacked, block_size)));
   }
   CHECK(choose(placed(KvLayout::kTokenMajor, 1).inputs(), options).plan ==
-        "bulk decode, 1 splits of 256");
+        "TMA decode, 1 splits of 256");
 }
 
 }  // namespace

@@ -19,9 +19,9 @@ constexpr std::int64_t kLongest = 2 * kBlockSize + 1;  // of the batch: 20, 1 an
 
 // The last split may have all keys, and is merged with the others as they are.
 reference::KernelNumerics numerics_of(const AttentionPlan& plan) {
-  reference::KernelNumerics numerics = plan.kernel == AttentionKernel::kPlainDecode
+  reference::KernelNumerics numerics = plan.kernel == AttentionKernel::kReferenceDecode
                                            ? decode_kernel_numerics(kType, kType, 0)
-                                           : group_decode_numerics(kType, kType, 0);
+                                           : gqa_decode_numerics(kType, kType, 0);
   numerics.state_merges += plan.num_splits;
   return numerics;
 }
@@ -65,15 +65,16 @@ Outcome outcome_of(AttentionKernel kernel, std::int64_t split_size, std::int64_t
   outcome.result.lse_ln.assign(call.outputs.lse_ln.begin(), call.outputs.lse_ln.end());
   const reference::BoundedResult oracle =
       reference::bounded_attention(call.inputs, numerics_of(call.plan));
-  const Comparison comparison = compare(call.inputs, outcome.result, oracle.exact, oracle.sharp);
+  const Comparison comparison =
+      compare(call.inputs, outcome.result, oracle.exact, oracle.probabilistic);
   INFO(comparison.text());
   CHECK(comparison.passed());
   return outcome;
 }
 
 TEST_CASE("a context longer than its plan is computed whole, by the last split") {
-  for (const AttentionKernel kernel : {AttentionKernel::kPlainDecode, AttentionKernel::kGroupDecode,
-                                       AttentionKernel::kBulkDecode}) {
+  for (const AttentionKernel kernel : {AttentionKernel::kReferenceDecode,
+                                       AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode}) {
     for (const std::int64_t split_size : {4, 8, 16, 40}) {
       const Outcome planned = outcome_of(kernel, split_size, kLongest);
       for (const std::int64_t max_context : {1, 8, 9, 16, 17, 31, 32, 34}) {
@@ -88,8 +89,8 @@ TEST_CASE("a context longer than its plan is computed whole, by the last split")
 }
 
 TEST_CASE("one split is the whole context, however long") {
-  for (const AttentionKernel kernel : {AttentionKernel::kPlainDecode, AttentionKernel::kGroupDecode,
-                                       AttentionKernel::kBulkDecode}) {
+  for (const AttentionKernel kernel : {AttentionKernel::kReferenceDecode,
+                                       AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode}) {
     INFO(attention_kernel_name(kernel));
     const Outcome whole = outcome_of(kernel, 40, kLongest);
     CHECK(whole.num_splits == 1);

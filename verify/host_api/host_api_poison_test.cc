@@ -156,7 +156,7 @@ TEST_CASE("no bit depends on what nobody may look at") {
   using enum AttentionKernel;
   std::vector<Way> ways;
   for (const ContentsCheck check : {ContentsCheck::kNone, ContentsCheck::kOnDevice}) {
-    for (const AttentionKernel kernel : {kPlainDecode, kGroupDecode, kBulkDecode}) {
+    for (const AttentionKernel kernel : {kReferenceDecode, kGqaDecode, kTmaDecode}) {
       ways.push_back({run_call, kernel, check});
       ways.push_back({run_step, kernel, check});
     }

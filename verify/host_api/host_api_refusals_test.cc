@@ -77,36 +77,36 @@ TEST_CASE("what no kernel serves is refused by name, with what there is") {
   expect_refused({
       {plan_call,
        [](auto& c) {
-         c.options.kernel = AttentionKernel::kGroupDecode;
+         c.options.kernel = AttentionKernel::kGqaDecode;
          c.inputs.kv.k.head_dim = c.inputs.kv.v.head_dim = c.inputs.q.head_dim = 48;
        },
-       "group decode: q.type, kv.k.type, kv.k.head_dim: expected fp32/fp32 with 64, 80, 96, 128, "
+       "GQA decode: q.type, kv.k.type, kv.k.head_dim: expected fp32/fp32 with 64, 80, 96, 128, "
        "192, 256; fp16/fp16 with 64, 80, 96, 128, 192, 256; fp16/e4m3 with 64, 80, 96, 128, 192, "
        "256; fp16/e5m2 with 64, 80, 96, 128, 192, 256; bf16/bf16 with 64, 80, 96, 128, 192, 256; "
        "bf16/e4m3 with 64, 80, 96, 128, 192, 256; bf16/e5m2 with 64, 80, 96, 128, 192, 256, got "
        "fp16/fp16 with 48"},
       {plan_call,
        [](auto& c) {
-         c.options.kernel = AttentionKernel::kBulkDecode;
+         c.options.kernel = AttentionKernel::kTmaDecode;
          c.inputs.kv.k.head_dim = c.inputs.kv.v.head_dim = c.inputs.q.head_dim = 32;
        },
-       "bulk decode: q.type, kv.k.type, kv.k.head_dim: expected fp16/fp16 with 64, 128; bf16/bf16 "
+       "TMA decode: q.type, kv.k.type, kv.k.head_dim: expected fp16/fp16 with 64, 128; bf16/bf16 "
        "with 64, 128, got fp16/fp16 with 32"},
       {plan_call,
        [](auto& c) {
-         c.options.kernel = AttentionKernel::kBulkDecode;
+         c.options.kernel = AttentionKernel::kTmaDecode;
          std::swap(c.inputs.kv.k.slot_stride, c.inputs.kv.k.head_stride);
          c.inputs.kv.k.slot_stride = 2 * kDim;
          c.inputs.kv.k.head_stride = kDim;
        },
-       "bulk decode: kv.k.slot_stride: expected 64 as in kv.k.head_dim, got 128"},
+       "TMA decode: kv.k.slot_stride: expected 64 as in kv.k.head_dim, got 128"},
       {plan_call,
        [](auto& c) {
-         c.options.kernel = AttentionKernel::kGroupDecode;
+         c.options.kernel = AttentionKernel::kGqaDecode;
          c.inputs.kv.k.data = c.k.data() + 1;
          c.inputs.kv.k.num_blocks = c.inputs.kv.v.num_blocks = kBlocks - 1;
        },
-       "group decode: kv.k.data: expected an address at a multiple of 16 bytes, got 2 bytes behind "
+       "GQA decode: kv.k.data: expected an address at a multiple of 16 bytes, got 2 bytes behind "
        "one"},
       {plan_call,
        [](auto& c) {
@@ -117,7 +117,7 @@ TEST_CASE("what no kernel serves is refused by name, with what there is") {
       {plan_call,
        [](auto& c) {
          c.options.max_query_length = 2;
-         c.options.kernel = AttentionKernel::kGroupDecode;
+         c.options.kernel = AttentionKernel::kGqaDecode;
        },
        "plan.max_query_length: expected 1 of a decode kernel, got 2"},
       {plan_call,

@@ -24,31 +24,31 @@ PlanOptions card_of(std::int64_t num_multiprocessors, std::int64_t max_context_l
 
 TEST_CASE("splits have 256 keys at least") {
   const auto chosen = [](std::int64_t context) { return choose(spec_of(context), {}); };
-  CHECK(chosen(255) == Chosen{"group decode, 1 splits of 256", "group_decode 1x1x1"});
-  CHECK(chosen(256) == Chosen{"group decode, 1 splits of 256", "group_decode 1x1x1"});
+  CHECK(chosen(255) == Chosen{"GQA decode, 1 splits of 256", "gqa_decode 1x1x1"});
+  CHECK(chosen(256) == Chosen{"GQA decode, 1 splits of 256", "gqa_decode 1x1x1"});
   CHECK(chosen(257) ==
-        Chosen{"group decode, 2 splits of 256", "group_decode 1x1x2, split_merge 1x2x1"});
+        Chosen{"GQA decode, 2 splits of 256", "gqa_decode 1x1x2, split_merge 1x2x1"});
   CHECK(chosen(512) ==
-        Chosen{"group decode, 2 splits of 256", "group_decode 1x1x2, split_merge 1x2x1"});
+        Chosen{"GQA decode, 2 splits of 256", "gqa_decode 1x1x2, split_merge 1x2x1"});
   CHECK(chosen(513) ==
-        Chosen{"group decode, 3 splits of 256", "group_decode 1x1x3, split_merge 1x2x1"});
+        Chosen{"GQA decode, 3 splits of 256", "gqa_decode 1x1x3, split_merge 1x2x1"});
 }
 
 TEST_CASE("one split is a launch, several are two, by the plain kernel") {
   PlanOptions options;
-  options.kernel = kPlainDecode;
+  options.kernel = kReferenceDecode;
   const auto chosen = [&](std::int64_t context) { return choose(spec_of(context), options); };
-  CHECK(chosen(255) == Chosen{"plain decode, 1 splits of 256", "paged_decode 1x2x1"});
-  CHECK(chosen(256) == Chosen{"plain decode, 1 splits of 256", "paged_decode 1x2x1"});
+  CHECK(chosen(255) == Chosen{"reference decode, 1 splits of 256", "reference_decode 1x2x1"});
+  CHECK(chosen(256) == Chosen{"reference decode, 1 splits of 256", "reference_decode 1x2x1"});
   CHECK(chosen(257) ==
-        Chosen{"plain decode, 2 splits of 256", "split_decode 1x2x2, split_merge 1x2x1"});
+        Chosen{"reference decode, 2 splits of 256", "split_decode 1x2x2, split_merge 1x2x1"});
 }
 
 // Of which the longest one has 3 splits, whatever the plan was made for.
 TEST_CASE("contexts may end where a split does, or beside it") {
   PlanOptions options = {.max_context_length = 100};
   options.split_size = 40;
-  for (const AttentionKernel kernel : {kPlainDecode, kGroupDecode, kBulkDecode}) {
+  for (const AttentionKernel kernel : {kReferenceDecode, kGqaDecode, kTmaDecode}) {
     options.kernel = kernel;
     CaseSpec spec = spec_of(0);
     spec.sequences.clear();
@@ -66,12 +66,12 @@ TEST_CASE("a context is split until thread blocks fill the card twice") {
   const auto chosen = [](std::int64_t num_seqs) {
     return choose(spec_of(num_seqs, 40), card_of(3, 2048)).plan;
   };
-  CHECK(chosen(1) == "group decode, 4 splits of 512");
-  CHECK(chosen(2) == "group decode, 3 splits of 768");
-  CHECK(chosen(3) == "group decode, 2 splits of 1024");
-  CHECK(chosen(5) == "group decode, 2 splits of 1024");
-  CHECK(chosen(6) == "group decode, 1 splits of 2048");
-  CHECK(chosen(7) == "group decode, 1 splits of 2048");
+  CHECK(chosen(1) == "GQA decode, 4 splits of 512");
+  CHECK(chosen(2) == "GQA decode, 3 splits of 768");
+  CHECK(chosen(3) == "GQA decode, 2 splits of 1024");
+  CHECK(chosen(5) == "GQA decode, 2 splits of 1024");
+  CHECK(chosen(6) == "GQA decode, 1 splits of 2048");
+  CHECK(chosen(7) == "GQA decode, 1 splits of 2048");
 }
 
 TEST_CASE("a thread block has sixteen heads of a group, or one of the plain kernel") {
@@ -82,17 +82,19 @@ TEST_CASE("a thread block has sixteen heads of a group, or one of the plain kern
     options.kernel = kernel;
     return choose(spec, options);
   };
-  const std::string two = "group decode, 2 splits of 1024";
-  const std::string one = "group decode, 1 splits of 2048";
-  CHECK(chosen(15, {}) == Chosen{two, "group_decode 1x1x2, split_merge 1x15x1"});
-  CHECK(chosen(16, {}) == Chosen{two, "group_decode 1x1x2, split_merge 1x16x1"});
-  CHECK(chosen(17, {}) == Chosen{one, "group_decode 1x2x1"});
-  CHECK(chosen(32, {}) == Chosen{one, "group_decode 1x2x1"});
-  CHECK(chosen(33, {}) == Chosen{one, "group_decode 1x3x1"});
-  CHECK(chosen(1, kPlainDecode) ==
-        Chosen{"plain decode, 2 splits of 1024", "split_decode 1x1x2, split_merge 1x1x1"});
-  CHECK(chosen(2, kPlainDecode) == Chosen{"plain decode, 1 splits of 2048", "paged_decode 1x2x1"});
-  CHECK(chosen(3, kPlainDecode) == Chosen{"plain decode, 1 splits of 2048", "paged_decode 1x3x1"});
+  const std::string two = "GQA decode, 2 splits of 1024";
+  const std::string one = "GQA decode, 1 splits of 2048";
+  CHECK(chosen(15, {}) == Chosen{two, "gqa_decode 1x1x2, split_merge 1x15x1"});
+  CHECK(chosen(16, {}) == Chosen{two, "gqa_decode 1x1x2, split_merge 1x16x1"});
+  CHECK(chosen(17, {}) == Chosen{one, "gqa_decode 1x2x1"});
+  CHECK(chosen(32, {}) == Chosen{one, "gqa_decode 1x2x1"});
+  CHECK(chosen(33, {}) == Chosen{one, "gqa_decode 1x3x1"});
+  CHECK(chosen(1, kReferenceDecode) ==
+        Chosen{"reference decode, 2 splits of 1024", "split_decode 1x1x2, split_merge 1x1x1"});
+  CHECK(chosen(2, kReferenceDecode) ==
+        Chosen{"reference decode, 1 splits of 2048", "reference_decode 1x2x1"});
+  CHECK(chosen(3, kReferenceDecode) ==
+        Chosen{"reference decode, 1 splits of 2048", "reference_decode 1x3x1"});
 }
 
 TEST_CASE("batch-invariant splits have 1024 keys, whatever the batch and the card") {
@@ -104,7 +106,7 @@ TEST_CASE("batch-invariant splits have 1024 keys, whatever the batch and the car
         PlanOptions options = card_of(multiprocessors, max_context);
         options.batch_invariance = BatchInvariance::kRows;
         const CaseSpec spec = spec_of(num_seqs, num_seqs == 1 ? max_context : 1);
-        CHECK(choose(spec, options).plan == fmt::format("group decode, {} splits of 1024", splits));
+        CHECK(choose(spec, options).plan == fmt::format("GQA decode, {} splits of 1024", splits));
       }
     }
   }
@@ -118,8 +120,8 @@ TEST_CASE("one row of each sequence is decode, anything else prefill") {
     options.max_query_length = max_query_length;
     return choose(spec, options);
   };
-  const std::string decode = "group decode, 1 splits of 256";
-  CHECK(chosen({1, 1}, 1) == Chosen{decode, "group_decode 2x1x1"});
+  const std::string decode = "GQA decode, 1 splits of 256";
+  CHECK(chosen({1, 1}, 1) == Chosen{decode, "gqa_decode 2x1x1"});
   CHECK(chosen({1, 0}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({1, 2}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({2, 0}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});

@@ -15,7 +15,7 @@ TEST_CASE("kernels that are instantiated for types alone are listed with the pai
   const std::string alike = "fp32/fp32, fp16/fp16, bf16/bf16, e4m3/e4m3, e5m2/e5m2";
   const std::string table = instantiation_table();
   CHECK_THAT(table,
-             ContainsSubstring("| plain decode | fp32/fp32, fp16/fp16, fp16/e4m3, fp16/e5m2, "
+             ContainsSubstring("| reference decode | fp32/fp32, fp16/fp16, fp16/e4m3, fp16/e5m2, "
                                "bf16/bf16, bf16/e4m3, bf16/e5m2 | 1 to 256, "));
   CHECK_THAT(table, ContainsSubstring("| KV write | " + written + " | any |\n"));
   CHECK_THAT(table, ContainsSubstring("| KV append | " + written + " | any |\n"));

@@ -86,8 +86,8 @@ Outcome outcome_of(std::string_view kernel, const PagedAttentionInputs& inputs,
 
 std::optional<std::string> why_not(std::string_view kernel, const PagedAttentionInputs& inputs) {
   if (kernel == "group-scores") return why_not_scored(inputs);
-  if (kernel == "group-decode") return why_not_group_decoded(inputs);
-  if (kernel == "bulk-decode") return why_not_bulk_decoded(inputs);
+  if (kernel == "gqa-decode") return why_not_gqa_decoded(inputs);
+  if (kernel == "tma-decode") return why_not_tma_decoded(inputs);
   if (kernel == "paged-prefill") return why_not_prefilled(inputs);
   return why_not_decoded(inputs);
 }
@@ -95,14 +95,14 @@ std::optional<std::string> why_not(std::string_view kernel, const PagedAttention
 void call(std::string_view kernel, simt::Executor& executor, const PagedAttentionInputs& inputs,
           DecodeResults& results) {
   constexpr std::int64_t kSplitSize = 40;
-  if (kernel == "paged-decode") {
-    call_paged_decode(executor, {}, inputs, results);
+  if (kernel == "reference-decode") {
+    call_reference_decode(executor, {}, inputs, results);
   } else if (kernel == "split-decode") {
     call_split_decode(executor, {}, inputs, kSplitSize, results);
-  } else if (kernel == "group-decode") {
-    call_group_decode(executor, {}, inputs, kSplitSize, results);
-  } else if (kernel == "bulk-decode") {
-    call_bulk_decode(executor, {}, inputs, kSplitSize, results);
+  } else if (kernel == "gqa-decode") {
+    call_gqa_decode(executor, {}, inputs, kSplitSize, results);
+  } else if (kernel == "tma-decode") {
+    call_tma_decode(executor, {}, inputs, kSplitSize, results);
   } else {
     RECTO_CHECK_EQ(kernel, "paged-prefill");
     call_paged_prefill(executor, {}, inputs, results);

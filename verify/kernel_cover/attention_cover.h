@@ -15,15 +15,16 @@
 
 namespace recto::verify {
 
-// What cases are drawn for: plain decode, of all head dims; or the kernels that multiply tiles of a
-// group's rows, in decode and in prefill, whose types and layouts come in turn; or those of caches
-// whose blocks are fetched whole.
+// What cases are drawn for: reference decode, of all head dims; or the kernels that multiply tiles
+// of a group's rows, in decode and in prefill, whose types and layouts come in turn; or those of
+// caches whose blocks are fetched whole.
 enum class Covered : std::uint8_t { kDecode, kGroup, kPrefill, kBlocks };
 
 CaseSpec covered_case(Covered what, std::uint64_t number);
 
-inline constexpr std::array kAttentionKernels = {"paged-decode", "split-decode", "group-scores",
-                                                 "group-decode", "bulk-decode",  "paged-prefill"};
+inline constexpr std::array kAttentionKernels = {"reference-decode", "split-decode",
+                                                 "group-scores",     "gqa-decode",
+                                                 "tma-decode",       "paged-prefill"};
 
 // What one of these makes of the inputs; nothing if it does not serve them.
 std::optional<Outcome> attention_outcome(std::string_view kernel, simt::Executor& executor,

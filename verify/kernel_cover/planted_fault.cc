@@ -21,9 +21,9 @@ std::span<const std::byte> pool_bytes(const KvTensorView& view) {
 
 // Cases that it serves, most of them.
 Covered cases_for(std::string_view kernel) {
-  if (kernel == "group-decode") return Covered::kGroup;
+  if (kernel == "gqa-decode") return Covered::kGroup;
   if (kernel == "paged-prefill") return Covered::kPrefill;
-  if (kernel == "bulk-decode" || kernel == "group-scores") return Covered::kBlocks;
+  if (kernel == "tma-decode" || kernel == "group-scores") return Covered::kBlocks;
   return Covered::kDecode;
 }
 

@@ -6,11 +6,11 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "cuda/kernels/bulk_decode.h"
-#include "cuda/kernels/group_decode.h"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/paged_prefill.h"
+#include "cuda/kernels/reference_decode.h"
 #include "cuda/kernels/split_decode.h"
+#include "cuda/kernels/tma_decode.h"
 #include "verify/kernels/kernel_refusals.h"
 
 namespace recto::verify {
@@ -29,7 +29,7 @@ std::vector<Refused<SplitDecodeParams>> refused_splits() {
 }
 
 TEST_CASE("decode says what it does not serve, in one pass or in splits") {
-  using Params = PagedDecodeParams;
+  using Params = ReferenceDecodeParams;
   const Params served = {.q = no_rows(16), .kv = as_const(empty_cache()), .out = no_results(8)};
   const auto store_as = [](ElementType type) {
     return [type](Params& params) { params.kv.k.type = params.kv.v.type = type; };
@@ -56,7 +56,7 @@ TEST_CASE("decode says what it does not serve, in one pass or in splits") {
       {[](Params& params) { params.kv.v.head_dim = 300; },
        "kv.v.head_dim: expected at most 256, got 300"},
       {[](Params& params) { params.kv.k.head_dim = 256; }, ""}};
-  expect_refused<Params>(launch_paged_decode, served, refused);
+  expect_refused<Params>(launch_reference_decode, served, refused);
   for (const auto launch : {launch_split_decode, launch_split_merge}) {
     const SplitDecodeParams whole = {.decode = served, .split_size = 8, .num_splits = 1};
     std::vector<Refused<SplitDecodeParams>> splits = refused_splits();
@@ -175,37 +175,37 @@ std::vector<Refused<Params>> refused_by_table(const std::string& table) {
            expected + "bf16/fp16 with 64"}};
 }
 
-PagedDecodeParams streamed_decode() {
+ReferenceDecodeParams streamed_decode() {
   return {.q = no_rows(64), .kv = streamed_cache(), .out = no_results(64)};
 }
 
 // What is refused of the decode that a split is of.
 std::vector<Refused<SplitDecodeParams>> in_splits(
-    const std::vector<Refused<PagedDecodeParams>>& refused) {
+    const std::vector<Refused<ReferenceDecodeParams>>& refused) {
   std::vector<Refused<SplitDecodeParams>> splits;
-  for (const Refused<PagedDecodeParams>& each : refused) {
+  for (const Refused<ReferenceDecodeParams>& each : refused) {
     splits.push_back(
         {[each](SplitDecodeParams& params) { each.change(params.decode); }, each.error});
   }
   return splits;
 }
 
-TEST_CASE("group decode says what it does not serve") {
+TEST_CASE("GQA decode says what it does not serve") {
   const SplitDecodeParams served = {.decode = streamed_decode(), .split_size = 8, .num_splits = 1};
-  expect_refused(launch_group_decode, served, refused_splits());
-  expect_refused(launch_group_decode, served, in_splits(refused_streams<PagedDecodeParams>()));
-  expect_refused(launch_group_decode, served, in_splits(refused_packs<PagedDecodeParams>()));
-  expect_refused(launch_group_decode, served,
-                 in_splits(refused_by_table<PagedDecodeParams>("group_decode_table()")));
+  expect_refused(launch_gqa_decode, served, refused_splits());
+  expect_refused(launch_gqa_decode, served, in_splits(refused_streams<ReferenceDecodeParams>()));
+  expect_refused(launch_gqa_decode, served, in_splits(refused_packs<ReferenceDecodeParams>()));
+  expect_refused(launch_gqa_decode, served,
+                 in_splits(refused_by_table<ReferenceDecodeParams>("gqa_decode_table()")));
 }
 
-TEST_CASE("bulk decode says what it does not serve") {
+TEST_CASE("TMA decode says what it does not serve") {
   const SplitDecodeParams served = {.decode = streamed_decode(), .split_size = 8, .num_splits = 1};
-  expect_refused(launch_bulk_decode, served, refused_splits());
-  expect_refused(launch_bulk_decode, served,
-                 in_splits(refused_by_table<PagedDecodeParams>("bulk_decode_table()")));
+  expect_refused(launch_tma_decode, served, refused_splits());
+  expect_refused(launch_tma_decode, served,
+                 in_splits(refused_by_table<ReferenceDecodeParams>("tma_decode_table()")));
   expect_refused<SplitDecodeParams>(
-      launch_bulk_decode, served,
+      launch_tma_decode, served,
       {{[](SplitDecodeParams& params) { params.decode.kv.v.head_dim = 48; },
         "kv.v.head_dim: expected 64 as in kv.k.head_dim, got 48"},
        {[](SplitDecodeParams& params) { pack(params.decode); },

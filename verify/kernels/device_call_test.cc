@@ -16,7 +16,7 @@
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
 #include "cuda/kernels/kv_write.h"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/reference_decode.h"
 #include "verify/simt/checks/access_checker.h"
 
 namespace recto::verify {
@@ -77,7 +77,7 @@ class Attention {
   std::string run(DeviceCall& call) {
     try {
       call.run(&checks, [this](simt::Stream& stream) {
-        return kernels::launch_paged_decode(params, &stream);
+        return kernels::launch_reference_decode(params, &stream);
       });
     } catch (const ContractFailure& failure) {
       return failure.what();
@@ -89,7 +89,7 @@ class Attention {
   std::vector<std::int32_t> lengths = {9, 9};
   std::vector<float> out = std::vector<float>(32, std::numeric_limits<float>::quiet_NaN());
   std::vector<float> lse_ln = std::vector<float>(2);
-  kernels::PagedDecodeParams params;
+  kernels::ReferenceDecodeParams params;
 
   simt::Executor executor{simt::ExecutorOptions{}};
 

@@ -116,11 +116,12 @@ struct OneKeyEach {
 
   reference::AttentionResult attend(const PagedKvView& kv) {
     const auto num_seqs = std::ssize(table);
-    return result_of(paged_decode_backend({}).call({.q = q.const_view(),
-                                         .kv = kv,
-                                         .block_table = {table.data(), num_seqs, 1, 1},
-                                         .query_start = query_start,
-                                         .context_length = context_length}));
+    return result_of(
+        reference_decode_backend({}).call({.q = q.const_view(),
+                                           .kv = kv,
+                                           .block_table = {table.data(), num_seqs, 1, 1},
+                                           .query_start = query_start,
+                                           .context_length = context_length}));
   }
 
   RowPool q;

@@ -36,11 +36,11 @@ void expect_scores(const ElementPlace& head, const reference::ScoreErrors& expec
   ElementPlace place = head;
   for (std::int64_t key = 0; key < expected.scores.size(); ++key) {
     place.dim = key;
-    const double sharp =
-        expected.systematic[key] + reference::kSharpLambda * expected.deviation[key];
+    const double probabilistic =
+        expected.systematic[key] + reference::kProbabilisticLambda * expected.deviation[key];
     comparer.expect_within(place, {.seen = results.at(head.sequence, head.head, key),
                                    .expected = expected.scores[key],
-                                   .bound = std::min(expected.hard[key], sharp)});
+                                   .bound = std::min(expected.worst_case[key], probabilistic)});
   }
   constexpr double kUnwritten = std::numeric_limits<float>::quiet_NaN();
   for (std::int64_t key = expected.scores.size(); key < results.max_context_length; ++key) {

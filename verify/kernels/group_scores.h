@@ -9,8 +9,9 @@
 
 namespace recto::verify {
 
-// Expects each score within its sharp bound, which holds for tensor cores that sum as `arithmetic`
-// does, and elements beyond a context unchanged. O(num_q_heads head_dim) for each token.
+// Expects each score within its probabilistic bound, which holds for tensor cores that sum as
+// `arithmetic` does, and elements beyond a context unchanged. O(num_q_heads head_dim) for each
+// token.
 Comparison compare_scores(const PagedAttentionInputs& inputs, const ScoreResults& results,
                           const simt::Arithmetic& arithmetic);
 

@@ -179,8 +179,8 @@ void check_attended(const SparsePool& pool, const Contexts& contexts, const Spar
   reference::RowPool q = rows_of_units(q_type, 2, 2 * kHeads, 7);
   std::vector<Backend> backends = kernel_backends({});
   for (const std::int64_t split_size : {8, 1000}) {
-    backends.push_back(group_decode_backend({}, split_size));
-    backends.push_back(bulk_decode_backend({}, split_size));
+    backends.push_back(gqa_decode_backend({}, split_size));
+    backends.push_back(tma_decode_backend({}, split_size));
   }
   backends.push_back(paged_prefill_backend({}));
   const Contexts small_contexts(kSmall.ids);

@@ -68,17 +68,18 @@ reference::KernelNumerics plain_numerics(const PagedAttentionInputs& inputs,
 
 reference::KernelNumerics group_numerics(const PagedAttentionInputs& inputs,
                                          std::int64_t split_size) {
-  return group_decode_numerics(inputs.q.type, inputs.kv.k.type, split_size);
+  return gqa_decode_numerics(inputs.q.type, inputs.kv.k.type, split_size);
 }
 
 }  // namespace
 
-Backend paged_decode_backend(const KernelRun& how) {
+Backend reference_decode_backend(const KernelRun& how) {
   return backend_of(
-      how, {.name = "paged-decode",
-            .call = [](auto& executor, auto& observer, auto& inputs, auto,
-                       auto& results) { call_paged_decode(executor, observer, inputs, results); },
-            .numerics = plain_numerics});
+      how,
+      {.name = "reference-decode",
+       .call = [](auto& executor, auto& observer, auto& inputs, auto,
+                  auto& results) { call_reference_decode(executor, observer, inputs, results); },
+       .numerics = plain_numerics});
 }
 
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size) {
@@ -88,19 +89,19 @@ Backend split_decode_backend(const KernelRun& how, std::int64_t split_size) {
                           .numerics = plain_numerics});
 }
 
-Backend group_decode_backend(const KernelRun& how, std::int64_t split_size) {
-  return backend_of(how, {.name = fmt::format("group-decode-{}", split_size),
+Backend gqa_decode_backend(const KernelRun& how, std::int64_t split_size) {
+  return backend_of(how, {.name = fmt::format("gqa-decode-{}", split_size),
                           .split_size = split_size,
-                          .call = call_group_decode,
-                          .refusal = why_not_group_decoded,
+                          .call = call_gqa_decode,
+                          .refusal = why_not_gqa_decoded,
                           .numerics = group_numerics});
 }
 
-Backend bulk_decode_backend(const KernelRun& how, std::int64_t split_size) {
-  return backend_of(how, {.name = fmt::format("bulk-decode-{}", split_size),
+Backend tma_decode_backend(const KernelRun& how, std::int64_t split_size) {
+  return backend_of(how, {.name = fmt::format("tma-decode-{}", split_size),
                           .split_size = split_size,
-                          .call = call_bulk_decode,
-                          .refusal = why_not_bulk_decoded,
+                          .call = call_tma_decode,
+                          .refusal = why_not_tma_decoded,
                           .numerics = group_numerics});
 }
 
@@ -118,7 +119,7 @@ Backend paged_prefill_backend(const KernelRun& how) {
 
 std::vector<Backend> kernel_backends(const KernelRun& how) {
   constexpr std::int64_t kSplitSize = 40;
-  return {paged_decode_backend(how), split_decode_backend(how, kSplitSize)};
+  return {reference_decode_backend(how), split_decode_backend(how, kSplitSize)};
 }
 
 }  // namespace recto::verify

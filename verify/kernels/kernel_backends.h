@@ -13,14 +13,14 @@ namespace recto::verify {
 
 // Support one query row per sequence, caches of q's type, or fp8 for q in fp16 and bf16, and head
 // dims up to 256.
-Backend paged_decode_backend(const KernelRun& how);
+Backend reference_decode_backend(const KernelRun& how);
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size);
 
-// Supports what group_decode_table() has, with equal head dims for K and V, and caches that can be
+// Supports what gqa_decode_table() has, with equal head dims for K and V, and caches that can be
 // read 16 bytes at a time.
-Backend group_decode_backend(const KernelRun& how, std::int64_t split_size);
-// Supports what bulk_decode_table() has, for caches in which the slots of a block are contiguous.
-Backend bulk_decode_backend(const KernelRun& how, std::int64_t split_size);
+Backend gqa_decode_backend(const KernelRun& how, std::int64_t split_size);
+// Supports what tma_decode_table() has, for caches in which the slots of a block are contiguous.
+Backend tma_decode_backend(const KernelRun& how, std::int64_t split_size);
 
 // Supports what paged_prefill_table() has, with any number of rows, and the same caches as group
 // decode.

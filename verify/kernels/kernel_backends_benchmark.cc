@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "verify/kernels/decode_workload.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/streams/stream.h"
@@ -82,22 +82,22 @@ void split_decode(benchmark::State& state) {
 BENCHMARK(split_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // Computes sixteen rows at a time, a quarter of which a group of four fills.
-void group_decode(benchmark::State& state) {
+void gqa_decode(benchmark::State& state) {
   DecodeWorkload decode;
   run(state, [&decode](simt::Stream& stream) -> Status {
-    RECTO_RETURN_IF_ERROR(kernels::launch_group_decode(decode.params, &stream));
+    RECTO_RETURN_IF_ERROR(kernels::launch_gqa_decode(decode.params, &stream));
     return kernels::launch_split_merge(decode.params, &stream);
   });
 }
-BENCHMARK(group_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(gqa_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-void paged_decode(benchmark::State& state) {
+void reference_decode(benchmark::State& state) {
   DecodeWorkload decode;
   run(state, [&decode](simt::Stream& stream) -> Status {
-    return kernels::launch_paged_decode(decode.params.decode, &stream);
+    return kernels::launch_reference_decode(decode.params.decode, &stream);
   });
 }
-BENCHMARK(paged_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
+BENCHMARK(reference_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
 // The same in plain C++ and fp64 on one core, to show how fast this machine is. This is not the
 // reference, whose bounds take most of its time.

@@ -9,17 +9,17 @@
 
 #include "core/attention_gate.h"
 #include "core/contract.h"
-#include "cuda/kernels/bulk_decode.h"
-#include "cuda/kernels/group_decode.h"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/paged_prefill.h"
+#include "cuda/kernels/reference_decode.h"
 #include "cuda/kernels/split_decode.h"
+#include "cuda/kernels/tma_decode.h"
 
 namespace recto::verify {
 namespace {
 
 using kernels::GroupScoresParams;
-using kernels::PagedDecodeParams;
+using kernels::ReferenceDecodeParams;
 using kernels::SplitDecodeParams;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
@@ -37,7 +37,7 @@ std::int64_t longest_context(const PagedAttentionInputs& inputs) {
 }
 
 // Everything but where the results go.
-PagedDecodeParams params_of(const PagedAttentionInputs& inputs) {
+ReferenceDecodeParams params_of(const PagedAttentionInputs& inputs) {
   const AttentionOptions& options = inputs.options;
   return {.q = inputs.q,
           .kv = inputs.kv,
@@ -57,8 +57,8 @@ PagedDecodeParams params_of(const PagedAttentionInputs& inputs) {
 }
 
 // No kernel is called with inputs that have not passed the gates.
-PagedDecodeParams params_into(const PagedAttentionInputs& inputs, DecodeResults& results) {
-  PagedDecodeParams params = params_of(inputs);
+ReferenceDecodeParams params_into(const PagedAttentionInputs& inputs, DecodeResults& results) {
+  ReferenceDecodeParams params = params_of(inputs);
   params.out.data = results.out.data();
   params.lse_ln = results.lse_ln.data();
   RECTO_CHECK_EQ(check_contents(inputs, {.out = params.out, .lse_ln = results.lse_ln}),
@@ -145,7 +145,7 @@ std::optional<std::string> why_not_in_groups(const PagedAttentionInputs& inputs,
 }
 
 kernels::PagedPrefillParams prefill_params_of(const PagedAttentionInputs& inputs) {
-  const PagedDecodeParams decode = params_of(inputs);
+  const ReferenceDecodeParams decode = params_of(inputs);
   kernels::PagedPrefillParams params = {
       .q = decode.q,
       .kv = decode.kv,
@@ -178,15 +178,15 @@ std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs) {
   return refusal_of(kernels::check_served(params_of(inputs)));
 }
 
-void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
-                       const PagedAttentionInputs& inputs, DecodeResults& results) {
-  const PagedDecodeParams params = params_into(inputs, results);
+void call_reference_decode(simt::Executor& executor, const ObserverMaker& observer,
+                           const PagedAttentionInputs& inputs, DecodeResults& results) {
+  const ReferenceDecodeParams params = params_into(inputs, results);
   DeviceCall call(executor);
   add_inputs(call, inputs,
              owners_in_turn(inputs.q.num_rows * inputs.q.num_heads, inputs.q.num_rows));
   add_results(call, params.out, results);
   call.run(observer, [&params](simt::Stream& stream) {
-    return kernels::launch_paged_decode(params, &stream);
+    return kernels::launch_reference_decode(params, &stream);
   });
 }
 
@@ -200,26 +200,26 @@ void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
                  });
 }
 
-std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs) {
+std::optional<std::string> why_not_gqa_decoded(const PagedAttentionInputs& inputs) {
   return why_not_in_groups(inputs, &kernels::check_group_served);
 }
 
-void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
-                       const PagedAttentionInputs& inputs, std::int64_t split_size,
-                       DecodeResults& results) {
+void call_gqa_decode(simt::Executor& executor, const ObserverMaker& observer,
+                     const PagedAttentionInputs& inputs, std::int64_t split_size,
+                     DecodeResults& results) {
   call_in_splits({executor, observer}, inputs, split_size, results,
-                 merged_after(&kernels::launch_group_decode));
+                 merged_after(&kernels::launch_gqa_decode));
 }
 
-std::optional<std::string> why_not_bulk_decoded(const PagedAttentionInputs& inputs) {
-  return why_not_in_groups(inputs, &kernels::check_bulk_served);
+std::optional<std::string> why_not_tma_decoded(const PagedAttentionInputs& inputs) {
+  return why_not_in_groups(inputs, &kernels::check_tma_served);
 }
 
-void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
-                      const PagedAttentionInputs& inputs, std::int64_t split_size,
-                      DecodeResults& results) {
+void call_tma_decode(simt::Executor& executor, const ObserverMaker& observer,
+                     const PagedAttentionInputs& inputs, std::int64_t split_size,
+                     DecodeResults& results) {
   call_in_splits({executor, observer}, inputs, split_size, results,
-                 merged_after(&kernels::launch_bulk_decode));
+                 merged_after(&kernels::launch_tma_decode));
 }
 
 std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs) {
@@ -229,7 +229,7 @@ std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs)
 void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
                         const PagedAttentionInputs& inputs, DecodeResults& results) {
   kernels::PagedPrefillParams params = prefill_params_of(inputs);
-  const PagedDecodeParams decode = params_into(inputs, results);
+  const ReferenceDecodeParams decode = params_into(inputs, results);
   params.out = decode.out;
   params.lse_ln = decode.lse_ln;
   DeviceCall call(executor);

@@ -28,8 +28,8 @@ struct DecodeResults {
 std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs);
 
 // The inputs must have passed core/attention_gate.h and why_not_decoded().
-void call_paged_decode(simt::Executor& executor, const ObserverMaker& observer,
-                       const PagedAttentionInputs& inputs, DecodeResults& results);
+void call_reference_decode(simt::Executor& executor, const ObserverMaker& observer,
+                           const PagedAttentionInputs& inputs, DecodeResults& results);
 void call_split_decode(simt::Executor& executor, const ObserverMaker& observer,
                        const PagedAttentionInputs& inputs, std::int64_t split_size,
                        DecodeResults& results);
@@ -56,16 +56,16 @@ using ScoreLaunch = Status (*)(const kernels::GroupScoresParams& params, KernelS
 void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,
                        const PagedAttentionInputs& inputs, ScoreResults& results);
 // What the group-packed decode kernel does not serve of these inputs, or nothing.
-std::optional<std::string> why_not_group_decoded(const PagedAttentionInputs& inputs);
-void call_group_decode(simt::Executor& executor, const ObserverMaker& observer,
-                       const PagedAttentionInputs& inputs, std::int64_t split_size,
-                       DecodeResults& results);
+std::optional<std::string> why_not_gqa_decoded(const PagedAttentionInputs& inputs);
+void call_gqa_decode(simt::Executor& executor, const ObserverMaker& observer,
+                     const PagedAttentionInputs& inputs, std::int64_t split_size,
+                     DecodeResults& results);
 
 // As above, for the kernel that fetches whole blocks.
-std::optional<std::string> why_not_bulk_decoded(const PagedAttentionInputs& inputs);
-void call_bulk_decode(simt::Executor& executor, const ObserverMaker& observer,
-                      const PagedAttentionInputs& inputs, std::int64_t split_size,
-                      DecodeResults& results);
+std::optional<std::string> why_not_tma_decoded(const PagedAttentionInputs& inputs);
+void call_tma_decode(simt::Executor& executor, const ObserverMaker& observer,
+                     const PagedAttentionInputs& inputs, std::int64_t split_size,
+                     DecodeResults& results);
 
 // What the prefill kernel does not serve of these inputs, or nothing.
 std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs);

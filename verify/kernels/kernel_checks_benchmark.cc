@@ -14,7 +14,7 @@ namespace recto::verify {
 namespace {
 
 void add_memory(DeviceCall& call, DecodeWorkload& decode) {
-  const kernels::PagedDecodeParams& params = decode.params.decode;
+  const kernels::ReferenceDecodeParams& params = decode.params.decode;
   call.add_read("q", params.q);
   call.add_read("block_table", std::span<const std::int32_t>(decode.block_table));
   call.add_read("context_length", std::span<const std::int32_t>(decode.context_length));

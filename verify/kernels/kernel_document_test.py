@@ -9,7 +9,7 @@ the last column, may not.
 import subprocess
 import sys
 
-COUNTS = ("| kernel | layout |", "| group_decode | layout |")
+COUNTS = ("| kernel | layout |", "| gqa_decode | layout |")
 OF_TRAFFIC = ("must move", "moves", "ratio", "unasked", "bank conflicts")
 TOLERANCE = 0.02
 

@@ -59,8 +59,8 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   return numerics;
 }
 
-reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType kv_type,
-                                                std::int64_t split_size) {
+reference::KernelNumerics gqa_decode_numerics(ElementType q_type, ElementType kv_type,
+                                              std::int64_t split_size) {
   reference::KernelNumerics numerics = decode_kernel_numerics(q_type, kv_type, split_size);
   const bool has_tensor_cores = q_type != ElementType::kFp32;
   if (has_tensor_cores) {
@@ -88,7 +88,7 @@ reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType 
 
 reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
                                            std::int64_t head_dim) {
-  reference::KernelNumerics numerics = group_decode_numerics(q_type, kv_type, 0);
+  reference::KernelNumerics numerics = gqa_decode_numerics(q_type, kv_type, 0);
   // One pass over all keys in larger tiles, without states to merge; a sink enters by a factor,
   // which rounds once more.
   numerics.tile_size *= head_dim <= 128 ? 4 : 2;

@@ -13,8 +13,8 @@ namespace recto::verify {
 reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType kv_type,
                                                  std::int64_t split_size);
 
-reference::KernelNumerics group_decode_numerics(ElementType q_type, ElementType kv_type,
-                                                std::int64_t split_size);
+reference::KernelNumerics gqa_decode_numerics(ElementType q_type, ElementType kv_type,
+                                              std::int64_t split_size);
 
 reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
                                            std::int64_t head_dim);

@@ -52,10 +52,10 @@ void set_contexts(CaseSpec& spec, const std::vector<std::int64_t>& contexts,
 using BackendOf = Backend (*)(const KernelRun& how);
 
 const std::vector<BackendOf> kDecode = {
-    paged_decode_backend, [](const KernelRun& how) { return split_decode_backend(how, 48); },
-    [](const KernelRun& how) { return group_decode_backend(how, kNoSplits); },
-    [](const KernelRun& how) { return group_decode_backend(how, 48); },
-    [](const KernelRun& how) { return bulk_decode_backend(how, kNoSplits); }};
+    reference_decode_backend, [](const KernelRun& how) { return split_decode_backend(how, 48); },
+    [](const KernelRun& how) { return gqa_decode_backend(how, kNoSplits); },
+    [](const KernelRun& how) { return gqa_decode_backend(how, 48); },
+    [](const KernelRun& how) { return tma_decode_backend(how, kNoSplits); }};
 
 // What was launched, or that the inputs are not served. Of launches on a GPU nobody keeps a record:
 // there they are taken to be right if their result is.
@@ -78,7 +78,7 @@ Launches launches_of(BackendOf backend_of, const PagedAttentionInputs& inputs) {
   const reference::BoundedResult oracle =
       reference::bounded_attention(inputs, backend.numerics(inputs));
   const Comparison comparison =
-      compare(inputs, result_of(backend.call(inputs)), oracle.exact, oracle.sharp);
+      compare(inputs, result_of(backend.call(inputs)), oracle.exact, oracle.probabilistic);
   INFO(backend.name << "\n" << comparison.text());
   CHECK(comparison.passed());
   return {text_of(launches)};
@@ -101,7 +101,7 @@ constexpr TypePair kFp32 = {ElementType::kFp32, ElementType::kFp32};
 constexpr TypePair kFp16 = {ElementType::kFp16, ElementType::kFp16};
 constexpr TypePair kFp8 = {ElementType::kBf16, ElementType::kE4m3};
 
-// A tile of plain decode has 32 keys, of the group kernel 16, or 8 in fp32; four warps take
+// A tile of reference decode has 32 keys, of the group kernel 16, or 8 in fp32; four warps take
 // stretches of whole tiles of 32.
 TEST_CASE("contexts end within tiles, with them, and with the stretches of warps") {
   for (const TypePair& types : {kFp32, kFp16, kFp8}) {
@@ -127,10 +127,10 @@ TEST_CASE("a thread block of the group kernel takes sixteen heads of a group") {
     spec.shape.num_q_heads = 2 * group;
     set_contexts(spec, {20, 50});
     const std::int64_t tiles = group <= 16 ? 1 : group <= 32 ? 2 : 3;
-    CHECK(launches_of(kDecode[2], spec) == fmt::format("group_decode 2x{}x1", 2 * tiles));
+    CHECK(launches_of(kDecode[2], spec) == fmt::format("gqa_decode 2x{}x1", 2 * tiles));
     CHECK(launches_of(kDecode[3], spec) ==
-          fmt::format("group_decode 2x{}x2, split_merge 2x{}x1", 2 * tiles, 2 * group));
-    CHECK(launches_of(kDecode[0], spec) == fmt::format("paged_decode 2x{}x1", 2 * group));
+          fmt::format("gqa_decode 2x{}x2, split_merge 2x{}x1", 2 * tiles, 2 * group));
+    CHECK(launches_of(kDecode[0], spec) == fmt::format("reference_decode 2x{}x1", 2 * group));
   }
 }
 
@@ -157,7 +157,7 @@ TEST_CASE("head dims of the plain kernels fill lanes, or end within them") {
     for (const std::int64_t head_dim : {1, 3, 4, 5, 15, 16, 17, 127, 128, 129, 255, 256}) {
       CaseSpec spec = spec_of(types, head_dim);
       set_contexts(spec, {33});
-      CHECK(launches_of(kDecode[0], spec) == "paged_decode 1x2x1");
+      CHECK(launches_of(kDecode[0], spec) == "reference_decode 1x2x1");
       CHECK(launches_of(kDecode[1], spec) == "split_decode 1x2x1, split_merge 1x2x1");
     }
     CaseSpec spec = spec_of(types, 257);
@@ -237,8 +237,8 @@ TEST_CASE("windows end within contexts, with them, and far beyond") {
     }
     inputs = decode.inputs();
     inputs.options.window = window;
-    CHECK(launches_of(kDecode[0], inputs) == "paged_decode 3x2x1");
-    CHECK(launches_of(kDecode[2], inputs) == "group_decode 3x1x1");
+    CHECK(launches_of(kDecode[0], inputs) == "reference_decode 3x2x1");
+    CHECK(launches_of(kDecode[2], inputs) == "gqa_decode 3x1x1");
   }
 }
 

@@ -175,16 +175,16 @@ void run(TrafficKernel kernel, const TrafficBatch& batch, const KernelRun& how) 
   DecodeResults results(inputs);
   const std::int64_t whole = batch.shape.context_length;
   switch (kernel) {
-    case TrafficKernel::kPagedDecode:
-      return call_paged_decode(executor, how.observer, inputs, results);
+    case TrafficKernel::kReferenceDecode:
+      return call_reference_decode(executor, how.observer, inputs, results);
     case TrafficKernel::kSplitDecode:
       return call_split_decode(executor, how.observer, inputs, whole / kSplits, results);
-    case TrafficKernel::kGroupDecode:
-      return call_group_decode(executor, how.observer, inputs, whole, results);
-    case TrafficKernel::kGroupDecodeSplit:
-      return call_group_decode(executor, how.observer, inputs, whole / kSplits, results);
-    case TrafficKernel::kBulkDecode:
-      return call_bulk_decode(executor, how.observer, inputs, whole, results);
+    case TrafficKernel::kGqaDecode:
+      return call_gqa_decode(executor, how.observer, inputs, whole, results);
+    case TrafficKernel::kGqaDecodeSplit:
+      return call_gqa_decode(executor, how.observer, inputs, whole / kSplits, results);
+    case TrafficKernel::kTmaDecode:
+      return call_tma_decode(executor, how.observer, inputs, whole, results);
     case TrafficKernel::kPagedPrefill:
       return call_paged_prefill(executor, how.observer, inputs, results);
     case TrafficKernel::kKvWrite:
@@ -212,17 +212,22 @@ double visible_keys(const TrafficShape& shape) {
 const std::vector<TrafficKernel>& traffic_kernels() {
   using enum TrafficKernel;
   static const std::vector<TrafficKernel> kAll = {
-      kPagedDecode, kSplitDecode, kGroupDecode, kGroupDecodeSplit, kBulkDecode, kPagedPrefill,
-      kKvWrite,     kKvAppend,    kBlockCopy,   kBlockSwap,        kGather};
+      kReferenceDecode, kSplitDecode, kGqaDecode, kGqaDecodeSplit, kTmaDecode, kPagedPrefill,
+      kKvWrite,         kKvAppend,    kBlockCopy, kBlockSwap,      kGather};
   return kAll;
 }
 
 const char* traffic_kernel_name(TrafficKernel kernel) {
-  constexpr const char* kNames[] = {"paged_decode", "split_decode, split_merge",
-                                    "group_decode", "group_decode, split_merge",
-                                    "bulk_decode",  "paged_prefill",
-                                    "kv_write",     "kv_append",
-                                    "block_copy",   "block_swap",
+  constexpr const char* kNames[] = {"reference_decode",
+                                    "split_decode, split_merge",
+                                    "gqa_decode",
+                                    "gqa_decode, split_merge",
+                                    "tma_decode",
+                                    "paged_prefill",
+                                    "kv_write",
+                                    "kv_append",
+                                    "block_copy",
+                                    "block_swap",
                                     "gather"};
   return kNames[static_cast<int>(kernel)];
 }
@@ -248,7 +253,7 @@ Work work_of(TrafficKernel kernel, const TrafficShape& shape) {
       return {.bytes = 2 * kv_bytes + table_bytes + 8 * seqs};
     default: {
       const bool is_split =
-          kernel == TrafficKernel::kSplitDecode || kernel == TrafficKernel::kGroupDecodeSplit;
+          kernel == TrafficKernel::kSplitDecode || kernel == TrafficKernel::kGqaDecodeSplit;
       const double heads = seqs * static_cast<double>(shape.rows_per_seq * shape.num_q_heads);
       const auto dims = static_cast<double>(shape.head_dim);
       // Written by one kernel and read by the other: m, l and o in fp32.

@@ -28,11 +28,11 @@ struct TrafficShape {
 };
 
 enum class TrafficKernel : std::uint8_t {
-  kPagedDecode,
+  kReferenceDecode,
   kSplitDecode,
-  kGroupDecode,
-  kGroupDecodeSplit,
-  kBulkDecode,
+  kGqaDecode,
+  kGqaDecodeSplit,
+  kTmaDecode,
   kPagedPrefill,
   kKvWrite,    // all tokens of the contexts
   kKvAppend,   // the last token of each sequence, without rotary embedding

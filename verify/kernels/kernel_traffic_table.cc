@@ -60,7 +60,7 @@ void print_traffic() {
       "bank conflicts |\n|---|---|---|---|---|---|---|");
   for (const TrafficKernel kernel : traffic_kernels()) {
     for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
-      if (kernel == TrafficKernel::kBulkDecode && layout != KvLayout::kHeadMajor) continue;
+      if (kernel == TrafficKernel::kTmaDecode && layout != KvLayout::kHeadMajor) continue;
       TrafficShape shape = small_shape(kernel);
       shape.layout = layout;
       const double must = work_of(kernel, shape).bytes;
@@ -81,7 +81,7 @@ void print_ratios() {
   constexpr std::pair<ElementType, ElementType> kTypes[] = {
       {kBf16, kBf16}, {kBf16, kE4m3}, {kFp32, kFp32}};
   std::puts(
-      "\n| group_decode | layout | 64 | 80 | 96 | 128 | 192 | 256 | bank conflicts |\n"
+      "\n| gqa_decode | layout | 64 | 80 | 96 | 128 | 192 | 256 | bank conflicts |\n"
       "|---|---|---|---|---|---|---|---|---|");
   for (const auto& [q_type, kv_type] : kTypes) {
     for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
@@ -94,9 +94,9 @@ void print_ratios() {
                                     .q_type = q_type,
                                     .kv_type = kv_type,
                                     .layout = layout};
-        const Traffic traffic = counted_traffic(TrafficKernel::kGroupDecode, shape);
+        const Traffic traffic = counted_traffic(TrafficKernel::kGqaDecode, shape);
         fmt::print("| {:.3f} ", static_cast<double>(traffic.sector_bytes) /
-                                    work_of(TrafficKernel::kGroupDecode, shape).bytes);
+                                    work_of(TrafficKernel::kGqaDecode, shape).bytes);
         conflicts += traffic.bank_conflicts;
       }
       fmt::print("| {} |\n", conflicts);

@@ -12,10 +12,10 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "cuda/kernels/bulk_decode.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/paged_prefill.h"
+#include "cuda/kernels/tma_decode.h"
 
 namespace recto::verify {
 namespace {
@@ -30,7 +30,7 @@ TEST_CASE("the bytes of a step of decoding, by hand") {
   // 2 x 4 heads q, out and lse.
   const TrafficShape shape = {
       .context_length = 100, .num_q_heads = 4, .num_kv_heads = 1, .head_dim = 64};
-  const Work work = work_of(TrafficKernel::kGroupDecode, shape);
+  const Work work = work_of(TrafficKernel::kGqaDecode, shape);
   CHECK(work.bytes == 51200 + 56 + 8 + 8 * (128 + 128 + 4));
   CHECK(work.flops == 2 * 4 * 100 * 64 * 4);
 }
@@ -90,12 +90,12 @@ std::string text_of(const TrafficShape& shape) {
                      shape.num_q_heads / shape.num_kv_heads);
 }
 
-TEST_CASE("group decode moves at most 1.05 times what it must, without bank conflicts") {
+TEST_CASE("GQA decode moves at most 1.05 times what it must, without bank conflicts") {
   const std::vector<TrafficShape> shapes =
-      shapes_of(kernels::group_decode_table(), {.context_length = 128});
+      shapes_of(kernels::gqa_decode_table(), {.context_length = 128});
   CHECK(shapes.size() == std::size_t{7 * 6 * 3});
   for (const TrafficShape& shape : tried_of(shapes)) {
-    const Measured seen = measured(TrafficKernel::kGroupDecode, shape);
+    const Measured seen = measured(TrafficKernel::kGqaDecode, shape);
     INFO(text_of(shape) << seen.conflicting_lines);
     CHECK(seen.ratio >= 1.0);
     CHECK(seen.ratio <= ratio_max(shape));
@@ -103,13 +103,13 @@ TEST_CASE("group decode moves at most 1.05 times what it must, without bank conf
   }
 }
 
-TEST_CASE("bulk decode moves at most 1.05 times what it must, without bank conflicts") {
+TEST_CASE("TMA decode moves at most 1.05 times what it must, without bank conflicts") {
   const std::vector<TrafficShape> shapes =
-      shapes_of(kernels::bulk_decode_table(), {.context_length = 256});
+      shapes_of(kernels::tma_decode_table(), {.context_length = 256});
   CHECK_FALSE(shapes.empty());
   for (const TrafficShape& shape : shapes) {
     if (shape.layout != KvLayout::kHeadMajor) continue;
-    const Measured seen = measured(TrafficKernel::kBulkDecode, shape);
+    const Measured seen = measured(TrafficKernel::kTmaDecode, shape);
     INFO(text_of(shape) << seen.conflicting_lines);
     CHECK(seen.ratio <= 1.05);
     CHECK(seen.bank_conflicts == 0);
@@ -120,7 +120,7 @@ TEST_CASE("splits and their merge move at most 1.05 times what they must") {
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
     for (const ElementType kv_type : {ElementType::kBf16, ElementType::kE4m3}) {
       const TrafficShape shape = {.context_length = 2048, .kv_type = kv_type, .layout = layout};
-      const Measured seen = measured(TrafficKernel::kGroupDecodeSplit, shape);
+      const Measured seen = measured(TrafficKernel::kGqaDecodeSplit, shape);
       INFO(text_of(shape) << seen.conflicting_lines);
       CHECK(seen.ratio <= 1.05);
       CHECK(seen.bank_conflicts == 0);
@@ -131,16 +131,16 @@ TEST_CASE("splits and their merge move at most 1.05 times what they must") {
 TEST_CASE("blocks as large as contexts, or as small as a token, cost decode little") {
   for (const std::int64_t block_size : {1, 1024}) {
     const TrafficShape shape = {.block_size = block_size, .layout = KvLayout::kTokenMajor};
-    CHECK(ratio_of(TrafficKernel::kGroupDecode, shape) <= 1.05);
+    CHECK(ratio_of(TrafficKernel::kGqaDecode, shape) <= 1.05);
   }
 }
 
 // A thread block has registers for the sums of sixteen rows.
-TEST_CASE("group decode reads K and V once for each sixteen heads of a group") {
+TEST_CASE("GQA decode reads K and V once for each sixteen heads of a group") {
   for (const std::int64_t group : {16, 17, 32, 33}) {
     const auto tiles = static_cast<double>((group + 15) / 16);
     const double ratio =
-        ratio_of(TrafficKernel::kGroupDecode, {.context_length = 512, .num_q_heads = 2 * group});
+        ratio_of(TrafficKernel::kGqaDecode, {.context_length = 512, .num_q_heads = 2 * group});
     INFO("group " << group);
     CHECK(ratio > 0.95 * tiles);
     CHECK(ratio < 1.05 * tiles);
@@ -150,7 +150,7 @@ TEST_CASE("group decode reads K and V once for each sixteen heads of a group") {
 // The values of a chunk lie in several blocks there, sectors of which hold other dims, too.
 TEST_CASE("packed blocks of two and four slots cost more, of one and eight and more they do not") {
   const auto ratio = [](std::int64_t block_size) {
-    return ratio_of(TrafficKernel::kGroupDecode,
+    return ratio_of(TrafficKernel::kGqaDecode,
                     {.context_length = 512, .block_size = block_size, .layout = KvLayout::kPacked});
   };
   for (const std::int64_t block_size : {1, 8, 16, 32, 512}) CHECK(ratio(block_size) <= 1.05);
@@ -161,10 +161,10 @@ TEST_CASE("packed blocks of two and four slots cost more, of one and eight and m
                             .block_size = 32,
                             .kv_type = ElementType::kE4m3,
                             .layout = KvLayout::kPacked};
-  CHECK(ratio_of(TrafficKernel::kGroupDecode, fp8) <= 1.55);
+  CHECK(ratio_of(TrafficKernel::kGqaDecode, fp8) <= 1.55);
 }
 
-TEST_CASE("no block size, and no group, makes warps of group decode wait for banks") {
+TEST_CASE("no block size, and no group, makes warps of GQA decode wait for banks") {
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
     for (const std::int64_t block_size : {1, 2, 4, 8, 32, 512}) {
       for (const std::int64_t group : {1, 8, 17}) {
@@ -172,7 +172,7 @@ TEST_CASE("no block size, and no group, makes warps of group decode wait for ban
                                     .num_q_heads = 2 * group,
                                     .block_size = block_size,
                                     .layout = layout};
-        const Measured seen = measured(TrafficKernel::kGroupDecode, shape);
+        const Measured seen = measured(TrafficKernel::kGqaDecode, shape);
         INFO(text_of(shape) << seen.conflicting_lines);
         CHECK(seen.bank_conflicts == 0);
       }
@@ -190,10 +190,10 @@ TEST_CASE("no warp of prefill waits for a bank") {
   }
 }
 
-TEST_CASE("plain decode reads keys and values for each query head of a group") {
+TEST_CASE("reference decode reads keys and values for each query head of a group") {
   const TrafficShape shape;
-  CHECK(ratio_of(TrafficKernel::kPagedDecode, shape) > 3.9);
-  CHECK(ratio_of(TrafficKernel::kPagedDecode, shape) < 4.2);
+  CHECK(ratio_of(TrafficKernel::kReferenceDecode, shape) > 3.9);
+  CHECK(ratio_of(TrafficKernel::kReferenceDecode, shape) < 4.2);
 }
 
 // But for slots and block ids, which each warp asks for.

@@ -210,9 +210,9 @@ TEST_CASE(
   const std::vector<Scene> scenes = {
       {"steps", kSteps, true, {}, {0, 15, 16, 98, 99}},
       {"steps with a window", kSteps, true, 37, {62, 63, 64, 95, 99}}};
-  const std::vector<Backend> backends = {
-      paged_decode_backend({}), split_decode_backend({}, 40), group_decode_backend({}, 40),
-      group_decode_backend({}, 1000), bulk_decode_backend({}, 40)};
+  const std::vector<Backend> backends = {reference_decode_backend({}), split_decode_backend({}, 40),
+                                         gqa_decode_backend({}, 40), gqa_decode_backend({}, 1000),
+                                         tma_decode_backend({}, 40)};
   std::size_t turn = 0;
   for (const TypePair& types : kTypePairs) {
     for (const KvLayout layout : kLayouts) {

@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 
 #include "core/element_type.h"
-#include "cuda/kernels/bulk_decode.h"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/paged_prefill.h"
+#include "cuda/kernels/tma_decode.h"
 
 namespace recto::verify {
 namespace {
@@ -31,8 +31,8 @@ int main() {
   fmt::print("# dynamic shared memory of a thread block, bytes\n");
   fmt::print("{:>13}  {:>4}  {:>5}  {:>8}  {}\n", "shared bytes", "q", "cache", "head dim",
              "kernel");
-  verify::print("group_decode", kernels::group_decode_table());
-  verify::print("bulk_decode", kernels::bulk_decode_table());
+  verify::print("gqa_decode", kernels::gqa_decode_table());
+  verify::print("tma_decode", kernels::tma_decode_table());
   verify::print("paged_prefill", kernels::paged_prefill_table());
   return 0;
 }

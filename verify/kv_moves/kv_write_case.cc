@@ -14,7 +14,7 @@
 #include "reference/kv_cache_ops.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/rounding.h"
-#include "verify/kv_moves/write_hypotheses.h"
+#include "verify/kv_moves/write_fault_models.h"
 
 namespace recto::verify {
 namespace {
@@ -209,7 +209,7 @@ std::string KvWriteCase::differences(const KvPools& seen) const {
   KvPools scratch = before_;
   const KvWriteInputs write = inputs(scratch.over(kv()));
   return found + written_padding(seen) + slots_text(slots_) +
-         faults_text(try_write_hypotheses(write, kv(), pools));
+         faults_text(try_write_fault_models(write, kv(), pools));
 }
 
 // What each row of slot -1 would leave in a slot, for recognising it in slots that are wrong: the

@@ -6,7 +6,7 @@
 #include "verify/kv_moves/long_write.h"
 #include "verify/kv_moves/single_backend_law.h"
 #include "verify/kv_moves/tried_pools.h"
-#include "verify/kv_moves/write_hypotheses.h"
+#include "verify/kv_moves/write_fault_models.h"
 
 namespace recto::verify {
 namespace {

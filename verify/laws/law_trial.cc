@@ -60,7 +60,8 @@ std::optional<reference::AttentionResult> LawTrial::run_again(const PagedAttenti
 reference::AttentionResult LawTrial::bound_of(const LawSide& side) const {
   reference::BoundedResult bounded =
       reference::bounded_attention(side.inputs(), backend_.numerics(side.inputs(), side.options));
-  return std::move(bound_kind_ == BoundKind::kHard ? bounded.hard : bounded.sharp);
+  return std::move(bound_kind_ == BoundKind::kWorstCase ? bounded.worst_case
+                                                        : bounded.probabilistic);
 }
 
 void LawTrial::compare_within_bounds(const LawCase& base, const std::vector<Variant>& variants) {

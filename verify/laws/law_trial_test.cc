@@ -59,10 +59,10 @@ Comparison compared(const Backend& backend, BoundKind bound_kind) {
 TEST_CASE("an error of 0.99 times both bounds passes, one of 1.01 times fails in each element") {
   const BoundedResult base = oracle_of(small_case());
   const BoundedResult other = oracle_of(other_blocks());
-  for (const BoundKind kind : {BoundKind::kHard, BoundKind::kSharp}) {
-    const bool is_hard = kind == BoundKind::kHard;
-    const AttentionResult both =
-        plus(is_hard ? base.hard : base.sharp, 1.0, is_hard ? other.hard : other.sharp);
+  for (const BoundKind kind : {BoundKind::kWorstCase, BoundKind::kProbabilistic}) {
+    const bool is_worst_case = kind == BoundKind::kWorstCase;
+    const AttentionResult both = plus(is_worst_case ? base.worst_case : base.probabilistic, 1.0,
+                                      is_worst_case ? other.worst_case : other.probabilistic);
     const AttentionResult none(both.num_rows, both.num_heads, both.head_dim);
     const auto with_error = [&](double factor) {
       return compared(wrong_on_other_side(plus(none, factor, both)), kind);
@@ -79,12 +79,12 @@ TEST_CASE("an error of 0.99 times both bounds passes, one of 1.01 times fails in
 TEST_CASE("a law compares within the bound that it was asked for") {
   const BoundedResult base = oracle_of(small_case());
   const BoundedResult other = oracle_of(other_blocks());
-  const AttentionResult between =
-      plus(plus(base.sharp, 1.0, other.sharp), 0.5,
-           plus(plus(base.hard, 1.0, other.hard), -1.0, plus(base.sharp, 1.0, other.sharp)));
+  const AttentionResult between = plus(plus(base.probabilistic, 1.0, other.probabilistic), 0.5,
+                                       plus(plus(base.worst_case, 1.0, other.worst_case), -1.0,
+                                            plus(base.probabilistic, 1.0, other.probabilistic)));
   const Backend backend = wrong_on_other_side(between);
-  CHECK(compared(backend, BoundKind::kHard).mismatches == 0);
-  CHECK(compared(backend, BoundKind::kSharp).mismatches > 0);
+  CHECK(compared(backend, BoundKind::kWorstCase).mismatches == 0);
+  CHECK(compared(backend, BoundKind::kProbabilistic).mismatches > 0);
 }
 
 TEST_CASE("a variant that the backend does not support is named beside those that are compared") {
@@ -95,7 +95,7 @@ TEST_CASE("a variant that the backend does not support is named beside those tha
     return std::nullopt;
   };
   for (const bool is_within : {true, false}) {
-    LawTrial some(choosy, BoundKind::kHard);
+    LawTrial some(choosy, BoundKind::kWorstCase);
     const std::vector<Variant> variants = {{"the same", small_case()}, {"larger", other_blocks()}};
     is_within ? some.compare_within_bounds(small_case(), variants)
               : some.compare_bit_for_bit(small_case(), variants);
@@ -103,11 +103,11 @@ TEST_CASE("a variant that the backend does not support is named beside those tha
     CHECK(some.verdict().comparison.elements > 0);
     CHECK(some.verdict().skipped_parts == std::vector<std::string>{"larger: blocks are too large"});
   }
-  LawTrial none(choosy, BoundKind::kHard);
+  LawTrial none(choosy, BoundKind::kWorstCase);
   none.compare_within_bounds(small_case(), {{"larger", other_blocks()}});
   CHECK(none.verdict().skipped == "larger: blocks are too large");
   CHECK(none.verdict().skipped_parts.empty());
-  LawTrial base(choosy, BoundKind::kHard);
+  LawTrial base(choosy, BoundKind::kWorstCase);
   base.compare_within_bounds(other_blocks(), {{"smaller", small_case()}});
   CHECK(base.verdict().skipped == "blocks are too large");
 }

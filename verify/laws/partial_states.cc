@@ -84,7 +84,7 @@ void compare_state_bits(const ElementPlace& place, const SoftmaxState& seen,
 
 LawVerdict check_merges(const Backend& backend, const LawCase& law_case, const std::string& what,
                         const std::function<void(const MergeTrial&)>& check_row) {
-  LawTrial trial(backend, BoundKind::kHard);
+  LawTrial trial(backend, BoundKind::kWorstCase);
   if (!backend.state_merge) {
     trial.record_skip(*why_no_merge(backend));
     return trial.verdict();

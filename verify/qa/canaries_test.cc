@@ -92,10 +92,10 @@ struct Caught {
 };
 
 struct Catches {
-  // The oracle: within the hard bound of fp64; and of kernels, within both.
+  // The oracle: within the worst-case bound of fp64; and of kernels, within both.
   Caught fp64;
-  Caught kernel_hard;
-  Caught kernel_sharp;
+  Caught kernel_worst_case;
+  Caught kernel_probabilistic;
   std::map<std::string, Caught> laws;  // that catch it
 };
 
@@ -112,15 +112,16 @@ Catches catches(const Canary& canary) {
                            const reference::AttentionResult& bound, Caught& caught) {
       if (!compare(inputs, result, oracle.exact, bound).passed()) caught.add(cases()[i]);
     };
-    judge(seen, judged.fp64, judged.fp64.hard, found.fp64);
-    judge(kernel, judged.kernel, judged.kernel.hard, found.kernel_hard);
-    judge(kernel, judged.kernel, judged.kernel.sharp, found.kernel_sharp);
+    judge(seen, judged.fp64, judged.fp64.worst_case, found.fp64);
+    judge(kernel, judged.kernel, judged.kernel.worst_case, found.kernel_worst_case);
+    judge(kernel, judged.kernel, judged.kernel.probabilistic, found.kernel_probabilistic);
   }
   for (const Law& law : all_laws()) {
     const bool is_named = canary.laws.empty() || std::ranges::count(canary.laws, law.name) > 0;
     if (!is_full_run() && !is_named) continue;
     for (const DescribedCase& described : cases()) {
-      const LawVerdict verdict = verdict_of(law, backend, described.law_case, BoundKind::kHard);
+      const LawVerdict verdict =
+          verdict_of(law, backend, described.law_case, BoundKind::kWorstCase);
       if (verdict.skipped || !verdict.failed()) continue;
       found.laws[law.name].add(described);
       break;
@@ -138,12 +139,13 @@ void print_caught(const std::string& who, const Caught& caught) {
 TEST_CASE("the right computation beside the canaries is caught by nobody") {
   const Catches found = catches({Fault::kNone, "right", {}});
   print_caught("the oracle, as fp64", found.fp64);
-  print_caught("the oracle, as a kernel, beyond the hard bound", found.kernel_hard);
-  print_caught("the oracle, as a kernel, beyond the sharp bound", found.kernel_sharp);
+  print_caught("the oracle, as a kernel, beyond the worst-case bound", found.kernel_worst_case);
+  print_caught("the oracle, as a kernel, beyond the probabilistic bound",
+               found.kernel_probabilistic);
   for (const auto& [law, caught] : found.laws) print_caught(law, caught);
   CHECK(found.fp64.cases == 0);
-  CHECK(found.kernel_hard.cases == 0);
-  CHECK(found.kernel_sharp.cases == 0);
+  CHECK(found.kernel_worst_case.cases == 0);
+  CHECK(found.kernel_probabilistic.cases == 0);
   CHECK(found.laws.empty());
 }
 
@@ -164,7 +166,8 @@ void print_row(const Canary& canary, const Catches& found) {
   std::string laws;
   for (const auto& [law, caught] : found.laws) laws += (laws.empty() ? "" : ", ") + law;
   std::printf("%-28s %5d %12d %13d   %s\n", canary.name.c_str(), found.fp64.cases,
-              found.kernel_hard.cases, found.kernel_sharp.cases, laws.empty() ? "-" : laws.c_str());
+              found.kernel_worst_case.cases, found.kernel_probabilistic.cases,
+              laws.empty() ? "-" : laws.c_str());
 }
 
 // Where someone who must catch it does not: how to see it alone.
@@ -181,7 +184,8 @@ void expect_caught(const Canary& canary, const std::string& by, bool is_caught) 
 TEST_CASE("no canary survives the oracle, nor the laws named for it") {
   CHECK(canaries().size() == 19);
   std::printf("cases of %d that the oracle catches, and laws\n", static_cast<int>(cases().size()));
-  std::printf("%-28s %5s %12s %13s   %s\n", "canary", "fp64", "kernel, hard", "kernel, sharp",
+  std::printf("%-28s %5s %12s %13s   %s\n", "canary", "fp64", "kernel, worst-case",
+              "kernel, probabilistic",
               is_full_run() ? "laws that catch it" : "laws that must catch it, and do");
   for (const Canary& canary : asked_canaries()) {
     const Catches found = catches(canary);
@@ -189,10 +193,10 @@ TEST_CASE("no canary survives the oracle, nor the laws named for it") {
     CHECK_FALSE(canary.laws.empty());
     if (choice().number) continue;  // one case need not show each fault
     expect_caught(canary, "the oracle, as fp64", found.fp64.cases > 0);
-    expect_caught(canary, "the oracle, as a kernel", found.kernel_hard.cases > 0);
+    expect_caught(canary, "the oracle, as a kernel", found.kernel_worst_case.cases > 0);
     // What a kernel is allowed hides few of the cases that fp64 shows.
-    expect_caught(canary, "the sharp bound of kernels in half the cases",
-                  2 * found.kernel_sharp.cases >= found.fp64.cases);
+    expect_caught(canary, "the probabilistic bound of kernels in half the cases",
+                  2 * found.kernel_probabilistic.cases >= found.fp64.cases);
     for (const std::string& law : canary.laws)
       expect_caught(canary, law, found.laws.count(law) == 1);
   }

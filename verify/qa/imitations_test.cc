@@ -87,8 +87,8 @@ std::vector<float> slopes() {
 }
 
 std::vector<Backend> backends() {
-  return {paged_decode_backend({}),     split_decode_backend({}, 64), group_decode_backend({}, 64),
-          bulk_decode_backend({}, 512), paged_prefill_backend({}),    host_api_backend({}, {}),
+  return {reference_decode_backend({}), split_decode_backend({}, 64), gqa_decode_backend({}, 64),
+          tma_decode_backend({}, 512),  paged_prefill_backend({}),    host_api_backend({}, {}),
           host_api_step_backend({}, {})};
 }
 

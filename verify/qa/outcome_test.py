@@ -24,7 +24,7 @@ TAIL = f"\n{'=' * 79}\ntest cases: 1 | 1 failed\n"
 UNEXPECTED = "due to unexpected exception with message:\n"
 FOREIGN = UNEXPECTED + "  vector::_M_default_append\n"
 EXECUTOR = """  verify/kernels/device_call.cc:236: contract broken: nothing is found in the kernels
-  (race in kernel 'paged_decode': x.cuh:3: thread 1)
+  (race in kernel 'reference_decode': x.cuh:3: thread 1)
 """
 
 
@@ -72,7 +72,7 @@ class Endings(unittest.TestCase):
     def test_by_what_the_executor_finds(self):
         found = self.fails(UNEXPECTED + EXECUTOR)
         self.assertEqual((found.kind, found.sort), ("killed", outcome.EXECUTOR))
-        self.assertEqual(found.shown(), "race in kernel 'paged_decode': x.cuh:3: thread 1)")
+        self.assertEqual(found.shown(), "race in kernel 'reference_decode': x.cuh:3: thread 1)")
 
     def test_paths_of_a_build_are_not_shown(self):
         path = "bazel-out/k8-opt/bin/verify/\n  qa/copies/sim/x.cc:3: "

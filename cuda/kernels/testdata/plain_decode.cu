@@ -1,6 +1,6 @@
-// paged_decode and split_decode once more, in plain CUDA C++ without the dialect: what reaches the
-// card must be the same, byte for byte (../machine_code_test.py). What the dialect has a hand in,
-// shared memory first of all, is written out; what the kernels are made of besides is included.
+// reference_decode and split_decode once more, in plain CUDA C++ without the dialect: what reaches
+// the card must be the same, byte for byte (../machine_code_test.py). What the dialect has a hand
+// in, shared memory first of all, is written out; what the kernels are made of besides is included.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -61,7 +61,7 @@ __device__ inline SoftmaxState<kDimsPerThread> decode_pass(
 
 template <typename Access, typename Query, typename Cached>
 __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
-    paged_decode(const PagedDecodeParams params) {
+    reference_decode(const ReferenceDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
   const SoftmaxState<kDimsPerThread> state = decode_pass(
@@ -102,8 +102,8 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
   }
 }
 
-template __global__ void paged_decode<Fours, float, float>(PagedDecodeParams);
-template __global__ void paged_decode<Singles, __half, __half>(PagedDecodeParams);
+template __global__ void reference_decode<Fours, float, float>(ReferenceDecodeParams);
+template __global__ void reference_decode<Singles, __half, __half>(ReferenceDecodeParams);
 template __global__ void split_decode<Fours, __nv_bfloat16, __nv_bfloat16>(SplitDecodeParams);
 
 }  // namespace recto::kernels

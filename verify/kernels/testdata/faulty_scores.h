@@ -14,7 +14,7 @@
 #include "cuda/kernels/block_cursor.cuh"
 #include "cuda/kernels/dispatch.cuh"
 #include "cuda/kernels/group_scores.h"
-#include "cuda/kernels/paged_decode.h"
+#include "cuda/kernels/reference_decode.h"
 #include "cuda/kernels/warp.cuh"
 
 #define FAULTY_SCORES(name)                                                         \

@@ -145,12 +145,12 @@ void expect_caught(const Law& law, const LawCase& law_case, const Backend& fault
   INFO(law.name);
   REQUIRE_FALSE(law.why_not_applicable(law_case));
   for (const char* right : {"naive-fp64", "online-fp64"}) {
-    const LawVerdict verdict = law.check(backend_of(right), law_case, BoundKind::kSharp);
+    const LawVerdict verdict = law.check(backend_of(right), law_case, BoundKind::kProbabilistic);
     INFO(right << ", " << verdict.what << "\n" << verdict.comparison.text());
     CHECK_FALSE(verdict.skipped);
     CHECK(verdict.comparison.passed());
   }
-  const LawVerdict verdict = law.check(faulty, law_case, BoundKind::kHard);
+  const LawVerdict verdict = law.check(faulty, law_case, BoundKind::kWorstCase);
   CHECK_FALSE(verdict.skipped);
   CHECK_FALSE(verdict.comparison.passed());
   CHECK_FALSE(verdict.what.empty());
@@ -160,7 +160,7 @@ void expect_caught_by(const std::string& what, const Law& law, const LawCase& la
                       const Backend& faulty) {
   INFO(what);
   expect_caught(law, law_case, faulty);
-  CHECK(law.check(faulty, law_case, BoundKind::kHard).what == what);
+  CHECK(law.check(faulty, law_case, BoundKind::kWorstCase).what == what);
 }
 
 }  // namespace recto::verify

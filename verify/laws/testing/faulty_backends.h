@@ -43,8 +43,8 @@ using Merge = std::function<reference::SoftmaxState(const reference::SoftmaxStat
                                                     const reference::SoftmaxState&)>;
 Backend splitting(const Merge& merge);
 
-// Checks, as a test's assertions: the law applies, the right backends pass even within the sharp
-// bound, and the faulty one fails even the hard one.
+// Checks, as a test's assertions: the law applies, the right backends pass even within the
+// probabilistic bound, and the faulty one fails even the worst-case one.
 void expect_caught(const Law& law, const LawCase& law_case, const Backend& faulty);
 
 // The same, and that the law's part called `what` is the first to see it.

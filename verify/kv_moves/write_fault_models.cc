@@ -1,4 +1,4 @@
-#include "verify/kv_moves/write_hypotheses.h"
+#include "verify/kv_moves/write_fault_models.h"
 
 #include <fmt/format.h>
 
@@ -202,11 +202,11 @@ std::string slots_text(std::span<const std::int64_t> slot_mapping) {
                      slot_mapping.size() == 1 ? "token" : "tokens", text);
 }
 
-FaultReport try_write_hypotheses(const KvWriteInputs& write, const PagedKvView& kv,
-                                 const WrittenPools& pools) {
-  if (const std::int64_t codes = pools.seen.num_codes(kv); codes > kHypothesisCodesMax) {
+FaultReport try_write_fault_models(const KvWriteInputs& write, const PagedKvView& kv,
+                                   const WrittenPools& pools) {
+  if (const std::int64_t codes = pools.seen.num_codes(kv); codes > kFaultModelCodesMax) {
     return {.left_out = {fmt::format("faults of writes: {} codes in the pools, more than {}", codes,
-                                     kHypothesisCodesMax)}};
+                                     kFaultModelCodesMax)}};
   }
   WriteTrial trial(write, kv, pools);
   if (write.slot_mapping.empty()) return trial.take();

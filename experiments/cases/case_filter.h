@@ -14,7 +14,7 @@
 namespace recto::experiments {
 
 // Lists are as flags take them; an empty list stands for all that the generators draw.
-struct CaseWish {
+struct CaseFilter {
   std::int64_t cases = 24;
   std::uint64_t seed = 2026;
   std::string operations = "decode,prefill,kv_write";
@@ -27,16 +27,16 @@ struct CaseWish {
   verify::SizeLimits limits = {};
 };
 
-void add_wish_flags(Command& command, CaseWish& wish);
+void add_filter_flags(Command& command, CaseFilter& filter);
 
-Json wish_json(const CaseWish& wish);
+Json filter_json(const CaseFilter& filter);
 
 // Draws cases of each operation in turn, cycling through small sizes, sizes of models, many heads
 // and chunks, as `recto verify` does; every third case of an operation is of serving size, as far
 // as its file is small enough. Leaves the hashes empty. Invalid input, naming
 // the flag, for unknown values, for head dims that a layout cannot have, and for more than
 // kCaseBytesMax bytes in all.
-Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish);
+Result<std::vector<CaseFile>> draw_case_files(const CaseFilter& filter);
 
 inline constexpr double kCaseBytesMax = 0x1p32;
 

@@ -17,10 +17,10 @@ namespace recto::verify {
 std::string slots_text(std::span<const std::int64_t> slot_mapping);
 
 // `write` is the call, on pools of any contents with the shape of `kv`. Larger pools than
-// kHypothesisCodesMax are left out.
-FaultReport try_write_hypotheses(const KvWriteInputs& write, const PagedKvView& kv,
-                                 const WrittenPools& pools);
+// kFaultModelCodesMax are left out.
+FaultReport try_write_fault_models(const KvWriteInputs& write, const PagedKvView& kv,
+                                   const WrittenPools& pools);
 
-inline constexpr std::int64_t kHypothesisCodesMax = 1 << 20;
+inline constexpr std::int64_t kFaultModelCodesMax = 1 << 20;
 
 }  // namespace recto::verify

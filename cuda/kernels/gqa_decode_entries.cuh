@@ -8,7 +8,7 @@
 #include <initializer_list>
 
 #include "cuda/kernels/dispatch.cuh"
-#include "cuda/kernels/group_decode.cuh"
+#include "cuda/kernels/gqa_decode.cuh"
 #include "cuda/kernels/kernel_table.h"
 
 namespace recto::kernels {
@@ -18,7 +18,7 @@ struct GroupLauncher {
 
   template <typename Shape>
   static Status launch(const Params& params, KernelStream stream) {
-    const PagedDecodeParams& decode = params.decode;
+    const ReferenceDecodeParams& decode = params.decode;
     const std::int64_t group = decode.q.num_heads / decode.kv.k.num_kv_heads;
     const std::int64_t tiles = (group + kTileRows - 1) / kTileRows;
     const KernelLaunch how = {
@@ -26,20 +26,20 @@ struct GroupLauncher {
         .block = dim3(kDecodeThreads),
         .dynamic_shared_bytes = Shape::kSharedBytes,
         .stream = stream};
-    return launch_served("group_decode", how, &group_decode<Shape>, params);
+    return launch_served("gqa_decode", how, &gqa_decode<Shape>, params);
   }
 };
 
 template <typename NumbersType, int... kHeadDims>
-KernelTable<SplitDecodeParams> group_decode_entries(ElementType q_type,
-                                                    std::initializer_list<ElementType> kv_types) {
+KernelTable<SplitDecodeParams> gqa_decode_entries(ElementType q_type,
+                                                  std::initializer_list<ElementType> kv_types) {
   return entries_of<GroupLauncher, GroupShape<NumbersType, kHeadDims>...>(q_type, kv_types);
 }
 
-KernelTable<SplitDecodeParams> group_decode_entries_fp32();
-KernelTable<SplitDecodeParams> group_decode_entries_fp16();
-KernelTable<SplitDecodeParams> group_decode_entries_bf16();
-KernelTable<SplitDecodeParams> group_decode_entries_fp16_fp8();
-KernelTable<SplitDecodeParams> group_decode_entries_bf16_fp8();
+KernelTable<SplitDecodeParams> gqa_decode_entries_fp32();
+KernelTable<SplitDecodeParams> gqa_decode_entries_fp16();
+KernelTable<SplitDecodeParams> gqa_decode_entries_bf16();
+KernelTable<SplitDecodeParams> gqa_decode_entries_fp16_fp8();
+KernelTable<SplitDecodeParams> gqa_decode_entries_bf16_fp8();
 
 }  // namespace recto::kernels

@@ -1,4 +1,4 @@
-#include "experiments/cases/case_wish.h"
+#include "experiments/cases/case_filter.h"
 
 #include <fmt/format.h>
 
@@ -110,24 +110,24 @@ Status check_packs(const CaseDomain& domain) {
 }
 
 // Narrows the domain of a set to what the flags say.
-Status narrow(const CaseWish& wish, CaseDomain& domain) {
-  const auto types = chosen<TypePair>("--type", wish.types, verify::kTypePairs, type_pair_name);
+Status narrow(const CaseFilter& filter, CaseDomain& domain) {
+  const auto types = chosen<TypePair>("--type", filter.types, verify::kTypePairs, type_pair_name);
   RECTO_RETURN_IF_ERROR(types.status());
-  const auto layouts = chosen<KvLayout>("--layout", wish.layouts, kLayouts, kv_layout_name);
+  const auto layouts = chosen<KvLayout>("--layout", filter.layouts, kLayouts, kv_layout_name);
   RECTO_RETURN_IF_ERROR(layouts.status());
   domain.types = types.value();
   domain.layouts = layouts.value();
-  RECTO_RETURN_IF_ERROR(read_sizes("--head-dim", wish.head_dims, domain.head_dims));
-  RECTO_RETURN_IF_ERROR(read_sizes("--group", wish.groups, domain.groups));
-  RECTO_RETURN_IF_ERROR(read_sizes("--block-size", wish.block_sizes, domain.block_sizes));
-  RECTO_RETURN_IF_ERROR(leave_out(wish.without, domain));
-  if (!wish.head_dims.empty()) {
+  RECTO_RETURN_IF_ERROR(read_sizes("--head-dim", filter.head_dims, domain.head_dims));
+  RECTO_RETURN_IF_ERROR(read_sizes("--group", filter.groups, domain.groups));
+  RECTO_RETURN_IF_ERROR(read_sizes("--block-size", filter.block_sizes, domain.block_sizes));
+  RECTO_RETURN_IF_ERROR(leave_out(filter.without, domain));
+  if (!filter.head_dims.empty()) {
     domain.value_head_dim = verify::ValueHeadDim::kSameAsKeys;
     RECTO_RETURN_IF_ERROR(check_packs(domain));
   }
-  verify::SizeLimits limits = wish.limits;
+  verify::SizeLimits limits = filter.limits;
   // A group that is asked for is drawn.
-  if (!wish.groups.empty())
+  if (!filter.groups.empty())
     limits.num_q_heads_max = std::max(limits.num_q_heads_max, std::ranges::max(domain.groups));
   domain = within(limits, std::move(domain));
   domain.has_padding = false;  // arrays have no gaps
@@ -143,28 +143,28 @@ void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int6
 }
 
 // The same for a kind of serving size, which stays large in its way if the flags allow it.
-Status narrow(const CaseWish& wish, verify::ServingKind& kind) {
+Status narrow(const CaseFilter& filter, verify::ServingKind& kind) {
   const CaseDomain own = kind.cases.domain;
   CaseDomain& domain = kind.cases.domain;
-  RECTO_RETURN_IF_ERROR(narrow(wish, domain));
+  RECTO_RETURN_IF_ERROR(narrow(filter, domain));
   keep_common(own.head_dims, domain.head_dims);
   keep_common(own.groups, domain.groups);
   keep_common(own.block_sizes, domain.block_sizes);
   return Status::ok();
 }
 
-Result<std::vector<OperationCases>> operation_cases(const CaseWish& wish,
+Result<std::vector<OperationCases>> operation_cases(const CaseFilter& filter,
                                                     const std::vector<CaseOperation>& operations) {
   std::vector<verify::DrawnCases> sets = verify::library_cases(1);
   sets.push_back(verify::chunk_cases(1));
   for (verify::DrawnCases& set : sets) {
-    set.seed = wish.seed;
-    RECTO_RETURN_IF_ERROR(narrow(wish, set.domain));
+    set.seed = filter.seed;
+    RECTO_RETURN_IF_ERROR(narrow(filter, set.domain));
   }
-  std::vector<verify::ServingKind> kinds = verify::serving_kinds(wish.limits);
+  std::vector<verify::ServingKind> kinds = verify::serving_kinds(filter.limits);
   for (verify::ServingKind& kind : kinds) {
-    kind.cases.seed = wish.seed;
-    RECTO_RETURN_IF_ERROR(narrow(wish, kind));
+    kind.cases.seed = filter.seed;
+    RECTO_RETURN_IF_ERROR(narrow(filter, kind));
   }
   std::vector<OperationCases> drawn;
   for (const CaseOperation operation : operations) drawn.emplace_back(operation, sets, kinds);
@@ -173,57 +173,58 @@ Result<std::vector<OperationCases>> operation_cases(const CaseWish& wish,
 
 }  // namespace
 
-void add_wish_flags(Command& command, CaseWish& wish) {
-  command.add("--cases N", integer(wish.cases, {1, kCasesMax}), "to be drawn [24]");
-  command.add("--seed N", integer(wish.seed), "of the cases [2026]");
+void add_filter_flags(Command& command, CaseFilter& filter) {
+  command.add("--cases N", integer(filter.cases, {1, kCasesMax}), "to be drawn [24]");
+  command.add("--seed N", integer(filter.seed), "of the cases [2026]");
   // An empty list would stand for the default.
   const auto add_list = [&command](const char* names, std::string& list, const char* about) {
     command.add(names, nonempty_text(list, "a list"), about);
   };
-  add_list("--op LIST", wish.operations, "of decode, prefill and kv_write [all]");
-  add_list("--type LIST", wish.types, "of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
-  add_list("--layout LIST", wish.layouts, "of token-major, head-major and packed [token-major]");
-  add_list("--head-dim LIST", wish.head_dims, "of K and V alike [small ones, and from 40 to 256]");
-  add_list("--group LIST", wish.groups, "query heads of a KV head [1 to 8, and some to 71]");
-  add_list("--block-size LIST", wish.block_sizes, "tokens of a block [small ones, and 16,32,64]");
-  add_list("--without LIST", wish.without,
+  add_list("--op LIST", filter.operations, "of decode, prefill and kv_write [all]");
+  add_list("--type LIST", filter.types, "of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
+  add_list("--layout LIST", filter.layouts, "of token-major, head-major and packed [token-major]");
+  add_list("--head-dim LIST", filter.head_dims,
+           "of K and V alike [small ones, and from 40 to 256]");
+  add_list("--group LIST", filter.groups, "query heads of a KV head [1 to 8, and some to 71]");
+  add_list("--block-size LIST", filter.block_sizes, "tokens of a block [small ones, and 16,32,64]");
+  add_list("--without LIST", filter.without,
            "softcap, window, alibi, sinks, scales, non-causal [none]");
   const auto add_limit = [&command](const char* names, std::int64_t& limit, const char* about,
                                     std::int64_t most) {
     command.add(names, integer(limit, {1, most}), fmt::format("{} [{}]", about, limit));
   };
-  verify::SizeLimits& limits = wish.limits;
+  verify::SizeLimits& limits = filter.limits;
   add_limit("--context-max N", limits.context_max, "longest context, tokens", kContextMax);
   add_limit("--sequences-max N", limits.num_seqs_max, "most sequences of a batch", kSequencesMax);
   add_limit("--rows-max N", limits.num_rows_max, "most query rows of a sequence", kRowsMax);
   add_limit("--q-heads-max N", limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 
-Json wish_json(const CaseWish& wish) {
-  return {{"cases", wish.cases},
-          {"op", wish.operations},
-          {"type", wish.types},
-          {"layout", wish.layouts},
-          {"head_dim", wish.head_dims},
-          {"group", wish.groups},
-          {"block_size", wish.block_sizes},
-          {"without", wish.without},
-          {"context_max", wish.limits.context_max},
-          {"sequences_max", wish.limits.num_seqs_max},
-          {"rows_max", wish.limits.num_rows_max},
-          {"q_heads_max", wish.limits.num_q_heads_max}};
+Json filter_json(const CaseFilter& filter) {
+  return {{"cases", filter.cases},
+          {"op", filter.operations},
+          {"type", filter.types},
+          {"layout", filter.layouts},
+          {"head_dim", filter.head_dims},
+          {"group", filter.groups},
+          {"block_size", filter.block_sizes},
+          {"without", filter.without},
+          {"context_max", filter.limits.context_max},
+          {"sequences_max", filter.limits.num_seqs_max},
+          {"rows_max", filter.limits.num_rows_max},
+          {"q_heads_max", filter.limits.num_q_heads_max}};
 }
 
-Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish) {
-  const auto operations = chosen<CaseOperation>("--op", wish.operations, verify::kCaseOperations,
+Result<std::vector<CaseFile>> draw_case_files(const CaseFilter& filter) {
+  const auto operations = chosen<CaseOperation>("--op", filter.operations, verify::kCaseOperations,
                                                 verify::case_operation_name);
   RECTO_RETURN_IF_ERROR(operations.status());
-  Result<std::vector<OperationCases>> drawn = operation_cases(wish, operations.value());
+  Result<std::vector<OperationCases>> drawn = operation_cases(filter, operations.value());
   RECTO_RETURN_IF_ERROR(drawn.status());
   std::map<CaseOperation, int> named;
   std::vector<CaseFile> files;
   double bytes = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(wish.cases); ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(filter.cases); ++i) {
     const CaseOperation operation = operations.value()[i % operations.value().size()];
     auto spec = drawn.value()[i % operations.value().size()].next();
     RECTO_RETURN_IF_ERROR(spec.status());
@@ -237,7 +238,7 @@ Result<std::vector<CaseFile>> draw_case_files(const CaseWish& wish) {
     if (bytes > kCaseBytesMax) {
       return Status::invalid_input(fmt::format(
           "--cases: found {}; the first {} take 4 GiB already; expected fewer, or smaller ones",
-          wish.cases, i + 1));
+          filter.cases, i + 1));
     }
     files.push_back(
         {.name = fmt::format("{}-{:02}", case_operation_name(operation), ++named[operation]),

@@ -234,7 +234,7 @@ TEST_CASE("0 is in the hull with a sink, and not without one") {
   });
   expect_caught(convex_hull_law(), with_positive_values(small_case()), shrinking);
   const LawVerdict with_sink = convex_hull_law().check(
-      shrinking, with_sinks(with_positive_values(small_case())), BoundKind::kHard);
+      shrinking, with_sinks(with_positive_values(small_case())), BoundKind::kWorstCase);
   INFO(with_sink.comparison.text());
   CHECK(with_sink.comparison.passed());
 }

@@ -16,7 +16,7 @@ namespace recto::kernels {
 // Grid: (num_seqs, num_q_heads).
 template <typename Access, typename Query, typename Cached>
 __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
-    paged_decode(const PagedDecodeParams params) {
+    reference_decode(const ReferenceDecodeParams params) {
   const std::int64_t sequence = blockIdx.x;
   const std::int64_t head = blockIdx.y;
   const SoftmaxState<kDimsPerThread> state = decode_pass(

@@ -1,4 +1,4 @@
-#include "cuda/kernels/paged_decode.cuh"
+#include "cuda/kernels/reference_decode.cuh"
 
 #include <kernel_dialect.h>
 
@@ -8,7 +8,7 @@
 
 namespace recto::kernels {
 
-Status check_served(const PagedDecodeParams& params) {
+Status check_served(const ReferenceDecodeParams& params) {
   const KvTensorView& k = params.kv.k;
   const KvTensorView& v = params.kv.v;
   const ElementType type = params.q.type;
@@ -25,7 +25,7 @@ Status check_served(const PagedDecodeParams& params) {
   return check_reached(params.kv);
 }
 
-Status launch_paged_decode(const PagedDecodeParams& params, KernelStream stream) {
+Status launch_reference_decode(const ReferenceDecodeParams& params, KernelStream stream) {
   RECTO_RETURN_IF_ERROR(check_served(params));
   if (params.q.num_rows == 0) return Status::ok();
   const KernelLaunch how = {.grid = grid_of(params.q.num_rows, params.q.num_heads),
@@ -37,7 +37,8 @@ Status launch_paged_decode(const PagedDecodeParams& params, KernelStream stream)
     return with_access(
         [&](auto access) {
           using Access = typename decltype(access)::Type;
-          return launch_served("paged_decode", how, &paged_decode<Access, Query, Cached>, params);
+          return launch_served("reference_decode", how, &reference_decode<Access, Query, Cached>,
+                               params);
         },
         params.kv.k, params.kv.v);
   });

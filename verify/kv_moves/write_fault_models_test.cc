@@ -1,7 +1,7 @@
 // Writes that do one usual thing wrong: the law's text names it, with the slots of the case, and
 // nothing else; of a right write it says nothing.
 
-#include "verify/kv_moves/write_hypotheses.h"
+#include "verify/kv_moves/write_fault_models.h"
 
 #include <algorithm>
 #include <cstddef>
@@ -41,7 +41,8 @@ std::string said_of(const std::function<void(KvWriteInputs)>& write) {
   const Law law = kv_write_law({.backend = "tried", .write = done_after(write)});
   Backend backend;
   backend.name = "tried";
-  return verdict_of(law, backend, two_sequences(), BoundKind::kSharp).found.value_or("nothing");
+  return verdict_of(law, backend, two_sequences(), BoundKind::kProbabilistic)
+      .found.value_or("nothing");
 }
 
 std::string said_of_slots(const std::function<void(Slots&, std::int64_t num_slots)>& change) {

@@ -14,13 +14,13 @@ namespace recto::kernels {
 // One thread block for each (sequence, KV head, sixteen of its query heads, split). With one split
 // it writes out and lse and needs no states; with more it writes `states`, and launch_split_merge()
 // must follow.
-Status launch_group_decode(const SplitDecodeParams& params, KernelStream stream);
+Status launch_gqa_decode(const SplitDecodeParams& params, KernelStream stream);
 
 // Invalid input: what is not in its table, K and V of different head dims, and caches that cannot
 // be read 16 bytes at a time.
 Status check_group_served(const SplitDecodeParams& params);
 
 // The instantiations.
-KernelTable<SplitDecodeParams> group_decode_table();
+KernelTable<SplitDecodeParams> gqa_decode_table();
 
 }  // namespace recto::kernels

@@ -57,16 +57,16 @@ void expect_split_caught(const Merge& merge) {
   const Law law = split_size_law();
   const LawCase law_case = small_case();
   REQUIRE_FALSE(law.why_not_applicable(law_case));
-  CHECK(law.check(backend_of("naive-fp64"), law_case, BoundKind::kHard).skipped);
+  CHECK(law.check(backend_of("naive-fp64"), law_case, BoundKind::kWorstCase).skipped);
   for (const Backend& right : {backend_of("low-precision-fp32"), splitting(reference::merge)}) {
-    const LawVerdict verdict = law.check(right, law_case, BoundKind::kSharp);
+    const LawVerdict verdict = law.check(right, law_case, BoundKind::kProbabilistic);
     INFO(right.name << ", " << verdict.what << "\n" << verdict.comparison.text());
     CHECK_FALSE(verdict.skipped);
     CHECK(verdict.comparison.passed());
     // Sizes and one split, rows, heads, dims and lse.
     CHECK(verdict.comparison.elements == (5 + 1) * 4 * 4 * (4 + 1));
   }
-  const LawVerdict verdict = law.check(splitting(merge), law_case, BoundKind::kHard);
+  const LawVerdict verdict = law.check(splitting(merge), law_case, BoundKind::kWorstCase);
   CHECK_FALSE(verdict.comparison.passed());
   CHECK(verdict.what == "splits of 1 keys");
 }
@@ -102,7 +102,7 @@ Backend telling_split_size() {
 TEST_CASE("a bit that depends on how long the only split could be is seen") {
   // 21 keys: in one split of 21, and in one of 42.
   const LawVerdict verdict =
-      split_size_law().check(telling_split_size(), small_case(), BoundKind::kHard);
+      split_size_law().check(telling_split_size(), small_case(), BoundKind::kWorstCase);
   CHECK(verdict.comparison.mismatches == 1);
   CHECK(verdict.what == "one split, as long as the context and longer");
 }
@@ -117,7 +117,7 @@ TEST_CASE("a split size that a backend refuses is skipped, and the others are tr
     };
   };
   choosy.refusal = takes_multiples_of(16);
-  const LawVerdict some = split_size_law().check(choosy, small_case(), BoundKind::kSharp);
+  const LawVerdict some = split_size_law().check(choosy, small_case(), BoundKind::kProbabilistic);
   CHECK_FALSE(some.skipped);
   CHECK(some.comparison.elements == 2 * 4 * 4 * (4 + 1));
   CHECK(some.skipped_parts ==
@@ -126,7 +126,7 @@ TEST_CASE("a split size that a backend refuses is skipped, and the others are tr
             "splits of 22 keys: no splits of 22",
             "one split: the backend with that split size does not support the case"});
   choosy.refusal = takes_multiples_of(1000);
-  const LawVerdict none = split_size_law().check(choosy, small_case(), BoundKind::kSharp);
+  const LawVerdict none = split_size_law().check(choosy, small_case(), BoundKind::kProbabilistic);
   REQUIRE(none.skipped);
   CHECK(*none.skipped == "splits of 1 keys: no splits of 1");
 }
@@ -148,7 +148,7 @@ TEST_CASE(
   expect_caught(chunking_law(), small_case(), wrong(run));
   Backend dependent = wrong(run);
   dependent.capabilities.has_independent_rows = false;
-  CHECK(chunking_law().check(dependent, small_case(), BoundKind::kHard).comparison.passed());
+  CHECK(chunking_law().check(dependent, small_case(), BoundKind::kWorstCase).comparison.passed());
 }
 
 TEST_CASE("rows that see what comes after them are seen") {
@@ -176,7 +176,7 @@ TEST_CASE("a slot past the context is seen whatever it holds, be it in K alone o
       with_contexts([](std::int32_t length, std::int64_t block_size) {
         return static_cast<std::int32_t>(length + (length % block_size == 0 ? 0 : 1));
       }),
-      small_case(), BoundKind::kHard);
+      small_case(), BoundKind::kWorstCase);
   const std::int64_t row_outs = 4 * 4;  // heads, dims
   CHECK(verdict.comparison.elements == 12 * 4 * (row_outs + 4));
   // The last row of either sequence sees the slot. All of its out changes with NaN, Inf and 1e4, in

@@ -1,10 +1,10 @@
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 
 #include <kernel_dialect.h>
 
 #include <cstdint>
 
-#include "cuda/kernels/group_decode_entries.cuh"
+#include "cuda/kernels/gqa_decode_entries.cuh"
 #include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/stream_gate.h"
 
@@ -12,25 +12,24 @@ namespace recto::kernels {
 namespace {
 
 const KernelTable<SplitDecodeParams>& table() {
-  static const KernelTable<SplitDecodeParams> kTable = group_decode_table();
+  static const KernelTable<SplitDecodeParams> kTable = gqa_decode_table();
   return kTable;
 }
 
 }  // namespace
 
-KernelTable<SplitDecodeParams> group_decode_table() {
-  return joined({group_decode_entries_fp32(), group_decode_entries_fp16(),
-                 group_decode_entries_bf16(), group_decode_entries_fp16_fp8(),
-                 group_decode_entries_bf16_fp8()});
+KernelTable<SplitDecodeParams> gqa_decode_table() {
+  return joined({gqa_decode_entries_fp32(), gqa_decode_entries_fp16(), gqa_decode_entries_bf16(),
+                 gqa_decode_entries_fp16_fp8(), gqa_decode_entries_bf16_fp8()});
 }
 
 Status check_group_served(const SplitDecodeParams& params) {
-  const PagedDecodeParams& decode = params.decode;
+  const ReferenceDecodeParams& decode = params.decode;
   RECTO_RETURN_IF_ERROR(check_streamed({decode.q, decode.kv, decode.out}));
-  return check_in_table("group_decode_table()", table(), decode.q, decode.kv.k);
+  return check_in_table("gqa_decode_table()", table(), decode.q, decode.kv.k);
 }
 
-Status launch_group_decode(const SplitDecodeParams& params, KernelStream stream) {
+Status launch_gqa_decode(const SplitDecodeParams& params, KernelStream stream) {
   RECTO_RETURN_IF_ERROR(check_splits(params));
   RECTO_RETURN_IF_ERROR(check_group_served(params));
   if (params.decode.q.num_rows == 0) return Status::ok();

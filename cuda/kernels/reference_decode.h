@@ -30,7 +30,7 @@ struct DecodeOptions {
 };
 
 // All pointers are to device memory. The views have passed core/attention_gate.h.
-struct PagedDecodeParams {
+struct ReferenceDecodeParams {
   RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim], fp32, fp16 or bf16
   PagedKvView kv = {};  // in any layout; of q's type, or e4m3 or e5m2 for fp16 and bf16
   BlockTableView block_table = {};
@@ -42,9 +42,9 @@ struct PagedDecodeParams {
 
 // One thread block for each (sequence, query head). Invalid input names the field of `params` that
 // the kernel does not serve; a failure is CUDA's. In both cases nothing has been launched.
-Status launch_paged_decode(const PagedDecodeParams& params, KernelStream stream);
+Status launch_reference_decode(const ReferenceDecodeParams& params, KernelStream stream);
 
 // Invalid input: what this kernel and those of split_decode.h do not serve.
-Status check_served(const PagedDecodeParams& params);
+Status check_served(const ReferenceDecodeParams& params);
 
 }  // namespace recto::kernels

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 #include "cuda/kernels/decode_block.cuh"
-#include "cuda/kernels/group_decode.h"
+#include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/head_cache.cuh"
 #include "cuda/kernels/key_stream.cuh"
 #include "cuda/kernels/split_decode.cuh"
@@ -41,7 +41,7 @@ struct HeadRows {
 };
 
 // Of the (KV head, tile of its query heads) with number `tile`.
-__device__ inline HeadRows head_rows(const PagedDecodeParams& params, std::int64_t sequence,
+__device__ inline HeadRows head_rows(const ReferenceDecodeParams& params, std::int64_t sequence,
                                      std::int64_t tile) {
   const std::int64_t group = params.q.num_heads / params.kv.k.num_kv_heads;
   const std::int64_t tiles = (group + kTileRows - 1) / kTileRows;
@@ -53,7 +53,7 @@ __device__ inline HeadRows head_rows(const PagedDecodeParams& params, std::int64
 
 // Fills missing rows with zeros. One warp loads each row.
 template <typename Shape>
-__device__ inline void load_queries(const PagedDecodeParams& params, const HeadRows& rows,
+__device__ inline void load_queries(const ReferenceDecodeParams& params, const HeadRows& rows,
                                     typename Shape::Element* tile) {
   using Element = typename Shape::Element;
   const auto* q = static_cast<const Element*>(params.q.data) + rows.sequence * params.q.row_stride +
@@ -70,7 +70,7 @@ __device__ inline void load_queries(const PagedDecodeParams& params, const HeadR
 }
 
 template <typename Shape>
-__device__ inline RowRules row_rules(const PagedDecodeParams& params, const HeadRows& rows,
+__device__ inline RowRules row_rules(const ReferenceDecodeParams& params, const HeadRows& rows,
                                      const KeyRange& keys, int lane) {
   const DecodeOptions& options = params.options;
   const float scale =
@@ -159,7 +159,7 @@ __device__ inline void write_state(const SplitDecodeParams& params, std::int64_t
 }
 
 template <typename Shape>
-__device__ inline void write_result(const PagedDecodeParams& params, std::int64_t sequence,
+__device__ inline void write_result(const ReferenceDecodeParams& params, std::int64_t sequence,
                                     std::int64_t head, int lane,
                                     SoftmaxState<kLaneDims<Shape::kHeadDim>> state) {
   using Element = typename Shape::Element;
@@ -178,7 +178,7 @@ __device__ inline void write_result(const PagedDecodeParams& params, std::int64_
 // Grid: (num_seqs, num_kv_heads * tiles of a group, num_splits).
 template <typename Shape>
 __global__ void __launch_bounds__(kDecodeThreads, Shape::kBlocksPerSm)
-    group_decode(const SplitDecodeParams params) {
+    gqa_decode(const SplitDecodeParams params) {
   KERNEL_DYNAMIC_SHARED(std::uint32_t, group_memory);
   KERNEL_SHARED(WarpStates, warp_states, );
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;

@@ -11,14 +11,14 @@
 
 namespace recto::kernels {
 
-// As launch_group_decode(), with bit-identical results.
-Status launch_bulk_decode(const SplitDecodeParams& params, KernelStream stream);
+// As launch_gqa_decode(), with bit-identical results.
+Status launch_tma_decode(const SplitDecodeParams& params, KernelStream stream);
 
 // Invalid input: what is not in its table, caches in which the slots of a block and KV head are not
-// contiguous, and whatever launch_group_decode() does not serve.
-Status check_bulk_served(const SplitDecodeParams& params);
+// contiguous, and whatever launch_gqa_decode() does not serve.
+Status check_tma_served(const SplitDecodeParams& params);
 
 // The instantiations: none if compiled for cards without bulk copies.
-KernelTable<SplitDecodeParams> bulk_decode_table();
+KernelTable<SplitDecodeParams> tma_decode_table();
 
 }  // namespace recto::kernels

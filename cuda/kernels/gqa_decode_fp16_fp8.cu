@@ -1,0 +1,13 @@
+#include <kernel_dialect.h>
+
+#include "cuda/kernels/gqa_decode_entries.cuh"
+#include "cuda/kernels/tensor_core_products.cuh"
+
+namespace recto::kernels {
+
+KernelTable<SplitDecodeParams> gqa_decode_entries_fp16_fp8() {
+  return gqa_decode_entries<Numbers<TensorCoreProducts<__half>, std::uint8_t>, 64, 80, 96, 128, 192,
+                            256>(ElementType::kFp16, {ElementType::kE4m3, ElementType::kE5m2});
+}
+
+}  // namespace recto::kernels
