@@ -160,8 +160,8 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
         visibility = visibility,
     )
 
-# What --config=cuda selects; verify/gpu compares its list of them with that.
-_ON_GPU = {"tags": ["cuda"], "visibility": ["//verify/gpu:__pkg__"]}
+# What --config=cuda selects; verify/kernels/gpu compares its list of them with that.
+_ON_GPU = {"tags": ["cuda"], "visibility": ["//verify/kernels/gpu:__pkg__"]}
 
 def _skipped_test(name, **kwargs):
     program_test(
@@ -247,16 +247,16 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def gpu_binary(name, **kwargs):
-    """A recto_binary that is linked with //verify/gpu; not defined if there is no toolkit."""
+    """A recto_binary linked with //verify/kernels/gpu; not defined if there is no toolkit."""
     if TOOLKIT.nvcc:
         kwargs.update(_PORTABLE)
         recto_binary(name = name, **kwargs)
 
 def gpu_test(name, deps, **kwargs):
-    """A recto_test that is linked with //verify/gpu; skipped if there is no toolkit."""
+    """A recto_test that is linked with //verify/kernels/gpu; skipped if there is no toolkit."""
     if TOOLKIT.nvcc:
         kwargs.update(_ON_GPU)
         kwargs.update(_PORTABLE)
-        recto_test(name = name, deps = deps + ["//verify/gpu:gate"], **kwargs)
+        recto_test(name = name, deps = deps + ["//verify/kernels/gpu:gate"], **kwargs)
     else:
         _skipped_test(name = name, **_ON_GPU)

@@ -28,7 +28,7 @@ build_programs() {
   cd "$root"
   labels=$(./bazelw query 'kind("cc_test", attr(tags, "\bcuda\b",
       //cuda/... + //verify:all + //verify/block_manager:all + //verify/engine:all
-      + //verify/host_api:all + //verify/kernels:all))
+      + //verify/kernels/host_api:all + //verify/kernels:all))
     + kind("cc_binary", //cuda/bench:all) + //experiments:recto_on_gpu')
   ./bazelw build $labels
   for label in $labels; do

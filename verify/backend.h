@@ -13,8 +13,8 @@
 #include "reference/numerics.h"
 #include "reference/online_softmax.h"
 #include "verify/call_outcome.h"
-#include "verify/problems/placed_problem.h"
-#include "verify/problems/stale_memory.h"
+#include "verify/cases/placed_problem.h"
+#include "verify/cases/stale_memory.h"
 
 namespace recto::verify {
 

@@ -7,9 +7,9 @@
 #include <utility>
 
 #include "cuda/attention_plan.h"
-#include "verify/host_api/host_api_backends.h"
 #include "verify/kernels/cache_kernels.h"
 #include "verify/kernels/device_call.h"
+#include "verify/kernels/host_api/host_api_backends.h"
 #include "verify/kernels/kernel_backends.h"
 
 namespace recto::verify {

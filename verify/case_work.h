@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "verify/problems/attention_problem.h"
+#include "verify/cases/attention_problem.h"
 
 namespace recto::verify {
 

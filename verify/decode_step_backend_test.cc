@@ -8,8 +8,8 @@
 #include "bazel/testing/catch.h"
 #include "reference/numerics.h"
 #include "reference/paged_attention.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/oracle_comparison.h"
-#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

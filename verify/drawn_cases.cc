@@ -6,7 +6,7 @@
 #include <memory>
 
 #include "core/random_stream.h"
-#include "verify/generators/case_shrinker.h"
+#include "verify/cases/case_shrinker.h"
 #include "verify/whole_number.h"
 
 namespace recto::verify {

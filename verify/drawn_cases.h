@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "verify/generators/case_generator.h"
+#include "verify/cases/case_generator.h"
 #include "verify/law_runner.h"
 
 namespace recto::verify {

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "verify/backend.h"
+#include "verify/cases/attention_problem.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/comparison.h"
-#include "verify/problems/attention_problem.h"
-#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 

@@ -8,7 +8,7 @@
 #include <set>
 #include <utility>
 
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 #include "verify/indented.h"
 #include "verify/reducer.h"
 

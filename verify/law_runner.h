@@ -16,7 +16,7 @@
 
 namespace recto::verify {
 
-struct CaseSpec;  // verify/generators/case_spec.h
+struct CaseSpec;  // verify/cases/case_spec.h
 
 struct DescribedCase {
   LawCase law_case;

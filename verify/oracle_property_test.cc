@@ -3,7 +3,7 @@
 
 #include "bazel/testing/property.h"
 #include "verify/backend.h"
-#include "verify/generators/property_case.h"
+#include "verify/cases/property_case.h"
 #include "verify/oracle_comparison.h"
 
 namespace recto::verify {

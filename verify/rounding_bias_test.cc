@@ -11,7 +11,7 @@
 #include "reference/low_precision_attention.h"
 #include "reference/numerics.h"
 #include "reference/rounding.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 
 namespace recto::verify {
 namespace {

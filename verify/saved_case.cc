@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/json.h"
-#include "verify/generators/case_json.h"
-#include "verify/generators/field_reader.h"
+#include "verify/cases/case_json.h"
+#include "verify/cases/field_reader.h"
 
 namespace recto::verify {
 namespace {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 #include "verify/law.h"
 
 namespace recto::verify {

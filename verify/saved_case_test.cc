@@ -10,9 +10,9 @@
 
 #include "bazel/testing/catch.h"
 #include "bazel/testing/property.h"
-#include "verify/generators/case_json.h"
-#include "verify/generators/case_shrinker.h"
-#include "verify/generators/property_case.h"
+#include "verify/cases/case_json.h"
+#include "verify/cases/case_shrinker.h"
+#include "verify/cases/property_case.h"
 
 namespace recto::verify {
 namespace {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/random_stream.h"
-#include "verify/generators/far_scores.h"
+#include "verify/cases/far_scores.h"
 
 namespace recto::verify {
 namespace {

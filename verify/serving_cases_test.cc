@@ -10,7 +10,7 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/case_work.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 
 namespace recto::verify {
 namespace {

@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "bazel/testing/catch.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 #include "verify/serving_cases.h"
 
 namespace recto::verify {

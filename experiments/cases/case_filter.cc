@@ -10,9 +10,9 @@
 #include "core/dense_kv_view.h"
 #include "experiments/cases/operation_cases.h"
 #include "experiments/support/numbers.h"
+#include "verify/cases/case_json.h"
 #include "verify/drawn_cases.h"
-#include "verify/generators/case_json.h"
-#include "verify/kernel_abi/kernel_library_report.h"
+#include "verify/library/kernel_library_report.h"
 
 namespace recto::experiments {
 namespace {

@@ -10,8 +10,8 @@
 #include "core/json.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
-#include "verify/generators/case_json.h"
-#include "verify/npz/npz_archive.h"
+#include "verify/cases/case_json.h"
+#include "verify/cases/npz/npz_archive.h"
 
 namespace recto::experiments {
 namespace {

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "core/status.h"
-#include "verify/case_files/case_arrays.h"
-#include "verify/generators/field_reader.h"
+#include "verify/cases/case_files/case_arrays.h"
+#include "verify/cases/field_reader.h"
 
 namespace recto::experiments {
 

@@ -11,7 +11,7 @@
 #include "experiments/cases/case_folder.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/tried_command.h"
-#include "verify/npz/npz_archive.h"
+#include "verify/cases/npz/npz_archive.h"
 
 namespace recto::experiments {
 namespace {

@@ -1,6 +1,6 @@
 #include "experiments/cases/operation_cases.h"
 
-#include "verify/generators/case_json.h"
+#include "verify/cases/case_json.h"
 #include "verify/serving_cases.h"
 
 namespace recto::experiments {

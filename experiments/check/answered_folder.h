@@ -13,8 +13,8 @@
 #include "experiments/support/command.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/tried_command.h"
-#include "verify/npz/npy_format.h"
-#include "verify/npz/npz_archive.h"
+#include "verify/cases/npz/npy_format.h"
+#include "verify/cases/npz/npz_archive.h"
 
 namespace recto::experiments {
 

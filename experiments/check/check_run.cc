@@ -8,7 +8,7 @@
 
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
-#include "verify/case_files/answer.h"
+#include "verify/cases/case_files/answer.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {

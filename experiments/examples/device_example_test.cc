@@ -4,8 +4,8 @@
 #include <iostream>
 
 #include "bazel/testing/catch.h"
-#include "verify/kernel_abi/kernel_library_report.h"
-#include "verify/kernel_abi/stand_in_device.h"
+#include "verify/library/kernel_library_report.h"
+#include "verify/library/stand_in_device.h"
 
 namespace recto::verify {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <cstdio>
 
-#include "verify/kernel_abi/recto_kernel.h"
+#include "verify/library/recto_kernel.h"
 
 namespace {
 

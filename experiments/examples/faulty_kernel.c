@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "verify/kernel_abi/recto_kernel.h"
+#include "verify/library/recto_kernel.h"
 
 enum { kHeadDimMax = 512 };
 

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/kernel_abi/kernel_library_report.h"
+#include "verify/library/kernel_library_report.h"
 
 namespace recto::verify {
 namespace {

@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "experiments/support/output_file.h"
-#include "verify/case_files/answer.h"
+#include "verify/cases/case_files/answer.h"
 #include "verify/explain/explanation.h"
 
 namespace recto::experiments {

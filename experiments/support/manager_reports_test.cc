@@ -16,7 +16,7 @@
 #include "experiments/support/run_config.h"
 #include "sim/traces/real_traces.h"
 #include "sim/workloads/builtin_workloads.h"
-#include "verify/generators/pairwise_cover.h"
+#include "verify/cases/pairwise_cover.h"
 
 namespace recto::experiments {
 namespace {

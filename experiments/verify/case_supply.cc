@@ -5,8 +5,8 @@
 #include <tuple>
 #include <utility>
 
-#include "verify/generators/served_domain.h"
-#include "verify/kernel_abi/kernel_library_report.h"
+#include "verify/cases/served_domain.h"
+#include "verify/library/kernel_library_report.h"
 
 namespace recto::experiments {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/generators/case_spec.h"
-#include "verify/problems/placed_problem.h"
+#include "verify/cases/case_spec.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/serving_kinds.h"
 
 namespace recto::experiments {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <utility>
 
-#include "verify/problems/placed_problem.h"
+#include "verify/cases/placed_problem.h"
 
 namespace recto::experiments {
 namespace {

@@ -9,9 +9,9 @@
 #include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
 #include "verify/block_manager/engine_tables_law.h"
-#include "verify/kernel_abi/kernel_device.h"
 #include "verify/kernels/kernel_heap.h"
 #include "verify/laws/laws.h"
+#include "verify/library/kernel_device.h"
 #include "verify/oracle_comparison.h"
 
 namespace recto::experiments {

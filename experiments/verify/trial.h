@@ -12,9 +12,9 @@
 #include "core/status.h"
 #include "experiments/support/command.h"
 #include "verify/backend_list.h"
-#include "verify/cuda_source/library_builder.h"
-#include "verify/kernel_abi/kernel_library_backends.h"
 #include "verify/law.h"
+#include "verify/library/cuda_source/library_builder.h"
+#include "verify/library/kernel_library_backends.h"
 
 namespace recto::experiments {
 

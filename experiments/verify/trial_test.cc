@@ -103,7 +103,7 @@ TEST_CASE("a limit on a library's time is obeyed, and goes into the replay") {
   const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / "late";
   setenv("RECTO_TEST_FAULT", "loop", 1);
   const auto tried = testing::try_command(
-      verify_command, {"verify", "--kernel", "verify/kernel_abi/libfaults.so", "--law", "oracle",
+      verify_command, {"verify", "--kernel", "verify/library/libfaults.so", "--law", "oracle",
                        "--cases", "3", "--time-limit", "0.05", "--out", folder});
   unsetenv("RECTO_TEST_FAULT");
   CHECK(tried.exit_code == 1);
@@ -116,8 +116,7 @@ TEST_CASE("a time limit that is none, or without a library, is refused") {
   CHECK(without.exit_code == 2);
   CHECK_THAT(without.err, ContainsSubstring("--time-limit: expected --kernel or --adapter"));
   const auto zero = testing::try_command(
-      verify_command,
-      {"verify", "--kernel", "verify/kernel_abi/libfaults.so", "--time-limit", "0"});
+      verify_command, {"verify", "--kernel", "verify/library/libfaults.so", "--time-limit", "0"});
   CHECK(zero.exit_code == 2);
   CHECK_THAT(zero.err, ContainsSubstring("--time-limit"));
 }

@@ -15,8 +15,8 @@
 #include "experiments/verify/trial.h"
 #include "experiments/verify/verify_run.h"
 #include "experiments/verify/verify_text.h"
-#include "verify/kernel_abi/kernel_library.h"
 #include "verify/kernels/device_loss.h"
+#include "verify/library/kernel_library.h"
 
 namespace recto::experiments {
 namespace {

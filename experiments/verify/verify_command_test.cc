@@ -141,10 +141,10 @@ TEST_CASE("somebody's kernel that is right passes") {
   CHECK_THAT(tried.out, ContainsSubstring("plain-c kv_write  kv_write"));
 }
 
-const std::string kAdapter = "verify/cuda_source/testdata/row_decode_adapter.cc";
+const std::string kAdapter = "verify/library/cuda_source/testdata/row_decode_adapter.cc";
 
 // Where no CUDA Toolkit is, there is no kit.
-bool has_cuda_kit() { return std::filesystem::exists("verify/cuda_source/cuda_kit"); }
+bool has_cuda_kit() { return std::filesystem::exists("verify/library/cuda_source/cuda_kit"); }
 
 TEST_CASE("CUDA sources become a library, and what the executor finds in them fails the case") {
   if (!has_cuda_kit()) {

@@ -184,7 +184,7 @@ std::string tests_text(const Trial& trial) {
   if (!has_kernels) return "";
   return "\nTests, and no laws: both sides of each dispatch threshold, in "
          "//verify/kernels:kernels_test\n"
-         "  and //verify/host_api:host_api_test; each access to memory, in "
+         "  and //verify/kernels/host_api:host_api_test; each access to memory, in "
          "//verify/kernels:kernels_checks_test\n";
 }
 

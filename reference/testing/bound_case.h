@@ -1,7 +1,7 @@
 #pragma once
 
 // Small random and adversarial attention problems with their memory, for tests of the error bounds.
-// (verify/generators has the larger ones, with shrinkers; reference/ may not see it.)
+// (verify/cases has the larger ones, with shrinkers; reference/ may not see it.)
 
 #include <cstdint>
 #include <string>

@@ -89,7 +89,8 @@ def command_line() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kit", type=Path, metavar="DIR",
-                        help="what //verify/cuda_source:cuda_kit makes (default: beside RECTO)")
+                        help="what //verify/library/cuda_source:cuda_kit makes "
+                             "(default: beside RECTO)")
     parser.add_argument("--python-file", type=Path, metavar="FILE",
                         help="names a Python with packages (default: RECTO_PYTHON does)")
     parser.add_argument("recto", type=Path, metavar="RECTO", help="the program")

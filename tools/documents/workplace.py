@@ -9,7 +9,7 @@ from pathlib import Path
 from shell_words import calls_of
 
 TIME_LIMIT_S = 1800
-KIT = "verify/cuda_source/cuda_kit"  # where recto looks for it, below its current folder
+KIT = "verify/library/cuda_source/cuda_kit"  # where recto looks for it, below its current folder
 
 
 @dataclass(frozen=True)
@@ -17,7 +17,7 @@ class Machine:
     """What some machines lack."""
 
     recto: Path  # the program
-    kit: Path | None = None  # the folder that //verify/cuda_source:cuda_kit makes
+    kit: Path | None = None  # the folder that //verify/library/cuda_source:cuda_kit makes
     python: Path | None = None  # an interpreter with the packages of bazel/python
 
     def lacks(self, statement: str) -> str | None:

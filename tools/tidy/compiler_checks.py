@@ -26,7 +26,7 @@ RULES = "readability-identifier-naming,readability-function-size"
 _EXECUTOR = ("-Iverify/simt/dialect", "-Iverify/cuda_runtime")
 FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "/usr/include/eigen3", *_EXECUTOR]
 # They include headers of the toolkit, or that the build makes in their place.
-_NOT_ALONE = ("cuda/kernels/dialect/", "verify/cuda_source/framework_",
+_NOT_ALONE = ("cuda/kernels/dialect/", "verify/library/cuda_source/framework_",
               "verify/simt/foreign/simt_f")
 
 

@@ -21,7 +21,7 @@
 #include "verify/block_manager/placed_tables.h"
 #include "verify/block_manager/traced_traffic.h"
 #include "verify/comparison.h"
-#include "verify/host_api/host_api_backends.h"
+#include "verify/kernels/host_api/host_api_backends.h"
 #include "verify/kernels/kernel_backends.h"
 
 namespace recto::verify {

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "core/random_stream.h"
+#include "verify/cases/pairwise_cover.h"
 #include "verify/engine/engine_law.h"
-#include "verify/generators/pairwise_cover.h"
 
 namespace recto::verify {
 namespace {

@@ -9,9 +9,9 @@
 #include "cuda/cache_ops.h"
 #include "cuda/decode_step.h"
 #include "reference/rounding.h"
-#include "verify/host_api/captured_step.h"
-#include "verify/host_api/host_api_backends.h"
 #include "verify/kernels/device_call.h"
+#include "verify/kernels/host_api/captured_step.h"
+#include "verify/kernels/host_api/host_api_backends.h"
 
 namespace recto::verify {
 namespace {

@@ -15,8 +15,8 @@
 #include "reference/kv_cache_reader.h"
 #include "reference/numerics.h"
 #include "reference/paged_attention.h"
+#include "verify/cases/case_spec.h"
 #include "verify/explain/explanation.h"
-#include "verify/generators/case_spec.h"
 
 namespace recto::verify {
 namespace {

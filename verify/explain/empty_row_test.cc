@@ -15,10 +15,10 @@
 #include "reference/error_bound.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/numerics.h"
+#include "verify/cases/case_spec.h"
 #include "verify/comparison.h"
 #include "verify/explain/explanation.h"
 #include "verify/explain/testing/changed_results.h"
-#include "verify/generators/case_spec.h"
 #include "verify/qa/canary.h"
 
 namespace recto::verify {

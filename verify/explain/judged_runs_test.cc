@@ -10,9 +10,9 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/cases/case_spec.h"
 #include "verify/explain/run_inputs.h"
 #include "verify/explain/testing/changed_results.h"
-#include "verify/generators/case_spec.h"
 #include "verify/laws/laws.h"
 
 namespace recto::verify {

@@ -14,7 +14,7 @@
 #include "reference/kv_cache_reader.h"
 #include "reference/low_precision_attention.h"
 #include "reference/rounding.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 
 namespace recto::verify {
 namespace {

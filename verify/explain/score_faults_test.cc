@@ -11,7 +11,7 @@
 #include "bazel/testing/catch.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/numerics.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 
 namespace recto::verify {
 namespace {

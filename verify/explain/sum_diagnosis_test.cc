@@ -11,9 +11,9 @@
 #include "bazel/testing/catch.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/numerics.h"
+#include "verify/cases/case_spec.h"
 #include "verify/explain/diagnosis.h"
 #include "verify/explain/explanation.h"
-#include "verify/generators/case_spec.h"
 #include "verify/qa/canary.h"
 
 namespace recto::verify {

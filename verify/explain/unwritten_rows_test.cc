@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/cases/case_spec.h"
 #include "verify/explain/explanation.h"
-#include "verify/generators/case_spec.h"
 #include "verify/qa/canary.h"
 
 namespace recto::verify {

@@ -13,7 +13,7 @@
 
 #include "bazel/testing/catch.h"
 #include "reference/testing/kv_pool.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 #include "verify/kernels/checked_kernel_run.h"
 #include "verify/kernels/kernel_cache_ops.h"
 #include "verify/simt/checks/access_checker.h"

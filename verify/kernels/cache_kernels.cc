@@ -5,10 +5,10 @@
 
 #include "cuda/kernels/gather.h"
 #include "verify/kernels/kernel_cache_ops.h"
-#include "verify/kv_moves/block_move_laws.h"
-#include "verify/kv_moves/gather_law.h"
-#include "verify/kv_moves/kv_append_law.h"
-#include "verify/kv_moves/kv_write_law.h"
+#include "verify/laws/cache_operations/block_move_laws.h"
+#include "verify/laws/cache_operations/gather_law.h"
+#include "verify/laws/cache_operations/kv_append_law.h"
+#include "verify/laws/cache_operations/kv_write_law.h"
 
 namespace recto::verify {
 namespace {

@@ -13,10 +13,10 @@
 #include "core/contract.h"
 #include "core/random_stream.h"
 #include "cuda/kernels/row_tile.cuh"
-#include "verify/generators/case_generator.h"
+#include "verify/cases/case_generator.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/kernels/group_scores.h"
 #include "verify/kernels/testdata/faulty_scores.h"
-#include "verify/problems/placed_problem.h"
 #include "verify/simt/checks/access_checker.h"
 #include "verify/simt/counters/access_counter.h"
 

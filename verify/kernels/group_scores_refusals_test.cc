@@ -9,9 +9,9 @@
 
 #include "bazel/testing/catch.h"
 #include "core/status.h"
-#include "verify/generators/case_generator.h"
+#include "verify/cases/case_generator.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/kernels/kernel_calls.h"
-#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

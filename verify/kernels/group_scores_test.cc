@@ -12,9 +12,9 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
-#include "verify/generators/case_generator.h"
+#include "verify/cases/case_generator.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/kernels/device_call.h"
-#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

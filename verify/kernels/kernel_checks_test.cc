@@ -11,12 +11,12 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
+#include "verify/cases/case_generator.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/comparison.h"
-#include "verify/generators/case_generator.h"
 #include "verify/kernels/checked_kernel_run.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/oracle_comparison.h"
-#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

@@ -14,8 +14,8 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/cases/pairwise_cover.h"
 #include "verify/drawn_cases.h"
-#include "verify/generators/pairwise_cover.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/law_runner.h"
 #include "verify/oracle_comparison.h"

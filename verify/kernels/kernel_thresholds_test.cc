@@ -12,12 +12,12 @@
 
 #include "bazel/testing/catch.h"
 #include "reference/error_bound.h"
+#include "verify/cases/case_spec.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/comparison.h"
-#include "verify/generators/case_spec.h"
 #include "verify/kernels/device_call.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/kernels/launch_recorder.h"
-#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

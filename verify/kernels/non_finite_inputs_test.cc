@@ -14,10 +14,10 @@
 
 #include "bazel/testing/catch.h"
 #include "reference/paged_attention.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/laws/problem_geometry.h"
-#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

@@ -11,7 +11,7 @@
 #include "bazel/testing/catch.h"
 #include "reference/kv_cache_ops.h"
 #include "reference/testing/kv_pool.h"
-#include "verify/generators/case_spec.h"
+#include "verify/cases/case_spec.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/kernels/kernel_cache_ops.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/cases/stale_memory.h"
 #include "verify/laws/laws.h"
 #include "verify/laws/testing/faulty_backends.h"
-#include "verify/problems/stale_memory.h"
 
 namespace recto::verify {
 namespace {

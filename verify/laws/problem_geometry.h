@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "verify/problems/attention_problem.h"
+#include "verify/cases/attention_problem.h"
 
 namespace recto::verify {
 

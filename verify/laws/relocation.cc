@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "verify/kv_moves/distant_pools.h"
+#include "verify/laws/cache_operations/distant_pools.h"
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"
 

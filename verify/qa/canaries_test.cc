@@ -165,7 +165,7 @@ std::vector<Canary> asked_canaries() {
 void print_row(const Canary& canary, const Catches& found) {
   std::string laws;
   for (const auto& [law, caught] : found.laws) laws += (laws.empty() ? "" : ", ") + law;
-  std::printf("%-28s %5d %12d %13d   %s\n", canary.name.c_str(), found.fp64.cases,
+  std::printf("%-28s %5d %18d %21d   %s\n", canary.name.c_str(), found.fp64.cases,
               found.kernel_worst_case.cases, found.kernel_probabilistic.cases,
               laws.empty() ? "-" : laws.c_str());
 }
@@ -184,7 +184,7 @@ void expect_caught(const Canary& canary, const std::string& by, bool is_caught) 
 TEST_CASE("no canary survives the oracle, nor the laws named for it") {
   CHECK(canaries().size() == 19);
   std::printf("cases of %d that the oracle catches, and laws\n", static_cast<int>(cases().size()));
-  std::printf("%-28s %5s %12s %13s   %s\n", "canary", "fp64", "kernel, worst-case",
+  std::printf("%-28s %5s %18s %21s   %s\n", "canary", "fp64", "kernel, worst-case",
               "kernel, probabilistic",
               is_full_run() ? "laws that catch it" : "laws that must catch it, and do");
   for (const Canary& canary : asked_canaries()) {

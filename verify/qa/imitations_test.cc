@@ -21,10 +21,10 @@
 #include "reference/paged_attention.h"
 #include "reference/rounding.h"
 #include "reference/testing/kv_pool.h"
-#include "verify/host_api/host_api_backends.h"
+#include "verify/cases/placed_problem.h"
+#include "verify/kernels/host_api/host_api_backends.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/kernels/kernel_cache_ops.h"
-#include "verify/problems/placed_problem.h"
 
 namespace recto::verify {
 namespace {

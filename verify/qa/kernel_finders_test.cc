@@ -12,9 +12,9 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/drawn_cases.h"
-#include "verify/host_api/host_api_backends.h"
 #include "verify/kernels/checked_kernel_run.h"
 #include "verify/kernels/group_scores.h"
+#include "verify/kernels/host_api/host_api_backends.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/kernels/kernel_traffic.h"
 #include "verify/laws/laws.h"

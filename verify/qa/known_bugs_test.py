@@ -63,7 +63,7 @@ class Evidence:
         self.cases = {}  # id -> the source that has its test case
         self.held_against = set()  # ids whose test case is held against a fault
         self.mutants = {}  # id -> names of other mutants that have it for a source
-        tests = [*HERE.glob("*_test.cc"), ROOT / "verify/host_api/host_api_graph_test.cc"]
+        tests = [*HERE.glob("*_test.cc"), ROOT / "verify/kernels/host_api/host_api_graph_test.cc"]
         for path in tests:
             self.read_cases(path.read_text(encoding="utf-8"), str(path.relative_to(ROOT)))
         for mutant in copies.read_picked(sorted(HERE.glob("picked/*/*.txt"))):

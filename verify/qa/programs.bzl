@@ -26,14 +26,17 @@ KERNELS = {
                 "verify/kernels",
                 "attention_refusals kernel_refusals group_scores_refusals",
             ),
-            _together("verify/host_api", "host_api_refusals host_api_plans caller_shapes"),
-            _together("verify/host_api", "kernel_instantiations"),
-            _together("verify/host_api", "cache_ops device_scales gather_op host_api_thresholds"),
+            _together("verify/kernels/host_api", "host_api_refusals host_api_plans caller_shapes"),
+            _together("verify/kernels/host_api", "kernel_instantiations"),
             _together(
-                "verify/host_api",
+                "verify/kernels/host_api",
+                "cache_ops device_scales gather_op host_api_thresholds",
+            ),
+            _together(
+                "verify/kernels/host_api",
                 "bad_input_walk bad_input_cache_walk bad_input_shapes_walk",
             ),
-            _together("verify/host_api", "flash_attn_call"),
+            _together("verify/kernels/host_api", "flash_attn_call"),
         ],
         "contents of tables": [_together("verify/kernels", "contents_check contents_checks")],
         # First with every access checked: out-of-bounds writes may end the others.
@@ -59,7 +62,7 @@ KERNELS = {
         "bank conflicts": [["finder: no warp waits for a bank"]],
         "tests of known bugs": [
             ["[#kernel_bugs_test]"],
-            _together("verify/host_api", "host_api_graph"),
+            _together("verify/kernels/host_api", "host_api_graph"),
         ],
     },
     "preferred": [

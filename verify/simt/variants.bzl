@@ -48,7 +48,7 @@ def _build_of(mode):
 
 _MODES = ["asan", "boost", "clang", "taint"]
 
-# For what is built of somebody's source later on (//verify/cuda_source:kit.bzl).
+# For what is built of somebody's source later on (//verify/library/cuda_source:kit.bzl).
 _KIT = "kit"
 
 _BUILDS = {mode: _build_of(mode) for mode in _MODES + [_KIT]}

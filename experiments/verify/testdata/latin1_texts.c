@@ -2,7 +2,7 @@
 
 #include <stdio.h>
 
-#include "verify/kernel_abi/recto_kernel.h"
+#include "verify/library/recto_kernel.h"
 
 static int32_t refuse_or_fail(const RectoAttentionCall* call) {
   const int is_refused = call->num_seqs > 1;

@@ -8,7 +8,7 @@
 
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
-#include "verify/problems/placed_problem.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/simt/checks/access_checker.h"
 #include "verify/simt/examples/packed_decode_backend.h"
 #include "verify/simt/examples/packed_decode_cases.h"

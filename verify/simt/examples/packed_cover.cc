@@ -22,9 +22,9 @@
 #include <vector>
 
 #include "core/random_stream.h"
-#include "verify/generators/case_generator.h"
-#include "verify/kernel_cover/taint.h"
-#include "verify/problems/placed_problem.h"
+#include "verify/cases/case_generator.h"
+#include "verify/cases/placed_problem.h"
+#include "verify/kernels/kernel_cover/taint.h"
 #include "verify/simt/examples/packed_decode_backend.h"
 #include "verify/simt/examples/packed_decode_cases.h"
 

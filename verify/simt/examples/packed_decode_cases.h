@@ -2,7 +2,7 @@
 
 // The cases with which the example is tested.
 
-#include "verify/generators/case_generator.h"
+#include "verify/cases/case_generator.h"
 
 namespace recto::verify {
 

@@ -8,9 +8,9 @@
 #include "bazel/testing/catch.h"
 #include "core/random_stream.h"
 #include "reference/error_bound.h"
+#include "verify/cases/case_generator.h"
+#include "verify/cases/placed_problem.h"
 #include "verify/comparison.h"
-#include "verify/generators/case_generator.h"
-#include "verify/problems/placed_problem.h"
 #include "verify/simt/examples/packed_decode_backend.h"
 #include "verify/simt/examples/packed_decode_cases.h"
 

@@ -1,0 +1,28 @@
+#pragma once
+
+// Which physical blocks the sequences of a problem get, and the block table that describes them.
+
+#include <cstdint>
+#include <vector>
+
+#include "verify/cases/attention_problem.h"
+#include "verify/cases/placed_problem.h"
+
+namespace recto::verify {
+
+struct BlockAssignment {
+  std::int64_t num_blocks = 0;                    // of the pool, at least one
+  std::vector<std::vector<std::int32_t>> blocks;  // [num_seqs][blocks of that sequence]
+
+  std::int64_t longest() const;  // most blocks of any sequence, at least one
+};
+
+// With shares_prefixes, sequences share one physical block if it is full for each of them and K and
+// V are bit-equal in it and in all blocks before it.
+BlockAssignment assign_blocks(const AttentionProblem& problem, const Placement& placement);
+
+// [num_seqs, longest + table_padding]
+std::vector<std::int32_t> fill_block_table(const BlockAssignment& assignment,
+                                           const Placement& placement);
+
+}  // namespace recto::verify

@@ -1,0 +1,96 @@
+#pragma once
+
+// An attention problem laid out in memory: pools in one of the layouts, block tables, lengths, and
+// the contents of unaddressed slots.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "verify/cases/attention_problem.h"
+#include "verify/cases/gaps.h"
+
+namespace recto::verify {
+
+// The contents of slots that no sequence addresses. Garbage is random and finite.
+enum class Poison : std::uint8_t { kZero, kNaN, kInfinity, kTenThousand, kGarbage };
+
+// Which pools hold the poison: both, or only that of K or of V, in which case the other one has
+// zeros there.
+enum class PoisonedTensors : std::uint8_t { kBoth, kKeysOnly, kValuesOnly };
+
+// Which physical blocks the sequences get: the first ones of the pool, in ascending or descending
+// order; any blocks, shuffled; or the last ones, shuffled (with many spare blocks, all ids are
+// high).
+enum class BlockOrder : std::uint8_t { kAscending, kDescending, kShuffled, kHighIds };
+
+inline constexpr std::array<Poison, 5> kPoisons = {Poison::kZero, Poison::kNaN, Poison::kInfinity,
+                                                   Poison::kTenThousand, Poison::kGarbage};
+inline constexpr std::array<PoisonedTensors, 3> kPoisonedTensors = {
+    PoisonedTensors::kBoth, PoisonedTensors::kKeysOnly, PoisonedTensors::kValuesOnly};
+inline constexpr std::array<BlockOrder, 4> kBlockOrders = {
+    BlockOrder::kAscending, BlockOrder::kDescending, BlockOrder::kShuffled, BlockOrder::kHighIds};
+
+constexpr const char* poison_name(Poison poison) {
+  constexpr const char* kNames[] = {"zero", "nan", "infinity", "ten-thousand", "garbage"};
+  return kNames[static_cast<int>(poison)];
+}
+
+constexpr const char* poisoned_tensors_name(PoisonedTensors poisoned) {
+  constexpr const char* kNames[] = {"both", "keys-only", "values-only"};
+  return kNames[static_cast<int>(poisoned)];
+}
+
+constexpr const char* block_order_name(BlockOrder order) {
+  constexpr const char* kNames[] = {"ascending", "descending", "shuffled", "high-ids"};
+  return kNames[static_cast<int>(order)];
+}
+
+struct Placement {
+  KvLayout layout = KvLayout::kTokenMajor;
+  std::int64_t block_size = 16;
+  BlockOrder order = BlockOrder::kShuffled;
+  std::int64_t spare_blocks = 2;  // blocks of the pool that no sequence holds
+  // Extra elements between neighbours, filled with poison: multiples of 16.
+  std::int64_t block_padding = 0;
+  std::int64_t row_padding = 0;  // of rows of q and out; poisoned whatever `poisoned` is
+  Gaps gaps = {};                // further ones, of each tensor its own, of any width
+  // Columns of the block table beyond those of the longest sequence: half of them, rounded up,
+  // count towards max_blocks, and all of them towards its row stride.
+  std::int64_t table_padding = 0;
+  bool garbage_beyond_table = true;  // ids out of range or of other sequences; if false, 0
+  bool shares_prefixes = false;      // equal leading blocks of sequences are one physical block
+  Poison poison = Poison::kNaN;
+  PoisonedTensors poisoned = PoisonedTensors::kBoth;
+  std::uint64_t seed = 0;  // of shuffling and garbage
+
+  friend bool operator==(const Placement&, const Placement&) = default;
+};
+
+// Owns the memory; inputs() points into it. Equal problems and placements give equal bytes. The
+// table has at least one column, and each pool at least one block. A value that its type cannot
+// represent breaks a contract.
+class PlacedProblem {
+ public:
+  PlacedProblem(const AttentionProblem& problem, const Placement& placement);
+  // A copy's inputs() would point into the original's memory.
+  PlacedProblem(const PlacedProblem&) = delete;
+  PlacedProblem& operator=(const PlacedProblem&) = delete;
+  PlacedProblem(PlacedProblem&&) = default;
+
+  const PagedAttentionInputs& inputs() const { return inputs_; }
+
+ private:
+  AttentionProblem problem_;
+  std::vector<std::byte> q_;
+  std::vector<std::byte> k_pool_;
+  std::vector<std::byte> v_pool_;
+  std::vector<std::int32_t> block_table_;
+  std::vector<std::int32_t> query_start_;
+  std::vector<std::int32_t> context_length_;
+  PagedAttentionInputs inputs_;
+};
+
+}  // namespace recto::verify

@@ -1,8 +1,0 @@
-#include "verify/kernel_abi/kernel_device.h"
-
-namespace recto::verify {
-
-// The kernels of this program run on the executor.
-KernelDevice* kernel_device() { return nullptr; }
-
-}  // namespace recto::verify

@@ -1,0 +1,17 @@
+// The error that the GPU keeps.
+
+#include "verify/kernels/device_loss.h"
+
+#include "verify/kernels/gpu/launches.h"
+#include "verify/kernels/gpu/managed_memory.h"
+
+namespace recto::verify {
+
+std::optional<std::string> why_device_lost() {
+  // Until then CUDA is left alone.
+  if (!gpu::is_heap_managed()) return std::nullopt;
+  const char* const why = gpu::why_lost();
+  return why == nullptr ? std::nullopt : std::optional<std::string>(why);
+}
+
+}  // namespace recto::verify

@@ -1,0 +1,11 @@
+// The heap becomes managed memory.
+
+#include "verify/kernels/kernel_heap.h"
+
+#include "verify/kernels/gpu/managed_memory.h"
+
+namespace recto::verify {
+
+void let_kernels_reach_heap() { gpu::manage_heap(); }
+
+}  // namespace recto::verify

@@ -1,0 +1,23 @@
+#pragma once
+
+// A law for writing K and V, compared over whole pools with the reference's write: what is written,
+// and that nothing else is.
+
+#include <functional>
+#include <string>
+
+#include "core/attention_views.h"
+#include "verify/law.h"
+
+namespace recto::verify {
+
+struct KvWriter {
+  std::string backend;  // the only backend that the law applies to, by name
+  std::function<CallOutcome(const KvWriteInputs&)> write;
+};
+
+// "kv_write", on the tokens of verify/laws/cache_operations/kv_write_case.h, in near and distant
+// pools (verify/laws/cache_operations/tried_pools.h), and after another write of equal sizes.
+Law kv_write_law(const KvWriter& writer);
+
+}  // namespace recto::verify

@@ -1,0 +1,126 @@
+"""What somebody's CUDA source is compiled and linked with, as one folder."""
+
+load("@compilers//:compilers.bzl", "GXX")
+load("@cuda//:toolkit.bzl", "TOOLKIT")
+load("//verify/simt:kernels.bzl", "KERNEL_COPTS", "OBSERVED_COPTS")
+load("//verify/simt:variants.bzl", "Objects", "compiled")
+
+HAS_KIT = bool(TOOLKIT.nvcc and GXX)
+
+# $1 the kit, $2 the files for it, as lines "FILE PLACE", $3 the archive, then object files.
+_COLLECT = """
+set -e
+kit=$1 files=$2
+shift 2
+while read -r file place; do
+  mkdir -p "$kit/$(dirname "$place")"
+  cp -L "$file" "$kit/$place"
+done <"$files"
+ar rcsD "$kit/libexecutor.a" "$@"
+"""
+
+def _kit_impl(ctx):
+    adapter = ctx.attr.adapter[Objects]
+    kit = ctx.actions.declare_directory(ctx.label.name)
+    flags = ctx.actions.declare_file(ctx.label.name + "_flags.json")
+    ctx.actions.write(flags, struct(
+        compiler = GXX,
+        copts = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-w"] +
+                OBSERVED_COPTS + KERNEL_COPTS + adapter.defines.to_list(),
+        # The toolkit's, and those of this workspace, below include/.
+        include_folders = [
+            folder
+            for folder in adapter.include_folders.to_list()
+            if not folder.startswith("external/")
+        ],
+        toolkit = TOOLKIT.root,
+        searched = TOOLKIT.searched,
+        linkopts = adapter.linkopts.to_list(),
+    ).to_json())
+    placed = [(flags, "flags.json")] + [(file, file.basename) for file in ctx.files.scripts]
+    for header in adapter.headers.to_list():
+        if not header.short_path.startswith("../"):
+            placed.append((header, "include/" + header.short_path))
+    files = ctx.actions.declare_file(ctx.label.name + "_files.txt")
+    ctx.actions.write(files, "".join(["%s %s\n" % (file.path, place) for file, place in placed]))
+    objects = adapter.objects.to_list()
+    ctx.actions.run_shell(
+        inputs = [files] + [file for file, _ in placed] + objects,
+        outputs = [kit],
+        command = _COLLECT,
+        arguments = [kit.path, files.path] + [object.path for object in objects],
+        mnemonic = "CollectKit",
+        use_default_shell_env = True,
+    )
+    return [DefaultInfo(files = depset([kit]), runfiles = ctx.runfiles([kit]))]
+
+_kit = rule(
+    implementation = _kit_impl,
+    attrs = {
+        "adapter": attr.label(aspects = [compiled], mandatory = True),
+        "mode": attr.string(default = "kit", values = ["kit"]),
+        "scripts": attr.label_list(allow_files = [".py"]),
+    },
+)
+
+def cuda_kit(name, **kwargs):
+    """A folder: headers, an archive, flags, and the script that uses them.
+
+    Where no CUDA Toolkit or no g++ is there is none, and `name` is an empty filegroup.
+    """
+    if HAS_KIT:
+        _kit(name = name, **kwargs)
+    else:
+        native.filegroup(name = name, visibility = kwargs.get("visibility"))
+
+def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwargs):
+    """A kernel library of CUDA sources, by the kit, as `recto verify --cuda` makes one.
+
+    Nothing is there where no kit is.
+
+    Args:
+      name: ends in .so.
+      adapter: a .cc file.
+      srcs: .cu files, none where the adapter includes them all.
+      hdrs: what both include.
+      macros: NAME=VALUE.
+    """
+    if not HAS_KIT:
+        return
+    native.genrule(
+        name = name + "_library",
+        # The kit is no tool, or all of it would be compiled once more for the host.
+        srcs = [adapter, "//verify/library/cuda_source:cuda_kit"] + srcs + hdrs,
+        outs = [name],
+        cmd = " ".join(
+            ["python3 $(location //verify/library/cuda_source:cuda_kit)/build_cuda_library.py"] +
+            ["$(location %s)" % source for source in srcs] +
+            ["--adapter $(location %s) -o $@" % adapter] +
+            ["-D" + macro for macro in macros],
+        ),
+        **kwargs
+    )
+
+# Headers of PyTorch, and what stands for them here.
+_FORWARDED = {
+    "ATen/ATen.h": "framework_tensors.h",
+    "ATen/cuda/CUDAContext.h": "framework_streams.h",
+    "c10/cuda/CUDAException.h": "framework_streams.h",
+    "c10/cuda/CUDAGuard.h": "framework_streams.h",
+    "c10/cuda/CUDAStream.h": "framework_streams.h",
+    "torch/all.h": "framework_tensors.h",
+    "torch/extension.h": "framework_tensors.h",
+    "torch/torch.h": "framework_tensors.h",
+    "torch/types.h": "framework_tensors.h",
+}
+
+def forwarding_headers(name, folder):
+    """A filegroup of headers with a framework's names, below `folder`."""
+    for header, target in _FORWARDED.items():
+        native.genrule(
+            name = header.replace("/", "_"),
+            outs = ["%s/%s" % (folder, header)],
+            cmd = "printf '#pragma once\\n#include \"%s\"\\n' > $@" %
+                  ("verify/library/cuda_source/" + target),
+        )
+    native.filegroup(name = name, srcs = ["%s/%s" % (folder, header) for header in _FORWARDED])

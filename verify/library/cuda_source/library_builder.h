@@ -1,0 +1,43 @@
+#pragma once
+
+// Builds a kernel library from CUDA sources at run time, with build_cuda_library.py.
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "core/status.h"
+#include "verify/library/cuda_source/work_folder.h"
+
+namespace recto::verify {
+
+struct CudaSource {
+  std::vector<std::string> sources = {};  // .cu files; none if the adapter includes them
+  std::string adapter = {};               // recto_cuda_adapter.h
+  std::vector<std::string> include_folders = {};
+  std::vector<std::string> macros = {};  // NAME or NAME=VALUE
+};
+
+// A shared library in a folder of its own, which goes with it.
+class BuiltLibrary {
+ public:
+  static constexpr const char* kName = "library.so";
+
+  explicit BuiltLibrary(WorkFolder folder) : folder_(std::move(folder)) {}
+
+  std::string path() const { return folder_.path() / kName; }
+
+ private:
+  WorkFolder folder_;
+};
+
+// The folder that //verify/library/cuda_source:cuda_kit makes: RECTO_CUDA_KIT, or the one that
+// Bazel placed beside the running program. Failed if recto was built without a CUDA Toolkit.
+Result<std::filesystem::path> find_cuda_kit();
+
+// Takes seconds. Invalid input, with file and line if known, for a missing file, or for what cannot
+// be translated, compiled or linked.
+Result<BuiltLibrary> build_cuda_library(const CudaSource& source);
+
+}  // namespace recto::verify

@@ -1,0 +1,85 @@
+#pragma once
+
+// For writing an adapter: the few lines between a third-party CUDA source and the functions of
+// recto_kernel.h. The executor of verify/simt runs kernels that are launched within run() twice,
+// under two schedules, and checks every access to memory.
+//
+//   static int32_t decode(const RectoAttentionCall* call) {
+//     if (call->k.type != kRectoFp16) return recto::unsupported(call->context, "other types");
+//     recto::CheckedCall checked(*call);
+//     float* sums = checked.workspace<float>("sums", call->q.num_rows * call->q.num_heads);
+//     return checked.run([&] { launch_my_decode(call->q.data, sums, call->out.data); });
+//   }
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "verify/library/recto_kernel.h"
+
+namespace recto {
+
+// Returned by a function that does not support a call. Such cases are counted under `why`.
+std::int32_t unsupported(const RectoCallContext& call, const std::string& why);
+
+enum class ScheduleDependence : std::uint8_t {
+  kIsFault,
+  // Sums with atomic operations, whose order is not fixed.
+  kIsMeant,
+};
+
+// One call by recto, with all its memory under the names of its fields, such as "k.data".
+class CheckedCall {
+ public:
+  explicit CheckedCall(const RectoAttentionCall& call);
+  explicit CheckedCall(const RectoKvWriteCall& call);
+  ~CheckedCall();
+  CheckedCall(const CheckedCall&) = delete;
+  CheckedCall& operator=(const CheckedCall&) = delete;
+
+  // Memory that lives as long as this object, [count], aligned to 256 bytes like cudaMalloc's. It
+  // must be written before it is read.
+  template <typename T>
+  T* workspace(const std::string& name, std::int64_t count) {
+    return static_cast<T*>(
+        add_workspace(name, count * std::int64_t{sizeof(T)}, Initially::kUnwritten));
+  }
+  // The same, all zeros before each of the two times: for counters. Counts as written.
+  template <typename T>
+  T* zeroed_workspace(const std::string& name, std::int64_t count) {
+    return static_cast<T*>(add_workspace(name, count * std::int64_t{sizeof(T)}, Initially::kZeros));
+  }
+
+  // Thread blocks of one launch communicate through the memory that begins at `data`, a workspace
+  // or memory of the call, in a way that the checks do not follow (docs/simt.md). No race between
+  // thread blocks is reported for it, whether there is one or not.
+  void blocks_communicate(const void* data);
+
+  // For attention. For each thread block of the launches, x first, then y, then z: the sequence for
+  // which it works, in [0, num_seqs). It may then touch only that sequence's blocks; without this
+  // call, all that the call addresses.
+  void set_sequence_of_thread_block(std::vector<std::uint32_t> sequences);
+
+  void allow(ScheduleDependence dependence) { dependence_ = dependence; }
+
+  // Calls `launches` twice. Returns kRectoOk, or kRectoFailed with what was found as the message:
+  // wrong accesses, races, barriers, refused launches, results that depend on the schedule,
+  // exceptions. Call it only once.
+  std::int32_t run(const std::function<void()>& launches);
+
+ private:
+  struct Memory;
+  enum class Initially : std::uint8_t { kUnwritten, kZeros };
+
+  void* add_workspace(const std::string& name, std::int64_t bytes, Initially contents);
+  std::string find_faults(const std::function<void()>& launches);
+
+  const RectoCallContext& context_;
+  ScheduleDependence dependence_ = ScheduleDependence::kIsFault;
+  std::unique_ptr<Memory> memory_;
+};
+
+}  // namespace recto

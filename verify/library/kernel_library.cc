@@ -1,0 +1,155 @@
+#include "verify/library/kernel_library.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+
+#include "core/contract.h"
+#include "verify/library/kernel_result.h"
+#include "verify/library/library_checks.h"
+#include "verify/library/process_outcome.h"
+
+namespace recto::verify {
+namespace {
+
+bool is_hanging(const Result<KernelAnswer>& answer) {
+  return answer.is_ok() && answer.value().end == KernelEnd::kHanging;
+}
+
+// It ran into the limit, and may not have had the machine.
+bool is_late(const Result<KernelAnswer>& answer) {
+  return answer.is_ok() && is_time_out(answer.value().end) && !is_hanging(answer);
+}
+
+// A hint for a write that went before a cache, as a write to slot -1 does.
+std::string padding_text(const KvWriteInputs& inputs, const std::string& text) {
+  const auto row = std::ranges::find(inputs.slot_mapping, -1);
+  const bool is_before = text.find(" before k_cache") != std::string::npos ||
+                         text.find(" before v_cache") != std::string::npos;
+  if (row == inputs.slot_mapping.end() || !is_before) return "";
+  return fmt::format("\nrow {} has slot -1: nothing is to be written for it",
+                     row - inputs.slot_mapping.begin());
+}
+
+}  // namespace
+
+Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& path,
+                                                           const KernelLibraryOptions& options) {
+  const Result<std::string> file = library_file(path);
+  RECTO_RETURN_IF_ERROR(file.status());
+  Result<std::unique_ptr<KernelProcess>> process =
+      KernelProcess::create(file.value(), options.device);
+  RECTO_RETURN_IF_ERROR(process.status());
+  std::shared_ptr<KernelLibrary> library(
+      new KernelLibrary(path, options, std::move(process).value()));
+  RECTO_RETURN_IF_ERROR(library->load().in(path));
+  return library;
+}
+
+// Once more if the first time was late.
+Result<KernelAnswer> KernelLibrary::start() {
+  calls_of_process_ = 0;
+  const LoadLimits limits = {.load_ms = options_.load_limit_ms, .table_ms = options_.time_limit_ms};
+  Result<KernelAnswer> answer = process_->start(limits);
+  return is_late(answer) ? process_->start(limits) : answer;
+}
+
+// What it was doing as it ended.
+std::string KernelLibrary::load_step_text() const {
+  const LoadStep step = process_->mailbox().load_step;
+  if (step == LoadStep::kLoading) return "what runs when it is loaded";
+  return step == LoadStep::kBeginning ? "what begins its device" : "recto_kernel_table()";
+}
+
+Status KernelLibrary::load() {
+  const Result<KernelAnswer> answer = start();
+  RECTO_RETURN_IF_ERROR(answer.status());
+  const KernelMailbox& mailbox = process_->mailbox();
+  if (answer.value().end != KernelEnd::kAnswered) {
+    return Status::invalid_input(load_step_text() + " " +
+                                 failure_of_end(answer.value(), *process_).message);
+  }
+  RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
+  name_ = mailbox.table.name;
+  std::ranges::copy(mailbox.table.has_function, has_function_);
+  return Status::ok();
+}
+
+CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionInputs& inputs,
+                                  const CallOptions& options) {
+  RECTO_CHECK(has(function));
+  const ResultMemory results{.stale = options.stale_memory, .gaps = options.out_gaps};
+  const Result<KernelRequest> request =
+      request_attention(function, inputs, results, process_->arena());
+  if (!request.is_ok()) return Unsupported{request.status().message()};
+  CallOutcome outcome = call(request.value());
+  if (auto* const done = std::get_if<Done>(&outcome)) {
+    const auto& [out, lse_ln] = request.value().written;
+    done->result = attention_result(inputs, request.value(), contents_of(out), contents_of(lse_ln));
+  }
+  return outcome;
+}
+
+CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
+  RECTO_CHECK(has(KernelFunction::kKvWrite));
+  const Result<KernelRequest> request = request_kv_write(inputs, process_->arena());
+  if (!request.is_ok()) return Unsupported{request.status().message()};
+  CallOutcome outcome = call(request.value());
+  if (std::holds_alternative<Done>(outcome)) {
+    const auto& [k, v] = request.value().written;
+    put_back(k, contents_of(k), inputs.kv.k.data);
+    put_back(v, contents_of(v), inputs.kv.v.data);
+  } else if (auto* const failed = std::get_if<Failed>(&outcome)) {
+    failed->message += padding_text(inputs, failed->message);
+  }
+  return outcome;
+}
+
+void KernelLibrary::restart(CallsAre calls) {
+  are_trials_ = calls == CallsAre::kTrials;
+  process_->stop();
+  std::erase_if(went_wrong_, [](const auto& call) {
+    const auto& [failure, is_first_of_process] = call.second;
+    return failure.kind != kTimeOut || failure.may_be_machine || !is_first_of_process;
+  });
+}
+
+CallOutcome KernelLibrary::call(const KernelRequest& request) {
+  if (const auto known = went_wrong_.find(request.key); known != went_wrong_.end())
+    return known->second.failure;
+  const std::int64_t time_outs = time_outs_of(request.function);
+  if (!are_trials_ && time_outs >= options_.time_outs_max) {
+    return Unsupported{fmt::format("given up after {} that did not come back",
+                                   time_outs == 1 ? "a call" : fmt::format("{} calls", time_outs))};
+  }
+  const bool is_first = !process_->is_running() || calls_of_process_ == 0;
+  const Result<KernelAnswer> answer = answer_to(request);
+  if (!answer.is_ok()) return Failed{"load failure", "loaded again: " + answer.status().message()};
+  CallOutcome outcome = outcome_of(request, answer.value(), *process_);
+  count_time_outs(request, answer.value().end);
+  if (auto* const failed = std::get_if<Failed>(&outcome)) {
+    failed->may_be_machine = is_late(answer) && late_before_.insert(request.key).second;
+    failed->message = fmt::format("{} {}", kernel_function_name(request.function), failed->message);
+    if (request.is_distant)
+      failed->message += fmt::format("\nin pools whose blocks lie {}", kBeyond32Bits);
+    went_wrong_[request.key] = {*failed, is_first};
+  }
+  return outcome;
+}
+
+// A call that was late for once, as is seen when it is made again, does not count. Trials make many
+// calls that resemble one that is late.
+void KernelLibrary::count_time_outs(const KernelRequest& request, KernelEnd end) {
+  std::int64_t& time_outs = time_outs_of(request.function);
+  if (is_time_out(end) && !are_trials_ && late_.insert(request.key).second) ++time_outs;
+  if (!is_time_out(end) && late_.erase(request.key) > 0) --time_outs;
+}
+
+// Of a new process, if none is running. Not ok if the library cannot be loaded again.
+Result<KernelAnswer> KernelLibrary::answer_to(const KernelRequest& request) {
+  if (!process_->is_running()) RECTO_RETURN_IF_ERROR(load());
+  ++calls_of_process_;
+  return process_->call(request.function, request.call, options_.time_limit_ms);
+}
+
+}  // namespace recto::verify

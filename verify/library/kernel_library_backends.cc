@@ -1,0 +1,125 @@
+#include "verify/library/kernel_library_backends.h"
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "reference/numerics.h"
+#include "verify/laws/cache_operations/kv_pools.h"
+#include "verify/laws/cache_operations/kv_write_law.h"
+
+namespace recto::verify {
+namespace {
+
+using Library = std::shared_ptr<KernelLibrary>;
+
+bool has_one_row_each(const PagedAttentionInputs& inputs) {
+  if (inputs.q.num_rows != std::ssize(inputs.context_length)) return false;
+  for (std::size_t s = 0; s < inputs.query_start.size(); ++s)
+    if (inputs.query_start[s] != static_cast<std::int32_t>(s)) return false;
+  return true;
+}
+
+std::string name_of(const Library& library, KernelFunction function) {
+  return library->name() + " " + kernel_function_name(function);
+}
+
+std::function<void(CallsAre)> restart_of(const Library& library) {
+  return [library](CallsAre calls) { library->restart(calls); };
+}
+
+Backend attention_backend(const Library& library, KernelFunction function) {
+  const bool is_decode = function == KernelFunction::kDecode;
+  return {
+      .name = name_of(library, function),
+      // Rows may share tiles in prefill.
+      .capabilities = {.masked_value = is_decode ? MaskedValue::kNotRead : MaskedValue::kTimesZero,
+                       .takes_stale_memory = true,
+                       .takes_out_gaps = true},
+      .attend = [library, function, is_decode](const PagedAttentionInputs& inputs,
+                                               const CallOptions& options) -> CallOutcome {
+        if (is_decode && !has_one_row_each(inputs))
+          return Unsupported{"not one query row a sequence"};
+        return library->attend(function, inputs, options);
+      },
+      .numerics_of =
+          [](const PagedAttentionInputs& inputs, const CallOptions&) {
+            return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+          },
+      .restart = restart_of(library)};
+}
+
+// Asked by a write of one token to nowhere.
+std::optional<std::string> why_no_write(const Library& library,
+                                        const PagedAttentionInputs& inputs) {
+  const auto row_of = [&](const KvTensorView& cache, std::vector<std::byte>& memory) {
+    RowsView row = {.type = inputs.q.type,
+                    .num_rows = 1,
+                    .num_heads = cache.num_kv_heads,
+                    .head_dim = cache.head_dim,
+                    .row_stride = cache.num_kv_heads * cache.head_dim,
+                    .head_stride = cache.head_dim};
+    memory.resize(static_cast<std::size_t>(row.row_stride * element_bytes(row.type)));
+    row.data = memory.data();
+    return row;
+  };
+  KvPools pools = copied_pools(inputs.kv);
+  std::vector<std::byte> k;
+  std::vector<std::byte> v;
+  const std::int64_t nowhere[] = {-1};
+  const CallOutcome outcome = library->write_kv({.k = row_of(inputs.kv.k, k),
+                                                 .v = row_of(inputs.kv.v, v),
+                                                 .slot_mapping = nowhere,
+                                                 .kv = pools.over(inputs.kv)});
+  const auto* const refused = std::get_if<Unsupported>(&outcome);
+  return refused == nullptr ? std::nullopt : std::optional(refused->reason);
+}
+
+Backend write_backend(const Library& library) {
+  return {.name = name_of(library, KernelFunction::kKvWrite),
+          .refusal = [library](const PagedAttentionInputs& inputs,
+                               const CallOptions&) { return why_no_write(library, inputs); },
+          .restart = restart_of(library)};
+}
+
+Law write_law(const Library& library, const std::shared_ptr<const WriteWatcher>& watcher) {
+  return kv_write_law({.backend = name_of(library, KernelFunction::kKvWrite),
+                       .write = [library, watcher](const KvWriteInputs& inputs) {
+                         CallOutcome outcome = library->write_kv(inputs);
+                         const bool is_served = !std::holds_alternative<Unsupported>(outcome);
+                         if (is_served && *watcher) (*watcher)(inputs);
+                         return outcome;
+                       }});
+}
+
+}  // namespace
+
+Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
+                                                const KernelLibraryOptions& options) {
+  const Result<Library> opened = KernelLibrary::open(path, options);
+  RECTO_RETURN_IF_ERROR(opened.status());
+  const Library& library = opened.value();
+  KernelLibraryTrial trial;
+  for (const KernelFunction function : {KernelFunction::kDecode, KernelFunction::kPrefill}) {
+    if (library->has(function)) trial.backends.push_back(attention_backend(library, function));
+  }
+  if (library->has(KernelFunction::kKvWrite)) {
+    trial.backends.push_back(write_backend(library));
+    const auto watcher = std::make_shared<WriteWatcher>();
+    trial.watch_writes = [watcher](WriteWatcher watch) { *watcher = std::move(watch); };
+    trial.laws.push_back(write_law(library, watcher));
+  }
+  return trial;
+}
+
+Result<std::vector<Backend>> kernel_library_backends(const std::string& path,
+                                                     const KernelLibraryOptions& options) {
+  Result<KernelLibraryTrial> trial = kernel_library_trial(path, options);
+  RECTO_RETURN_IF_ERROR(trial.status());
+  return std::move(trial).value().backends;
+}
+
+}  // namespace recto::verify

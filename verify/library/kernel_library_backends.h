@@ -1,0 +1,37 @@
+#pragma once
+
+// The kernels of a shared library as implementations under test, for every law and the oracle.
+
+#include <cstdint>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "core/attention_views.h"
+#include "core/status.h"
+#include "verify/backend.h"
+#include "verify/law.h"
+#include "verify/library/kernel_library.h"
+
+namespace recto::verify {
+
+using WriteWatcher = std::function<void(const KvWriteInputs&)>;
+
+// What a library is tested with: the functions that it has as backends, "NAME decode", "NAME
+// prefill" and "NAME kv_write"; and the law of writing, which applies only to the last one.
+struct KernelLibraryTrial {
+  std::vector<Backend> backends;
+  std::vector<Law> laws;  // besides those of attention
+  // Who is shown each write that it serves, from now on; empty: nobody.
+  std::function<void(WriteWatcher)> watch_writes = {};
+};
+
+// Attention is judged by reference::third_party_numerics. Same errors as KernelLibrary::open.
+Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
+                                                const KernelLibraryOptions& options = {});
+
+// Returns only the backends.
+Result<std::vector<Backend>> kernel_library_backends(const std::string& path,
+                                                     const KernelLibraryOptions& options = {});
+
+}  // namespace recto::verify

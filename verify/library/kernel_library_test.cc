@@ -1,0 +1,292 @@
+// What a library does to its process: each fault is told in words, with the buffer that it was
+// about, and the next call finds the library as new.
+
+#include "verify/library/kernel_library.h"
+
+#include <stdlib.h>
+
+#include <cmath>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "verify/cases/placed_problem.h"
+#include "verify/library/outcome_test_parts.h"
+
+namespace recto::verify {
+namespace {
+
+using Catch::Matchers::EndsWith;
+using Catch::Matchers::Equals;
+using Catch::Matchers::StartsWith;
+
+AttentionProblem two_sequences() {
+  AttentionProblem problem;
+  problem.shape = {.num_q_heads = 2, .num_kv_heads = 1, .head_dim_k = 4, .head_dim_v = 4};
+  for (const std::int64_t length : {3, 6}) {
+    const auto size = static_cast<std::size_t>(length * 4);
+    problem.sequences.push_back({.num_rows = 1,
+                                 .context_length = length,
+                                 .q = std::vector<float>(8, 1.0F),
+                                 .k = std::vector<float>(size, 1.0F),
+                                 .v = std::vector<float>(size, 1.0F)});
+  }
+  return problem;
+}
+
+// In rows with gaps, and a table of two rows of three entries.
+const PlacedProblem& placed() {
+  static const PlacedProblem problem(two_sequences(), {.block_size = 2, .row_padding = 16});
+  return problem;
+}
+
+std::shared_ptr<KernelLibrary> opened(const KernelLibraryOptions& options = {}) {
+  return KernelLibrary::open("verify/library/libfaults.so", options).value();
+}
+
+// What processes that are started meanwhile go wrong in.
+class Fault {
+ public:
+  explicit Fault(const char* name) { setenv("RECTO_TEST_FAULT", name, 1); }
+  ~Fault() { unsetenv("RECTO_TEST_FAULT"); }
+  Fault(const Fault&) = delete;
+  Fault& operator=(const Fault&) = delete;
+};
+
+CallOutcome outcome_with(const char* name, const KernelLibraryOptions& options = {}) {
+  const Fault fault(name);
+  const auto library = opened(options);
+  return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+}
+
+void check_wrong(const char* fault, const std::string& words,
+                 const KernelLibraryOptions& options = {}) {
+  const CallOutcome outcome = outcome_with(fault, options);
+  CHECK(is_failed(outcome));
+  CHECK(text_of(outcome) == "prefill " + words);
+}
+
+TEST_CASE("a call that goes well gives what was written") {
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  CHECK(is_done(outcome));
+  const reference::AttentionResult result = result_of(outcome);
+  REQUIRE(result.out.size() == 16);
+  REQUIRE(result.lse_ln.size() == 4);
+  for (const double value : result.out) CHECK(value == 0);
+  for (const double value : result.lse_ln) CHECK(value == 0);
+}
+
+TEST_CASE("accesses beyond buffers are told by buffer and byte") {
+  check_wrong("null pointer", "was ended by SIGSEGV: a write through a null pointer");
+  check_wrong("read beyond table",
+              "was ended by SIGSEGV: a read at byte 16384 of block_table, which has 24");
+  check_wrong("read before table",
+              "was ended by SIGSEGV: a read 8192 bytes before block_table, which has 24");
+  check_wrong("write beyond lse",
+              "was ended by SIGSEGV: a write at byte 8192 of lse_ln, which has 16");
+  check_wrong("write far away", "was ended by SIGSEGV: a write far from any buffer");
+}
+
+TEST_CASE("a write to what may only be read is told by buffer and byte") {
+  check_wrong("write context_length",
+              "was ended by SIGSEGV: a write at byte 4 of context_length, which may only be read");
+}
+
+TEST_CASE("writes beside elements, where nothing stops them, are found afterwards") {
+  const CallOutcome outcome = outcome_with("write beside lse");
+  CHECK(is_failed(outcome));
+  // The end that has no guard.
+  CHECK((text_of(outcome).find("lse_ln, which has 16") != std::string::npos));
+  check_wrong("write gap",
+              "went beyond its rows: a write between rows 0 and 1 of out, at byte 12 of the gap of "
+              "64");
+}
+
+TEST_CASE("a write between heads is told by row, head and byte") {
+  const Fault fault("write head gap");
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(),
+                                               {.out_gaps = RowGaps{.rows = 0, .heads = 16}});
+  CHECK(text_of(outcome) ==
+        "prefill went beyond its rows: a write between heads 0 and 1 of row 0 of out, at byte 12 "
+        "of the gap of 64");
+}
+
+TEST_CASE("what was written is read by heads' and rows' strides") {
+  const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(),
+                                               {.out_gaps = RowGaps{.rows = 16, .heads = 32}});
+  CHECK(is_done(outcome));
+  const reference::AttentionResult result = result_of(outcome);
+  REQUIRE(result.out.size() == 16);
+  for (const double value : result.out) CHECK(value == 0);
+}
+
+TEST_CASE("a process that ends is told by how it ended") {
+  check_wrong("exit", "ended its process, with exit code 0");
+  check_wrong("_exit", "ended its process, with exit code 3");
+  check_wrong("abort", "was ended by SIGABRT");
+  check_wrong("kill", "was ended by SIGKILL");
+  check_wrong("divide", "was ended by SIGFPE");
+  check_wrong("stack", "was ended by SIGSEGV: a write far from any buffer");
+  check_wrong("close everything", "closed files that are not its own, and did not go on");
+  check_wrong("child keeps looping", "was ended by SIGABRT");
+}
+
+TEST_CASE("a loop without end is ended") {
+  const CallOutcome outcome = outcome_with("loop", {.time_limit_ms = 200});
+  CHECK(kind_of(outcome) == "time-out");
+  // Where others compute as well, the clock's limit comes first.
+  CHECK_THAT(text_of(outcome),
+             Equals("prefill did not come back within 200 ms of CPU time") ||
+                 StartsWith("prefill did not come back within 1200 ms by the clock"));
+}
+
+TEST_CASE("a limit is on what a call computes, and by the clock there are six of it") {
+  CHECK(is_done(outcome_with("wait for 1.5 s", {.time_limit_ms = 1000})));
+}
+
+TEST_CASE("a call that waits for ever hangs, and is not made again") {
+  const Fault fault("wait for ever");
+  const auto library = opened({.time_limit_ms = 100});
+  const auto outcome = [&] {
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  };
+  CHECK(text_of(outcome()) ==
+        "prefill hangs: it did not come back within 600 ms by the clock, and in the last 100 it "
+        "waited and computed nothing");
+  CHECK(kind_of(outcome()) == "time-out");
+  CHECK_FALSE(may_be_machine(outcome()));
+}
+
+TEST_CASE("a call that is late after others is not made alone, but for its caller to repeat") {
+  const Fault fault("loop on long contexts");
+  const auto library = opened({.time_limit_ms = 100});
+  AttentionProblem shorter = two_sequences();
+  shorter.sequences.pop_back();
+  const PlacedProblem good(shorter, {});
+  CHECK(is_done(library->attend(KernelFunction::kPrefill, good.inputs(), {})));
+  const auto late = [&] {
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  };
+  CHECK(kind_of(late()) == "time-out");
+  CHECK(may_be_machine(late()));
+  library->restart(CallsAre::kTrials);
+  CHECK(kind_of(late()) == "time-out");
+  CHECK_FALSE(may_be_machine(late()));
+}
+
+TEST_CASE("a call that was late after others, and is not when it is made again, does not count") {
+  const std::string seen = std::string(getenv("TEST_TMPDIR")) + "/late-after-others";
+  setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
+  const Fault fault("loop once on long contexts");
+  const auto library = opened({.time_limit_ms = 100, .time_outs_max = 1});
+  AttentionProblem shorter = two_sequences();
+  shorter.sequences.pop_back();
+  const PlacedProblem good(shorter, {});
+  library->attend(KernelFunction::kPrefill, good.inputs(), {});
+  const auto outcome = [&] {
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  };
+  CHECK(may_be_machine(outcome()));
+  library->restart(CallsAre::kTrials);
+  CHECK(is_done(outcome()));
+  unsetenv("RECTO_TEST_SEEN");
+}
+
+TEST_CASE("a call that is late once is made again, and is no failure") {
+  const std::string seen = std::string(getenv("TEST_TMPDIR")) + "/late-once";
+  setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
+  const Fault fault("loop once");
+  const auto library = opened({.time_limit_ms = 500});
+  const auto outcome = [&] {
+    return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  };
+  CHECK(may_be_machine(outcome()));
+  library->restart(CallsAre::kTrials);
+  const reference::AttentionResult result = result_of(outcome());
+  unsetenv("RECTO_TEST_SEEN");
+  REQUIRE(result.out.size() == 16);
+  for (const double value : result.out) CHECK(value == 0);
+}
+
+TEST_CASE("what a library printed is shown where it fails") {
+  check_wrong("print and abort", "was ended by SIGABRT\nit printed\n  about to\n  fail!");
+}
+
+TEST_CASE("what it printed where nothing ended is kept, but for what would steer a terminal") {
+  const Fault fault("print");
+  const auto library = opened();
+  const CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), {});
+  CHECK(printed_text(std::get<Done>(outcome).printed) ==
+        "it printed\n  a\tb\\x1b[31m\\x0d\n  \\xc2\\x9bc\303\244");
+}
+
+TEST_CASE("a library that prints without end is ended before it has filled memory") {
+  const CallOutcome outcome = outcome_with("print without end");
+  CHECK(is_failed(outcome));
+  CHECK_THAT(text_of(outcome),
+             StartsWith("prefill was ended by SIGXFSZ: it printed more than 64 MiB, "
+                        "or wrote as much to a file\nit printed\n  -----"));
+  CHECK_THAT(text_of(outcome), EndsWith("---\n  [...]"));
+  CHECK(text_of(outcome).size() < 3000);
+}
+
+TEST_CASE("a status is what it says") {
+  CHECK(is_unsupported(outcome_with("unsupported")));
+  CHECK(text_of(outcome_with("unsupported")) == "soft caps");
+  CHECK(text_of(outcome_with("unsupported without a word")) == "unsupported, it says no more");
+  CHECK(text_of(outcome_with("unsupported in colours")) == "?[31mno matter");
+  check_wrong("failed", "returned 2: 'out of shared memory'");
+  check_wrong("failed in two lines", "returned 2, and says\n  race: row 1\n  race: row 2");
+  CHECK(kind_of(outcome_with("failed in two lines")) == "status: race");
+  check_wrong("failed in printed lines", "returned 2\nit printed\n  race: row 1\n  race: row 2");
+  CHECK_THAT(text_of(outcome_with("failed in many")),
+             StartsWith("prefill returned 2\nit printed\n"));
+  check_wrong("failed in less", "returned 2: 'race: row 1'\nit printed\n  race: row 12");
+  check_wrong("status 7", "returned 7, which is no status, and gave no message");
+  CHECK(kind_of(outcome_with("failed")) == "status");
+  CHECK(kind_of(outcome_with("failed by a race")) == "status: race in kernel * of fp16");
+}
+
+TEST_CASE("the call after a fault finds the library as new") {
+  const Fault fault("abort on long contexts");
+  const auto library = opened();
+  AttentionProblem shorter = two_sequences();
+  shorter.sequences.pop_back();
+  const PlacedProblem good(shorter, {});
+  for (int i = 0; i < 3; ++i) {
+    CHECK(text_of(library->attend(KernelFunction::kPrefill, placed().inputs(), {})) ==
+          "prefill was ended by SIGABRT");
+    CHECK(is_done(library->attend(KernelFunction::kPrefill, good.inputs(), {})));
+  }
+}
+
+// Of a call of another size.
+CallOutcome outcome_in(KernelLibrary& library, std::int64_t block_size) {
+  const PlacedProblem other(two_sequences(), {.block_size = block_size});
+  return library.attend(KernelFunction::kPrefill, other.inputs(), {});
+}
+
+TEST_CASE("a library that never comes back is given up, but for what is known of it") {
+  const Fault fault("loop");
+  const auto library = opened({.time_limit_ms = 50, .time_outs_max = 2});
+  const auto is_late = StartsWith("prefill did not come back within ");
+  CHECK_THAT(text_of(outcome_in(*library, 1)), is_late);
+  CHECK_THAT(text_of(outcome_in(*library, 1)), is_late);  // and is not tried again
+  CHECK_THAT(text_of(outcome_in(*library, 2)), is_late);
+  CHECK(is_unsupported(outcome_in(*library, 4)));
+  CHECK(text_of(outcome_in(*library, 4)) == "given up after 2 calls that did not come back");
+  CHECK_THAT(text_of(outcome_in(*library, 2)), is_late);
+}
+
+TEST_CASE("calls of trials that do not come back do not count, and are not given up") {
+  const Fault fault("loop");
+  const auto library = opened({.time_limit_ms = 20, .time_outs_max = 1});
+  library->restart(CallsAre::kTrials);
+  CHECK(is_failed(outcome_in(*library, 1)));
+  CHECK(is_failed(outcome_in(*library, 2)));
+  library->restart(CallsAre::kOfDrawnCases);
+  CHECK(is_failed(outcome_in(*library, 4)));
+  CHECK(is_unsupported(outcome_in(*library, 8)));
+}
+
+}  // namespace
+}  // namespace recto::verify

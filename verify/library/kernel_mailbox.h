@@ -1,0 +1,81 @@
+#pragma once
+
+// The messages between recto and the process that runs a kernel library: plain memory that both
+// see. Only one of them uses it while the other one waits.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "verify/library/guarded_arena.h"
+
+namespace recto::verify {
+
+enum class KernelFunction : std::int32_t { kDecode, kPrefill, kKvWrite };
+
+inline constexpr std::array<KernelFunction, 3> kKernelFunctions = {
+    KernelFunction::kDecode, KernelFunction::kPrefill, KernelFunction::kKvWrite};
+
+constexpr const char* kernel_function_name(KernelFunction function) {
+  constexpr const char* kNames[] = {"decode", "prefill", "kv_write"};
+  return kNames[static_cast<int>(function)];
+}
+
+// How far loading the library got, in order of the steps.
+enum class LoadStep : std::int32_t {
+  kLoading,      // dlopen has not come back
+  kNotLoaded,    // `text` has the loader's words
+  kNoSymbol,     // it exports no recto_kernel_table
+  kAskingTable,  // dlopen has come back, and recto_kernel_table has not
+  kNoTable,      // that returned null
+  kBeginning,    // it takes a device's memory, and the device is not ready yet
+  kNoDevice,     // `text` says why there is no device
+  kLoaded
+};
+
+// The worker announces these two, and waits to be told to go on: each has a time limit of its own.
+constexpr bool is_announced(LoadStep step) {
+  return step == LoadStep::kAskingTable || step == LoadStep::kBeginning;
+}
+
+// The library's table, as far as it extends.
+struct LoadedTable {
+  std::uint64_t struct_bytes = 0;
+  std::int32_t abi_major = 0;
+  std::int32_t abi_minor = 0;
+  std::uint32_t memories = 0;
+  char name[64] = {};  // empty where the library has none
+  bool has_function[kKernelFunctions.size()] = {};
+};
+
+// The signal that ended the library, and its cause.
+struct FatalSignal {
+  std::int32_t number = 0;  // 0: none
+  MemoryFault fault = {};
+};
+
+// The size limit for files of the library's process, including standard output and standard error,
+// which are in memory: SIGXFSZ ends a process that exceeds it.
+inline constexpr std::int64_t kFileBytesMax = std::int64_t{64} << 20;
+
+struct KernelMailbox {
+  std::uint32_t memories = 0;  // RectoMemory: what this program can hand over
+  LoadStep load_step = LoadStep::kLoading;
+  char text[512] = {};
+  LoadedTable table = {};
+
+  KernelFunction function = KernelFunction::kDecode;
+  alignas(16) std::byte call[1024] = {};  // RectoAttentionCall or RectoKvWriteCall
+  std::int32_t num_pages = 0;
+  OpenPages pages[24] = {};
+
+  std::int32_t returned = 0;
+  FatalSignal fatal_signal = {};
+  // On a device: a stray write that nothing stopped, and a failure of the device, which ends the
+  // process.
+  std::optional<MemoryFault> stray_write = {};
+  char device_failure[256] = {};
+};
+
+}  // namespace recto::verify
