@@ -266,6 +266,16 @@ TEST_CASE("what options add to a block is known exactly") {
   CHECK(hundredths(options) == 800 + 1992 + 3 * 400);
 }
 
+TEST_CASE("what sequences take is reported, to the byte") {
+  CacheOptions options;
+  options.max_sequences = 100;
+  const Footprint few = footprint(options, 1000);
+  options.max_sequences = 300;
+  const Footprint many = footprint(options, 1000);
+  CHECK(many.reported.sequence_bytes > few.reported.sequence_bytes);
+  CHECK(many.allocated_bytes - few.allocated_bytes == many.reported.sum() - few.reported.sum());
+}
+
 TEST_CASE("a block of the host is 20 bytes") {
   CacheOptions options;
   const std::int64_t before = footprint(options, 1000).reported.sum();

@@ -104,6 +104,21 @@ TEST_CASE("a hit stops the run of whose window's edge is in the block") {
   CHECK(used(cache) == 1 + 4 + 3);
 }
 
+TEST_CASE("a hit uses part of a cached block where another window's block is shared") {
+  CacheOptions options = options_with(16, 8);
+  options.groups.push_back(LayerGroup{.num_layers = 1, .window = TokenCount(3)});
+  CheckedManager cache(options);
+  const SequenceHandle holder = cache.computed(ids_from(1, 8));
+  // The row that is appended last sees both blocks with a window of 8, neither with one of 3.
+  for (int i = 0; i < 3; ++i) cache.append({holder});
+  CHECK(cache.manager().group_states(0).cached == TokenCount(0));
+  CHECK(cache.manager().group_states(1).cached == TokenCount(8));
+  const SequenceHandle hit = cache.admit(ids_from(1, 9));
+  CHECK(cache.view(hit).context_length == TokenCount(8));
+  CHECK(cache.manager().group_states(1).cached == TokenCount(4));
+  CHECK(cache.manager().group_states(1).used == TokenCount(2 + 2));
+}
+
 TEST_CASE("holders that see both ends of a block, and not its middle") {
   CacheOptions options = options_with(16, 7);
   options.block_size = TokenCount(8);
