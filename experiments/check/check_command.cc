@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include "experiments/check/check_run.h"
 #include "experiments/check/check_text.h"
 #include "experiments/support/output_file.h"
+#include "verify/saved_case.h"
 
 namespace recto::experiments {
 namespace {

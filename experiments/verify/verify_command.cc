@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -17,6 +18,7 @@
 #include "experiments/verify/verify_text.h"
 #include "verify/kernels/device_loss.h"
 #include "verify/library/kernel_library.h"
+#include "verify/saved_case.h"
 
 namespace recto::experiments {
 namespace {
