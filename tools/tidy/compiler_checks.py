@@ -23,7 +23,7 @@ ROOT = Path(__file__).resolve().parents[2]
 FORMAT_VERSION = 14  # other versions break lines elsewhere
 RULES = "readability-identifier-naming,readability-function-size"
 # For kernels and CUDA programs there is the executor in place of the CUDA Toolkit.
-_EXECUTOR = ("-Iverify/simt/dialect", "-Iverify/cuda_runtime")
+_EXECUTOR = ("-Iverify/simt/dialect", "-Iverify/library/cuda_runtime")
 FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "/usr/include/eigen3", *_EXECUTOR]
 # They include headers of the toolkit, or that the build makes in their place.
 _NOT_ALONE = ("cuda/kernels/dialect/", "verify/library/cuda_source/framework_",
