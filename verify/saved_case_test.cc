@@ -165,6 +165,18 @@ TEST_CASE("a field that is missing, or stands twice, is named, each of them") {
   }
 }
 
+TEST_CASE("names that bounds had before are read") {
+  const std::string text = saved_case_text(small_case());
+  const std::pair<const char*, BoundKind> names[] = {{"hard", BoundKind::kWorstCase},
+                                                     {"sharp", BoundKind::kProbabilistic},
+                                                     {"worst-case", BoundKind::kWorstCase},
+                                                     {"probabilistic", BoundKind::kProbabilistic}};
+  for (const auto& [name, kind] : names) {
+    const std::string old = replaced(text, "\"probabilistic\"", "\"" + std::string(name) + "\"");
+    CHECK(parse_saved_case(old).value().bound_kind == kind);
+  }
+}
+
 TEST_CASE("two fields may be left out, and mean nothing then") {
   SavedCase saved = small_case();
   saved.answer = "decode-01.out.npy";
@@ -199,7 +211,7 @@ TEST_CASE("fields that are wrong are named, with what was expected") {
       {{"\"recto_case\": 1", "\"law\": \"oracle\""},
        "law: expected once, and it stands there twice"},
       {{"\"bound\": \"probabilistic\"", "\"bound\": \"soft\""},
-       "bound: expected one of worst-case, probabilistic, found \"soft\""},
+       "bound: expected one of worst-case, probabilistic, hard, sharp, found \"soft\""},
       {{"\"law\": \"oracle\"", "\"law\": 3"}, "law: expected a text, found 3"},
       {{"\"num_rows\":1", "\"num_rows\":1.5"},
        "case.sequences[0].num_rows: expected an integer, found 1.5"},
