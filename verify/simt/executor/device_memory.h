@@ -53,7 +53,8 @@ struct Buffer {
 
 class DeviceMemory {
  public:
-  // Invalid input: null, empty, overlapping another buffer, or with logical bounds that do not fit.
+  // Invalid input: the buffer is null, empty or overlaps another one, or its logical bounds do not
+  // fit.
   Status add(Buffer buffer);
   // Sets the bounds of the buffer that begins at `data`, for later launches. Invalid input: as
   // above.
@@ -69,7 +70,7 @@ class DeviceMemory {
   // the number alone if no buffer is near.
   std::string describe(std::uintptr_t address) const;
 
-  // By address.
+  // Keyed by address.
   const std::map<std::uintptr_t, Buffer>& buffers() const { return buffers_; }
 
  private:

@@ -91,7 +91,7 @@ void Launch::stop_after(std::uint64_t order) {
 std::vector<Finding> Launch::take_findings() {
   std::ranges::stable_sort(findings_, {}, [](const auto& entry) { return entry.first; });
   std::vector<Finding> different;
-  // With no findings, the launch would seem to have passed.
+  // Without room for a finding, a wrong launch would seem to have passed.
   const std::size_t most = std::max<std::size_t>(1, options.findings_max);
   for (auto& [order, finding] : findings_) {
     if (order >= stop_at || different.size() == most) break;

@@ -1,7 +1,7 @@
 #pragma once
 
-// What operations have done to memory, as far as a later one may conflict with it: like FastTrack
-// (Flanagan and Freund, 2009), but for ranges of bytes.
+// The accesses of earlier operations with which a later one may conflict. Like FastTrack (Flanagan
+// and Freund, 2009), but for ranges of bytes.
 
 #include <cstdint>
 #include <map>
