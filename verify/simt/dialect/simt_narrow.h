@@ -83,7 +83,7 @@ constexpr std::uint32_t sign_code(double x) {
   return (std::bit_cast<std::uint64_t>(x) & kDoubleSign) != 0 ? kFormat.sign() : 0;
 }
 
-// Converts to a format with infinities, as in IEEE 754; NaN becomes the canonical one.
+// Converts to a format with infinities, as in IEEE 754; NaN becomes the canonical NaN.
 template <NarrowFormat kFormat, Rounding kRounding = Rounding::kNearestEven>
 constexpr std::uint16_t narrowed(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);
