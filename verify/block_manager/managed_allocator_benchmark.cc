@@ -41,7 +41,7 @@ std::vector<sim::Request> read_trace(const char* file) {
   return requests;
 }
 
-// Of the order of magnitude of a GPU's times.
+// Costs of the order of magnitude of a GPU's.
 const sim::TimeModel& time_model() {
   static const sim::LinearTimeModel kModel({.fixed_ns = 5e6,
                                             .per_prefill_token_ns = 3e4,

@@ -26,7 +26,7 @@ std::span<const std::int32_t> reached(const TableSnapshot& snapshot,
 
 namespace {
 
-// Of the order of an 8B model on one GPU. Only the resulting mixture of phases matters.
+// Costs of the order of an 8B model on one GPU. Only the resulting mixture of phases matters.
 const sim::TimeModel& time_model() {
   static const sim::LinearTimeModel kModel({.fixed_ns = 17e6,
                                             .per_prefill_token_ns = 80e3,

@@ -76,7 +76,7 @@ AttentionOptions options_of(std::size_t number, std::int64_t num_q_heads) {
   return options;
 }
 
-// What the snapshots of one traffic contained.
+// Traits and counts, summed over the snapshots of one traffic.
 struct Seen {
   TableTraits traits = {};
   std::int64_t copied_slots = 0;

@@ -95,7 +95,7 @@ struct ServeOptions {
   SnapshotOptions snapshots = {};
 };
 
-// Prints to `out` what was served. Breaks a contract if a workload does not parse.
+// Prints a summary of the served requests to `out`. Breaks a contract if a workload does not parse.
 TracedTables serve(const Traffic& traffic, std::ostream& out, const ServeOptions& options = {});
 
 }  // namespace recto::verify

@@ -41,7 +41,7 @@ OBSERVED_COMPATIBLE = select({
 })
 
 # The ways in which kernels are compiled: (suffix, copts, libraries to link, compatible). With calls
-# for each access, -O1 is as fast as -O2, and compiles in two thirds of the time.
+# for each access, -O1 is as good as -O2, and compiles in two thirds of the time.
 KERNEL_BUILDS = [
     ("", KERNEL_COPTS, [], []),
     (

@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# The first line of each kind of report, and its name in the table.
+# (pattern of a line in a report, its name in the table; None: the matched group).
 REPORTS = [
     (r"^AddressSanitizer:DEADLYSIGNAL", "fault"),
     (r"ERROR: AddressSanitizer: ([a-z-]+)", None),

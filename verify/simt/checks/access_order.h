@@ -87,7 +87,7 @@ class AccessOrder {
   bool is_exhausted() const { return epoch_ >= UINT32_MAX / 2; }
 
  private:
-  // What the lanes of a warp know of each other's clocks, all in one epoch.
+  // The clocks of a warp's lanes as each lane knows them, all in one epoch.
   struct WarpClocks {
     std::uint32_t epoch = 0;
     std::array<LaneClocks, kWarpSize> known = {};  // [lane that knows][lane that is known]

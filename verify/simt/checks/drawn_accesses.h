@@ -143,7 +143,7 @@ class Clocks {
     unsigned clock = 0;
   };
 
-  // After a fence, what was observed is known. What was known before it is handed over afterwards.
+  // A fence makes observed clocks known, and known clocks are handed over from then on.
   void pass_fence(std::size_t id) {
     tell(observed_[id], known_[id]);
     tell(known_[id], fenced_[id]);

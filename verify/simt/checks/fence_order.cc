@@ -11,9 +11,10 @@ void FenceOrder::clear() {
   handed_over_.clear();
 }
 
-// A fence works both ways: it orders what the thread has observed before what follows, and what the
-// thread knows before what it hands over from now on. All fences count as sequentially consistent,
-// as __threadfence() is, so a barrier may lie between a fence and the atomic operation.
+// A fence both acquires and releases: what the thread has observed is ordered before its later
+// accesses, and what it knows is ordered before what it hands over from now on. All fences count as
+// sequentially consistent, as __threadfence() is, so a barrier may lie between a fence and the
+// atomic operation.
 void FenceOrder::pass_fence(Actor actor, const Reach& present) {
   has_fences_ = true;
   Block& block = blocks_[actor.block];

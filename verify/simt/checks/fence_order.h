@@ -1,8 +1,9 @@
 #pragma once
 
-// The order that fences and atomic operations establish, also across thread blocks. What comes
-// before a fence that an atomic operation follows is ordered before what comes after a later atomic
-// operation on the same address and a fence. Barriers pass the order on to all threads that meet.
+// The order that fences and atomic operations establish, also across thread blocks. A fence
+// followed by an atomic operation releases all accesses before the fence. A later atomic operation
+// on the same address followed by a fence acquires them. Barriers pass the order on to all threads
+// that meet.
 
 #include <cstdint>
 #include <map>
@@ -36,7 +37,7 @@ class FenceOrder {
 
   // Whether there has been a fence; without one nothing is ordered.
   bool has_fences() const { return has_fences_; }
-  // `present` is what the thread knows of its own block.
+  // `present`: the thread's clocks of its own block.
   void pass_fence(Actor actor, const Reach& present);
   void pass_atomic(Actor actor, std::uintptr_t address, AccessKind kind);
   void pass_barrier(std::uint64_t block);

@@ -53,7 +53,7 @@ class AccessCounter final : public Observer {
   // The counts of all launches so far, sorted by kernel, place and kind. Looks up source lines, so
   // it must not be called while a kernel runs.
   std::vector<LineCount> counts() const;
-  // The sum over everything. Looks up no source lines, each of which would start a process.
+  // The sum over everything. It looks up no source lines, because each look-up starts a process.
   LineCount sum() const;
   // The counts as text, one per line.
   std::string table() const;

@@ -23,7 +23,7 @@ struct MatrixLoad {
 
 enum class MatrixOrder : std::uint8_t { kPlain, kTransposed };
 
-// Of kCount matrices. (Here and below: payloads and mask as in Collective.)
+// Loads kCount matrices. (Here and below: payloads and mask as in Collective.)
 template <unsigned kCount, MatrixOrder kOrder>
 void combine_matrices(void* const* payloads, std::uint32_t mask);
 

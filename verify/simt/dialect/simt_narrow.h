@@ -1,8 +1,8 @@
 #pragma once
 
 // Rounding to floating-point formats of 16 and 8 bits, and back, bit by bit. Nothing here branches
-// on a value (both sides of each choice are computed first), so that tools that track what is known
-// about an argument, such as MemorySanitizer, track it into the result.
+// on a value (both sides of each choice are computed first), so that MemorySanitizer and similar
+// tools propagate the taint of an argument into the result.
 
 #include <bit>
 #include <cstdint>

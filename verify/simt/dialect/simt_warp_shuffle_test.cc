@@ -14,8 +14,8 @@
 namespace recto::simt {
 namespace {
 
-// The source lane, as the PTX ISA's pseudo-code of shfl.sync has it, where c is what the
-// programming guide's functions give it: a segment mask of 32 - width, and a clamp.
+// The source lane by the PTX ISA's pseudo-code of shfl.sync, with the c that the programming
+// guide's functions pass: a segment mask of 32 - width, and a clamp.
 int source_lane(Shuffle how, int lane, int argument, int width) {
   const int bval = argument & 31;
   const int segment_mask = 32 - width;

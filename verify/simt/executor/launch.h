@@ -28,8 +28,8 @@ struct LaunchConfig {
   bool is_cooperative = false;  // all thread blocks run side by side and may wait for each other
   bool tells_touched = false;   // its report includes the memory that it touched
   Site site = {};               // of the call in the host program, if it is known
-  // The limit that the host program has set. The default is for launches that raise it to what they
-  // need.
+  // The limit that the host program has set. The default is for launches that raise the limit to
+  // their size.
   std::size_t dynamic_shared_max = SharedMemory::kBytesMax;
 };
 

@@ -128,9 +128,9 @@ class Observer {
   virtual void pass_fence() {}
 };
 
-// The observer of what the running kernel does to memory; null in all other code, even if it runs
-// for a kernel. (The linker may give other code inline functions that were compiled with a kernel,
-// so that their accesses are reported, too.)
+// The observer of the running kernel's memory accesses; null in all other code, even if it runs for
+// a kernel. (The linker may give other code inline functions that were compiled with a kernel, so
+// that their accesses are reported, too.)
 extern constinit thread_local Observer* kernel_observer;
 
 // Marks a scope of code that the kernel calls but that is not part of it.

@@ -78,7 +78,7 @@ class SharedMemory {
   std::unique_ptr<std::byte, Unmap> memory_;
   std::size_t dynamic_bytes_ = 0;
   std::byte* dynamic_ = nullptr;  // once it is handed out
-  std::size_t end_ = 0;           // of what is handed out, with its gap
+  std::size_t end_ = 0;           // end of the parts handed out, with the last gap
   std::size_t static_bytes_ = 0;  // without gaps
   std::vector<Placed> placed_;    // sorted by offset
 };

@@ -144,7 +144,7 @@ class ThreadBlock {
 
 // The running thread's state.
 inline ThreadState& running_thread() { return static_cast<ThreadState&>(*current_thread); }
-// The same, of a thread that calls something at `site`.
+// The same, for a thread that calls an operation at `site`.
 inline ThreadState& running_thread_at(Site site) {
   running_thread().site = site;
   return running_thread();

@@ -14,7 +14,7 @@ ALIGNMENT = re.compile(r"__align__\s*\(\s*(\d+)\s*\)|alignas\s*\(\s*(\d+)\s*\)")
 
 
 def translate_shared(_text, code, match):
-    """Returns (start, end, replacement): one declaration for each declarator. They share a type."""
+    """Returns (start, end, replacement): a declaration per declarator, all with one type."""
     check_scope(code, match)
     declaration = match["rest"]
     check_named_type(declaration)

@@ -81,10 +81,7 @@ ATTRIBUTE = re.compile(r"__\w+$")
 
 
 def find_body(code, position):
-    """The position after the { of the kernel whose attributes end at `position`.
-
-    None for a declaration.
-    """
+    """The position after the { of the kernel with attributes up to `position`; else None."""
     while True:
         opening = code.find("(", position)
         if opening < 0:
@@ -100,7 +97,7 @@ def find_body(code, position):
 
 
 def translate_bounds(text, code, match):
-    """Returns (start, end, replacement) of __launch_bounds__ up to the begin of the kernel."""
+    """Returns (start, end, replacement) from __launch_bounds__ to the beginning of the kernel."""
     end = end_of_group(code, match.end() - 1)
     body = find_body(code, end)
     if body is None:
@@ -157,7 +154,7 @@ RULES = (
 
 
 def replace_all(text, pattern, function, skips_directives):
-    """Replaces from the first match on, each time anew, as positions move."""
+    """Replaces match after match, searching anew each time because positions move."""
     position = 0
     while True:
         code = code_only(text)

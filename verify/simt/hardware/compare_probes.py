@@ -38,7 +38,7 @@ def parse(text):
 
 
 def exp2_error(x, seen):
-    """In units of the last place of 2^x, subnormal ones being zero."""
+    """The error in units in the last place of 2^x. Subnormal results count as zero."""
     x = 0.0 if abs(x) < SMALLEST_NORMAL else x
     exact = 2.0**x if x < 128 else math.inf
     if exact > LARGEST:
@@ -49,7 +49,7 @@ def exp2_error(x, seen):
 
 
 def tanh_error(x, seen):
-    """In units of 2^-11 of tanh x."""
+    """The error relative to tanh x, in units of 2^-11."""
     exact = math.tanh(x)
     return abs(seen - exact) / (abs(exact) * 2.0**-11) if exact != 0 else abs(seen)
 

@@ -21,7 +21,7 @@ bool needs_order(AccessKind one, AccessKind other);
 struct UnorderedAccess {
   OperationId operation = 0;  // the one that ran before
   AccessKind kind = AccessKind::kRead;
-  TouchedRange range = {};  // some of the bytes, and what the operation that runs now does to them
+  TouchedRange range = {};  // some of the bytes, and the current operation's kind of access to them
 };
 
 class AccessHistory {

@@ -1,7 +1,8 @@
 #pragma once
 
 // The order that a host program guarantees between its operations, whatever the runtime does: by
-// streams, events and graphs, and by what the host had waited for before it enqueued an operation.
+// streams, events and graphs, and by the operations that the host had waited for before it enqueued
+// another one.
 
 #include <cstddef>
 #include <cstdint>

@@ -52,7 +52,7 @@ TEST_CASE("a kernel that does not wait for a copy on another stream is found") {
         kOrders);
   const int right =
       count_right([](HostRuntime& runtime) { return copy_then_add(runtime, false); }, 3.0F);
-  CHECK(right > 0);  // as it is on most days
+  CHECK(right > 0);  // some orders hide the missing dependency
   CHECK(right < kOrders);
   Executor executor({});
   HostRuntime late(executor, {HostOrder::kLate});
