@@ -52,13 +52,13 @@ void AccountAudit::on_preempted(const sim::Group& group, sim::PreemptionKind kin
   }
 }
 
-// The index was large enough, and no two contents had one hash.
+// Checks that the index was large enough, and that no two contents had the same hash.
 void AccountAudit::finish(const sim::Report& report) {
   const cache::CacheStatistics& seen = allocator_.manager().statistics();
   RECTO_CHECK_EQ(seen.no_node, 0);
   RECTO_CHECK_EQ(seen.evicted_for_nodes, 0);
   RECTO_CHECK_EQ(seen.collisions, 0);
-  // Static batches compute what was found all the same, and do not count it.
+  // Static batches compute prefix hits again and do not count them.
   if (report.counters.prefix_query_tokens > 0) {
     RECTO_CHECK_EQ(seen.hit_tokens, report.counters.prefix_hit_tokens);
   }

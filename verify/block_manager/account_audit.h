@@ -1,8 +1,8 @@
 #pragma once
 
-// Looks at the manager's accounts after every event of a simulation: its states, split by what the
-// allocator knows of final lengths, are the simulator's gauges, which the simulator keeps without
-// asking it; in the pool and on the host.
+// Compares the manager's accounts with the simulator's gauges after every event of a simulation,
+// for the device pool and the host pool. The manager's states are split by the final lengths, which
+// the allocator knows. The simulator computes its gauges without asking the manager.
 
 #include <cstdint>
 
@@ -13,22 +13,22 @@ namespace recto::verify {
 
 enum class InvariantChecks : std::uint8_t { kNone, kAfterEachEvent };
 
-// How often what a test wants to have seen.
+// Counts of events that a test requires to occur.
 struct AuditCounts {
   std::int64_t events = 0;
   std::int64_t preemptions_recompute = 0;
   std::int64_t preemptions_swap = 0;
-  std::int64_t swapped_room = 0;  // sets that went to the host with room for a next token
+  std::int64_t swapped_room = 0;  // sets swapped out with room for a next token
   std::int64_t reserved_on_host = 0;
   std::int64_t evicted = 0;     // blocks
-  std::int64_t duplicates = 0;  // blocks computed though another one was known
+  std::int64_t duplicates = 0;  // blocks computed although an equal one was cached
   std::int64_t hits = 0;        // tokens
   std::int64_t copied = 0;      // slots
   std::int64_t out_of_window = 0;
   std::int64_t blocked = 0;  // events at which the head of the queue found no room
 };
 
-// Fails by contract. One audit follows one run.
+// A difference breaks a contract. One audit follows one run.
 class AccountAudit final : public sim::SimulationObserver {
  public:
   // Both outlive the audit.
@@ -39,7 +39,7 @@ class AccountAudit final : public sim::SimulationObserver {
                  SimTime now) override;
   void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime now) override;
 
-  // After the run.
+  // Call it after the run.
   void finish(const sim::Report& report);
 
  private:

@@ -1,4 +1,5 @@
-// Any bytes as commands on a small cache: the block manager does what its model does.
+// Fuzz target: arbitrary bytes as commands on a small cache; the block manager must behave as its
+// model does.
 
 #include <cstddef>
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What is found, given out and given back; sequences that come.
+// The model: prefix lookups, allocation and freeing of blocks, admission of sequences.
 
 #include "verify/block_manager/block_manager_model.h"
 
@@ -8,7 +8,7 @@
 namespace recto::verify {
 namespace {
 
-// Does `chain` begin with all of `prefix`?
+// Whether `prefix` is a prefix of `chain`.
 bool begins_with(const TextChain& chain, const TextChain& prefix) {
   return chain.size() >= prefix.size() && std::equal(prefix.begin(), prefix.end(), chain.begin());
 }
@@ -78,7 +78,8 @@ bool BlockManagerModel::met_words() const {
                              [](const auto* text) { return !text->words.empty(); });
 }
 
-// Known is what something stands for, and all texts before it: findable blocks, sequences, pins.
+// Visits the chains that the index knows, apart from their prefixes: those of findable blocks,
+// sequences and pins.
 template <typename Visit>
 void BlockManagerModel::visit_known(const Visit& visit) const {
   for (const auto& [key, block] : findable_) visit(key.chain);
@@ -92,7 +93,8 @@ bool BlockManagerModel::is_known(const TextChain& chain) const {
   return is_known;
 }
 
-// One of its own, and as many as its words fill, each of which is as long as two tokens.
+// Index entries of a block: one for itself, and as many as its words fill. A word is as long as two
+// tokens.
 std::int64_t BlockManagerModel::places_of(std::int32_t number) const {
   return 1 + blocks_of(2 * std::ssize(text(number).words));
 }
@@ -107,7 +109,7 @@ std::int64_t BlockManagerModel::num_known_places() const {
   return places;
 }
 
-// Whether a sequence that continues behind the chain finds all blocks that it sees.
+// Whether a sequence that continues after the chain finds all blocks that it sees.
 bool BlockManagerModel::has_all(const TextChain& chain) const {
   const std::int64_t blocks = std::ssize(chain);
   for (std::int32_t group = 0; group < num_groups(); ++group) {
@@ -154,7 +156,7 @@ void BlockManagerModel::drop(BlockId& entry) {
   }
 }
 
-// The end before the start.
+// Drops the last blocks first, because the eviction order depends on it.
 void BlockManagerModel::drop_from(ModelTable& table, std::int64_t blocks) {
   const auto keep = static_cast<std::size_t>(blocks);
   std::size_t longest = 0;
@@ -175,7 +177,7 @@ void BlockManagerModel::drop_unseen(ModelSequence& sequence) {
   }
 }
 
-// Its content can't be found any more; without a holder it is free.
+// Removes the block's content from the prefix cache. A block without a holder becomes free.
 void BlockManagerModel::forget(BlockId block) {
   std::erase_if(findable_, [block](const auto& entry) { return entry.second == block; });
   if (!holders().contains(block)) blocks_.erase(block);
@@ -204,7 +206,7 @@ Status BlockManagerModel::enter(ModelSequence& sequence, const cache::Prompt& pr
   const TokenCount length(std::ssize(prompt.tokens.ids));
   const TextChain hit = longest_hit(prompt, (length.value() - 1) / block_size());
   const std::int64_t blocks = std::ssize(hit);
-  // All it holds is computed from now on, or was found: a reset before does not matter.
+  // The sequence computes everything after the hit from now on: an earlier reset does not matter.
   sequence = {.keys = prompt.keys,
               .context = blocks * block_size(),
               .device = ModelTable(options_.groups.size()),

@@ -1,14 +1,14 @@
 #pragma once
 
-// What cuda/cache/block_manager.h promises, implemented in the plainest way: the model is a
-// copyable value, and an operation is tried on a copy, which is thrown away if it fails. No hashes,
-// no reference counts, no lists: a prefix is found by the full text before it, holders are counted
-// by looking at all tables, evictable blocks are sorted by when they were last held, and each
-// slot's state is found by looking at each slot of each holder.
+// A model of what cuda/cache/block_manager.h promises, implemented in the plainest way. The model
+// is a copyable value. An operation runs on a copy, which is thrown away if the operation fails.
+// There are no hashes, no reference counts and no lists: a prefix is found by its full text,
+// holders are counted by looking at all tables, evictable blocks are sorted by when they were last
+// held, and the state of each slot is found by looking at that slot of each holder.
 //
-// It shares the types of the manager's public headers, but no code. Blocks and handles have numbers
-// of the model's own, which are never reused: a block's is valid from its allocation until the
-// block is free again.
+// The model shares the types of the manager's public headers, but no code. It gives blocks and
+// handles numbers of its own, which are never reused: a block's number is valid from its allocation
+// until the block is free again.
 
 #include <cstdint>
 #include <map>
@@ -25,11 +25,11 @@
 
 namespace recto::verify {
 
-// A block's text after those of the blocks before it, first to last: each a full block's, named by
+// The texts of consecutive full blocks, from the first one to the block itself. Each is named by
 // its number (BlockManagerModel::text).
 using TextChain = std::vector<std::int32_t>;
 
-// The key of a group's content that can be found.
+// The key of findable content in one group.
 struct FoundKey {
   TextChain chain = {};
   std::int32_t group = 0;
@@ -37,19 +37,19 @@ struct FoundKey {
   friend auto operator<=>(const FoundKey&, const FoundKey&) = default;
 };
 
-// Entries are cache::kNoBlock if no row sees them any more, or they never had a block.
+// An entry is cache::kNoBlock if no row sees the block any more, or if it never had a block.
 using ModelTable = std::vector<std::vector<BlockId>>;  // [group][logical index]
 
 struct ModelSequence {
   cache::SequenceState state = cache::SequenceState::kRunning;
-  bool is_released = false;  // while in a swap; the caller may no longer name it
+  bool is_released = false;  // during a swap; the caller may no longer use its handle
   bool saw_reset = false;
   cache::CacheKeys keys = {};
   std::int64_t context = 0;  // tokens
   ModelTable device = {};
   ModelTable host = {};
   TextChain published = {};
-  std::int64_t committed = 0;  // leading blocks that a commit has looked at
+  std::int64_t committed = 0;  // leading blocks that commits have looked at
 };
 
 struct ModelTransfer {
@@ -62,13 +62,14 @@ struct OpenTransfer {
   std::vector<cache::SequenceHandle> sequences = {};
 };
 
-using HolderCounts = std::map<BlockId, std::int64_t>;  // of blocks that are held: table entries
+using HolderCounts = std::map<BlockId, std::int64_t>;  // table entries per held block
 
 class BlockManagerModel {
  public:
   explicit BlockManagerModel(const cache::CacheOptions& options) : options_(options) {}
 
-  // Each does what the manager's does, and returns a status of the same code; messages say little.
+  // Each operation does what the manager's does, and returns a status of the same code. Messages
+  // are shorter.
   Result<cache::Admission> admit(const cache::Prompt& prompt, std::optional<TokenCount> room = {});
   Result<TokenCount> resume(cache::SequenceHandle sequence, const cache::Prompt& prompt,
                             std::optional<TokenCount> room = {});
@@ -96,12 +97,12 @@ class BlockManagerModel {
   cache::PoolStates states() const;
   cache::GroupStates group_states(std::int32_t group) const;
   cache::PoolStates host_states() const;
-  // Its collisions are always 0, as they depend on hashes.
+  // `collisions` is always 0, because it depends on hashes.
   const cache::CacheStatistics& statistics() const { return statistics_; }
   std::vector<BlockId> eviction_order() const;
   const cache::CacheOptions& options() const { return options_; }
 
-  // Everything that it remembers. Sequences, transfers and pins by the index of their handles.
+  // The model's whole state. Sequences, transfers and pins are keyed by the index of their handles.
   const std::map<std::int32_t, ModelSequence>& sequences() const { return sequences_; }
   const ModelSequence& at(cache::SequenceHandle handle) const;
   const std::map<FoundKey, BlockId>& findable() const { return findable_; }
@@ -110,7 +111,7 @@ class BlockManagerModel {
   HolderCounts holders(ModelTable ModelSequence::*table = &ModelSequence::device) const;
   bool has_block(BlockId block) const { return blocks_.contains(block); }
   bool is_pinned(BlockId block) const;
-  // The key of the content that can be found in the block, if there is any.
+  // The key of the block's findable content; null if there is none.
   const FoundKey* content(BlockId block) const;
   const cache::testing::BlockText& text(std::int32_t number) const {
     return *texts_->by_number[static_cast<std::size_t>(number)];
@@ -121,7 +122,7 @@ class BlockManagerModel {
  private:
   struct Block {
     std::int32_t group = 0;
-    std::int64_t idle_since = 0;  // when its last holder gave it back, or it was unpinned
+    std::int64_t idle_since = 0;  // when its last holder dropped it, or when it was unpinned
   };
   // Equal texts have equal numbers, which never change.
   struct Texts {
@@ -129,7 +130,7 @@ class BlockManagerModel {
     std::vector<const cache::testing::BlockText*> by_number = {};  // keys of `numbers`
   };
 
-  // Runs `operation(trial)` on a copy, which replaces this if the answer is ok.
+  // Runs `operation(trial)` on a copy, which replaces this model if the answer is ok.
   template <typename Operation>
   auto attempt(const Operation& operation) {
     BlockManagerModel trial = *this;
@@ -152,7 +153,7 @@ class BlockManagerModel {
   }
   Status check_admission(const cache::Prompt& prompt, std::optional<TokenCount> room) const;
 
-  // The first block that a row at this position of the group sees.
+  // The first block that a row at this position sees in this group.
   std::int64_t first_seen(std::int32_t group, std::int64_t position) const;
   std::optional<std::int32_t> number_of(const cache::Prompt& text, std::int64_t index) const;
   template <typename Visit>
@@ -167,7 +168,7 @@ class BlockManagerModel {
   ModelSequence& edit(cache::SequenceHandle handle) { return sequences_.at(handle.index); }
   std::int32_t new_number() { return ++numbers_; }
   cache::SequenceHandle add(ModelSequence sequence);
-  std::optional<BlockId> take(std::int32_t group);  // none if none is available
+  std::optional<BlockId> take(std::int32_t group);  // nothing if no block is available
   void drop(BlockId& entry);
   void drop_from(ModelTable& table, std::int64_t blocks);
   void drop_unseen(ModelSequence& sequence);
@@ -186,7 +187,7 @@ class BlockManagerModel {
 
   cache::CacheOptions options_;
   std::shared_ptr<Texts> texts_ = std::make_shared<Texts>();  // names only: may be shared
-  std::map<BlockId, Block> blocks_;                           // that are not free
+  std::map<BlockId, Block> blocks_;                           // all that are not free
   std::map<FoundKey, BlockId> findable_;
   std::map<std::int32_t, ModelSequence> sequences_;
   std::map<std::int32_t, OpenTransfer> transfers_;

@@ -1,4 +1,4 @@
-// Sequences that grow, branch and give back.
+// The model: sequences that grow, branch and give blocks back.
 
 #include <algorithm>
 #include <set>
@@ -7,7 +7,8 @@
 
 namespace recto::verify {
 
-// The slots behind the context are this sequence's alone, and nobody will find them.
+// Makes the slots after the context private: copies a shared or pinned tail block, and removes the
+// content of a private one from the prefix cache.
 Status BlockManagerModel::own_tail(ModelSequence& sequence, std::vector<cache::BlockCopy>& copies) {
   const std::int64_t filled = sequence.context % block_size();
   if (filled == 0) return Status();
@@ -56,7 +57,7 @@ Result<std::vector<cache::BlockCopy>> BlockManagerModel::append(cache::SequenceH
   return copies;
 }
 
-// All give back before anybody takes.
+// All sequences drop unseen blocks before any of them allocates.
 Result<std::vector<cache::BlockCopy>> BlockManagerModel::append(
     std::span<const cache::SequenceHandle> handles) {
   RECTO_RETURN_IF_ERROR(check_running(handles));
@@ -84,7 +85,8 @@ std::int64_t BlockManagerModel::max_known_places() const {
   return blocks + chains * options_.max_blocks_per_sequence.value();
 }
 
-// What was used least recently is forgotten for it; exhausted if there is still no room to know it.
+// Evicts the least recently used content until the index has room. Exhausted if there is still no
+// room.
 Status BlockManagerModel::publish_block(ModelSequence& sequence, std::int32_t text) {
   TextChain chain = sequence.published;
   chain.push_back(text);
@@ -115,7 +117,7 @@ Status BlockManagerModel::commit(cache::SequenceHandle handle, const cache::Toke
   if (!cache::testing::has_proper_items(tokens)) return Status::invalid_input("items");
   ModelSequence& sequence = edit(handle);
   if (std::ssize(tokens.ids) < sequence.context) return Status::invalid_input("too few ids");
-  // What found no room is tried again when another block is full.
+  // A block that found no room in the index is tried again when another block is full.
   const std::int64_t full = sequence.context / block_size();
   if (full <= sequence.committed) return Status();
   sequence.committed = full;
@@ -135,7 +137,7 @@ Status BlockManagerModel::commit(cache::SequenceHandle handle, const cache::Toke
   return Status();
 }
 
-// The same context, without what lies behind it.
+// A sequence with the same context, but without the blocks after it.
 ModelSequence BlockManagerModel::branch(const ModelSequence& parent) const {
   ModelSequence child = parent;
   for (auto& row : child.device) {

@@ -1,4 +1,4 @@
-// What there is, counted anew each time.
+// The model's counts and states, computed anew at each call.
 
 #include <algorithm>
 
@@ -56,8 +56,8 @@ std::vector<BlockId> BlockManagerModel::eviction_order() const {
   return blocks;
 }
 
-// Of each block that somebody holds, which slots hold a token that a later row of a holder sees.
-// What is being copied is still where it was.
+// For each held block: which slots hold a token that a later row of a holder sees. During a swap
+// the tokens count where they come from.
 std::map<BlockId, std::vector<bool>> BlockManagerModel::used_slots(
     ModelTable ModelSequence::*table) const {
   const cache::SequenceState coming = table == &ModelSequence::host

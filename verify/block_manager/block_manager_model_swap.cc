@@ -1,4 +1,4 @@
-// Sequences that wait in host memory; pins and resets.
+// The model: sequences swapped to host memory; pins and resets.
 
 #include <algorithm>
 
@@ -6,8 +6,8 @@
 
 namespace recto::verify {
 
-// What is ahead of the context or out of every window stays behind, and the place in the prefix
-// cache is given up; the rest goes, each block once.
+// Swaps a sequence out. Blocks after the context or outside every window are dropped, and the
+// sequence loses its place in the prefix cache. Each of the other blocks is copied once.
 Status BlockManagerModel::send_out(ModelSequence& sequence, std::map<BlockId, BlockId>& host_of,
                                    std::vector<cache::SwapCopy>& copies) {
   drop_from(sequence.device, blocks_of(sequence.context));
@@ -52,7 +52,7 @@ Status BlockManagerModel::fetch_in(ModelSequence& sequence, std::int64_t lookahe
     auto& row = sequence.device[static_cast<std::size_t>(group)];
     for (std::size_t i = 0; i < row.size(); ++i) {
       if (row[i] == cache::kNoBlock) continue;
-      // No number of the host's pool while those of the device's are counted.
+      // The row must not contain a number of the host pool while `take` counts device blocks.
       const BlockId host = std::exchange(row[i], cache::kNoBlock);
       const bool is_own = owns_tail && i + 1 == row.size();
       const auto known = device_of.find(host);
@@ -118,7 +118,7 @@ Result<cache::Pin> BlockManagerModel::pin(const cache::Prompt& prompt) {
   return cache::Pin{.handle = handle, .length = std::ssize(hit) * options_.block_size};
 }
 
-// What nobody else keeps or holds counts as used now, the end before the start.
+// Unpinned blocks that nobody else holds or pins count as used now, the last blocks first.
 Status BlockManagerModel::unpin(cache::PinHandle pin) {
   const auto found = pins_.find(pin.index);
   if (found == pins_.end()) return Status::invalid_input("no such pin");

@@ -1,4 +1,4 @@
-// The model by itself: what one can check by hand.
+// Tests of the model alone, with results that can be checked by hand.
 
 #include "verify/block_manager/block_manager_model.h"
 
@@ -24,7 +24,7 @@ cache::CacheOptions small_cache() {
 
 CacheText text_of(std::vector<cache::TokenId> ids) { return {.ids = std::move(ids)}; }
 
-// Admitted, appended, committed.
+// A sequence that was admitted, appended and committed.
 cache::SequenceHandle computed(BlockManagerModel& model, const CacheText& text) {
   const cache::Admission admitted = model.admit(text.prompt()).value();
   REQUIRE(model.append(admitted.sequence, TokenCount(text.length()) - admitted.hit).is_ok());

@@ -1,5 +1,5 @@
-// Random sequences of commands on the block manager and on its model: the same answers, counts,
-// tables and contents after every command. A failure is shrunk to the fewest commands that show it.
+// Random commands on the block manager and on its model: answers, counts, tables and contents must
+// be equal after every command. A failure is shrunk to the fewest commands that show it.
 
 #include <iostream>
 #include <string>

@@ -42,7 +42,8 @@ class StateText {
     return text;
   }
 
-  // Numbered as they come, and whether their holders are noted to use different slots.
+  // Blocks are numbered in the order in which they occur. `!`: the manager has marked the block as
+  // unevenly used.
   void add_device(BlockId block) {
     if (block == cache::kNoBlock) {
       text_ += '-';

@@ -17,7 +17,7 @@
 namespace recto::verify {
 namespace {
 
-// The executor takes next to no time for such contexts.
+// Small enough for the executor to run quickly.
 constexpr std::int64_t kLongest = 120;
 constexpr std::uint64_t kSeed = 2026;
 
@@ -106,7 +106,8 @@ const std::vector<TablesOf>& all_tables() {
   return kTables;
 }
 
-// K and V both have the head dim of K; token-major if the case's layout cannot take it.
+// K and V both have the head dim of K. The layout is token-major if the case's layout does not
+// support the shape.
 TableCallShape shape_of(const LawCase& law_case) {
   const ProblemShape& shape = law_case.problem.shape;
   TableCallShape call = {.layout = law_case.placement.layout,

@@ -1,5 +1,5 @@
-// The law of an engine's block tables holds of the reference, and of none that reads tables in
-// another way.
+// The law of an engine's block tables passes for the reference, and fails for backends that read
+// tables in a wrong way.
 
 #include "verify/block_manager/engine_tables_law.h"
 

@@ -1,7 +1,7 @@
-// Every block table of a trace's steps, as the simulator and as the production block manager make
-// them, drives a decode kernel. Equal tables are run once: those of a step that began no block are
-// the ones of the step before. By default a short window of steps is run, and what is left out is
-// printed; RECTO_FULL=1 has all steps.
+// Runs decode kernels on every block table of a trace's steps, as the simulator and as the
+// production block manager make them. Equal tables run once: a step that begins no block has the
+// tables of the step before. By default the test runs a short window of steps, and prints what it
+// leaves out; RECTO_FULL=1 runs all steps.
 
 #include <fmt/format.h>
 
@@ -28,7 +28,7 @@ namespace {
 
 bool is_full_run() { return std::getenv("RECTO_FULL") != nullptr; }
 
-// Steps. The short window begins where most pools have run full.
+// In steps. The short window begins when most pools have run full.
 SnapshotOptions window() {
   SnapshotOptions options;
   options.of_each_moment = 0;
@@ -37,7 +37,7 @@ SnapshotOptions window() {
   return options;
 }
 
-// One of them runs each batch, in turn.
+// Each batch runs on one of them, in turn.
 std::vector<Backend> decode_backends() {
   return {reference_decode_backend({}), split_decode_backend({}, 256), gqa_decode_backend({}, 256),
           host_api_backend({}, {})};
@@ -50,7 +50,7 @@ TableCallShape shape_of(std::size_t number) {
   return {.layout = kLayouts[number % 3], .q_type = type, .kv_type = type, .num_kv_heads = 1};
 }
 
-// The sequences whose tables, as far as their contexts reach, were not in any step before: each
+// The sequences whose tables, as far as their contexts reach, occurred in no earlier step. Each
 // computes the last token of its context.
 class NewTables {
  public:

@@ -18,7 +18,7 @@ using cache::testing::CacheCommand;
 using cache::testing::CacheWalk;
 using cache::testing::CommandKind;
 
-// The counts of a manager, or of a model: one line for each.
+// The counts of a manager or of a model, one line each.
 template <typename Manager>
 std::string counts_of(const Manager& manager) {
   std::string text = cache::message("available ", manager.available_blocks());
@@ -91,7 +91,7 @@ CacheAnswer Lockstep::follow(const CacheCall& call, const CacheCall& same,
   for (std::size_t i = 0; i < answer.sequences.size(); ++i) {
     const cache::SequenceHandle handle = answer.sequences[i];
     const cache::SequenceHandle name = expected.sequences[i];
-    // A beam that goes on keeps its name; all others are new.
+    // A beam that keeps its handle keeps its name; all other handles are new.
     const bool goes_on = std::ranges::find(call.sequences, handle) != call.sequences.end();
     if (goes_on) RECTO_CHECK_EQ(name, name_of(handle));
     sequences_[handle.index] = name.index;
@@ -104,7 +104,7 @@ CacheAnswer Lockstep::follow(const CacheCall& call, const CacheCall& same,
   return expected;
 }
 
-// New entries of tables say which block a new name is.
+// New table entries define which physical block a new name stands for.
 void Lockstep::bind_tables() {
   device_blocks_.keep([this](BlockId name) { return model_.has_block(name); });
   const HolderCounts hosts = model_.holders(&ModelSequence::host);
@@ -132,7 +132,7 @@ void Lockstep::bind_tables() {
   }
 }
 
-// The copies are those of the model, up to names and order.
+// The copies must equal the model's, up to names and order.
 void Lockstep::compare_copies(const CacheAnswer& answer, const CacheAnswer& expected) const {
   using Copy = std::tuple<std::int32_t, BlockId, BlockId, TokenCount>;
   std::vector<Copy> made;
@@ -170,8 +170,8 @@ void Lockstep::compare() {
   compare_lookups();
 }
 
-// What the model cannot say exactly. How many collisions there are, hashes alone can say: never
-// fewer, and none where all bits count.
+// Checks statistics that the model cannot predict exactly. The number of collisions depends on the
+// hashes: it never decreases, and it is 0 if the hasher keeps all bits.
 void Lockstep::compare_statistics() {
   const cache::CacheStatistics& counts = walk_.manager().statistics();
   const bool has_nodes_enough = !options().prefix.max_nodes && !model_.met_words();
@@ -182,7 +182,7 @@ void Lockstep::compare_statistics() {
   collisions_ = counts.collisions;
 }
 
-// The prefix index by its events, and the order of eviction.
+// Compares the prefix index, by its events, and the eviction order.
 void Lockstep::compare_index() const {
   const auto& stored = walk_.events().stored();
   RECTO_CHECK_EQ(stored.size(), model_.findable().size());
@@ -193,7 +193,7 @@ void Lockstep::compare_index() const {
     const cache::testing::EventMirror::Stored& found = stored.at({block, key.group});
     const cache::testing::BlockText& text = model_.text(key.chain.back());
     RECTO_CHECK(found.tokens == text.tokens && found.words == text.words);
-    // Equal chains of blocks must mean equal K and V.
+    // Equal chains of blocks must have equal K and V.
     RECTO_CHECK(tags.try_emplace(key.chain, found.tags).first->second == found.tags);
     cache::BlockHash hash = cache::root_hash();
     for (std::size_t i = 0; i < key.chain.size(); ++i) {
@@ -211,7 +211,7 @@ void Lockstep::compare_index() const {
   RECTO_CHECK(walk_.manager().eviction_order() == expected);
 }
 
-// Questions that change nothing.
+// Compares const queries.
 void Lockstep::compare_lookups() {
   for (const cache::testing::CacheText& text : walk_.remembered()) {
     RECTO_CHECK_EQ(walk_.manager().cached_prefix(text.prompt()),

@@ -1,9 +1,9 @@
 #pragma once
 
-// The differential test of the block manager: a random engine (CacheWalk) gives commands to the
-// manager, and each of its calls also goes to the model. Answers, counts, statistics, tables
-// (blocks up to renaming), what can be found and the order of eviction must be the same after every
-// command. A difference is a broken contract, which throws in tests.
+// The differential test of the block manager. A random engine (CacheWalk) gives commands to the
+// manager, and each of its calls also goes to the model. After every command, answers, counts,
+// statistics, tables (blocks up to renaming), findable content and eviction order must be equal. A
+// difference breaks a contract, which throws in tests.
 //
 //   Coverage coverage;
 //   Lockstep lockstep(options, 2, coverage);
@@ -23,11 +23,11 @@
 
 namespace recto::verify {
 
-// Maps the model's blocks to physical blocks. A pair is learnt when tables are compared, and must
-// hold from then on, in both directions, for as long as the model's block lives.
+// Maps the model's block names to physical blocks. A pair is recorded when tables are compared. It
+// must then hold in both directions for as long as the model's block lives.
 class BlockNames {
  public:
-  // A broken contract if the name stands for another block, or the block has another name.
+  // Breaks a contract if the name stands for another block, or the block has another name.
   void bind(BlockId name, BlockId block) {
     RECTO_CHECK_EQ(blocks_.try_emplace(name, block).first->second, block);
     RECTO_CHECK_EQ(names_.try_emplace(block, name).first->second, name);
@@ -39,7 +39,7 @@ class BlockNames {
     std::erase_if(names_, [&](const auto& entry) { return !is_live(entry.second); });
   }
   bool contains(BlockId name) const { return blocks_.contains(name); }
-  // A broken contract if the name was never bound.
+  // Breaks a contract if the name was never bound.
   BlockId block(BlockId name) const {
     RECTO_CHECK(contains(name));
     return blocks_.at(name);
@@ -57,23 +57,23 @@ class Lockstep {
       : coverage_(coverage), model_(options), walk_(options, alphabet, coverage, remembered_max) {}
 
   void run(const cache::testing::CacheCommand& command);
-  // Carries the command out on both sides, and compares only the answers: for returning to an
-  // earlier state.
+  // Runs the command on both sides, and compares only the answers. Used to return to an earlier
+  // state.
   void replay(const cache::testing::CacheCommand& command);
 
   const cache::testing::CacheWalk& walk() const { return walk_; }
   const BlockManagerModel& model() const { return model_; }
-  // What the model calls a sequence of the manager's.
+  // The model's handle of a sequence of the manager.
   cache::SequenceHandle name_of(cache::SequenceHandle handle) const {
     return {.index = sequences_.at(handle.index)};
   }
   const BlockNames& device_blocks() const { return device_blocks_; }
 
  private:
-  using Names = std::map<std::int32_t, std::int32_t>;  // the manager's index, the model's
+  using Names = std::map<std::int32_t, std::int32_t>;  // the manager's index -> the model's index
 
-  // Carries `same`, the call in the model's names, out on the model, and compares what both
-  // answered. Returns the model's answer.
+  // Runs the call on the model, and compares both answers. `same` is the call with the model's
+  // names. Returns the model's answer.
   cache::testing::CacheAnswer follow(const cache::testing::CacheCall& call,
                                      const cache::testing::CacheCall& same,
                                      const cache::testing::CacheAnswer& answer);
@@ -86,7 +86,7 @@ class Lockstep {
   void compare_index() const;
   void compare_lookups();
 
-  // Counts coverage events, by the model before and after. `call` is the model's.
+  // Counts coverage events from the model before and after the call. `call` has the model's names.
   void count_events(const BlockManagerModel& before, const cache::testing::CacheCall& call,
                     const cache::testing::CacheAnswer& answer);
   void count_changes(const BlockManagerModel& before);
@@ -99,7 +99,7 @@ class Lockstep {
                   const std::vector<cache::SwapCopy>& copies);
   void count_pin(const BlockManagerModel& before, const TextChain& chain);
   void count_reset(const BlockManagerModel& before);
-  // Counts the event if `times` is true.
+  // Counts the event if `times` is not 0.
   void count_if(std::int64_t times, std::string_view event) { coverage_.count(event, times); }
 
   const cache::CacheOptions& options() const { return model_.options(); }

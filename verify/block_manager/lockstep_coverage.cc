@@ -1,4 +1,4 @@
-// Which coverage events a command was, by the model before and after.
+// Counts the coverage events of a command, from the model before and after it.
 
 #include <algorithm>
 #include <set>
@@ -14,7 +14,7 @@ using cache::testing::CacheCall;
 using cache::testing::CacheText;
 using cache::testing::CacheWalk;
 
-// The slots of its i-th block that a sequence uses: [first, second).
+// The slots that a sequence uses in its block number `index`: [first, second).
 std::pair<std::int64_t, std::int64_t> used_of(const cache::CacheOptions& options,
                                               const ModelSequence& sequence, std::size_t group,
                                               std::size_t index) {
@@ -41,7 +41,7 @@ bool is_used_unevenly(const BlockManagerModel& model) {
   return false;
 }
 
-// In all tables of these sequences.
+// The entries of all tables of these sequences.
 std::vector<BlockId> entries_of(const BlockManagerModel& model,
                                 const std::vector<cache::SequenceHandle>& names,
                                 ModelTable ModelSequence::*table) {
@@ -164,7 +164,8 @@ void Lockstep::count_copies(const BlockManagerModel& before,
   }
 }
 
-// What appends wrote, into room that was there, and behind the same tokens in the same blocks.
+// Counts tokens appended into room reserved ahead, and sequences that append different tokens after
+// the same tokens in the same blocks.
 void Lockstep::count_written(const BlockManagerModel& before) {
   for (const CacheWalk::Actor& actor : walk_.actors()) {
     const ModelSequence& old = before.at(name_of(actor.handle));

@@ -8,8 +8,8 @@
 namespace recto::verify {
 namespace {
 
-// The index also knows what has lost its block while what follows it has not, so that it knows
-// more contents than there are blocks.
+// The index keeps an entry without a block while a later block of the chain still has one. It
+// therefore needs more entries than there are blocks.
 constexpr std::int64_t kNodesPerBlock = 2;
 constexpr std::int64_t kMoreNodes = 1024;
 
@@ -17,7 +17,7 @@ std::int64_t full_blocks(TokenCount tokens, TokenCount block_size) {
   return tokens.value() / block_size.value();
 }
 
-// What was refused for want of room: anything else would be a mistake of this file.
+// Whether the operation was refused for lack of room. Any other failure is a defect of this file.
 template <typename T>
 bool is_refused(const Result<T>& result) {
   if (result.is_ok()) return false;
@@ -34,9 +34,9 @@ cache::CacheOptions cache_options(const ManagedOptions& options) {
   cache.null_blocks = options.null_blocks;
   cache.host_blocks = BlockCount(full_blocks(options.host_pool, block_size));
   cache.watermark = blocks_for(options.watermark, block_size);
-  // The head of the queue may ask for room while as many run as are allowed to.
+  // The head of the queue may ask for room while the largest number of sequences runs.
   cache.max_sequences = static_cast<std::int32_t>(options.max_sequences + 1);
-  // `fit` asks for room for all members of a request as if it were one's.
+  // `fit` asks for room for all members of a request as if for one sequence.
   const std::int64_t most = blocks_for(options.max_length, block_size).value() * options.max_width;
   const std::int64_t usable = (cache.num_blocks - options.null_blocks).value();
   cache.max_blocks_per_sequence = BlockCount(std::clamp<std::int64_t>(usable, 1, most));
@@ -92,7 +92,7 @@ std::int64_t ManagedAllocator::blocks_of(TokenCount tokens) const {
   return blocks_for(tokens, block_size()).value();
 }
 
-// The full blocks of the prompt once, and each member's own behind them.
+// The full blocks of the prompt count once, all other blocks once per member.
 bool ManagedAllocator::can_ever_hold(const sim::Request& request, TokenCount spare) const {
   const std::int64_t shared = full_blocks(request.prompt_tokens, block_size());
   const std::int64_t own = blocks_of(request.final_context()) - shared;
@@ -101,7 +101,7 @@ bool ManagedAllocator::can_ever_hold(const sim::Request& request, TokenCount spa
          (options.num_blocks - options.null_blocks).value();
 }
 
-// Blocks that members after the first will need up to `length` when they come to it.
+// Blocks that the members after the first will need up to `length`.
 std::int64_t ManagedAllocator::blocks_of_others(std::span<const sim::SequenceId> members,
                                                 TokenCount length) const {
   const TokenCount prompt = member(members.front()).spec.request->prompt_tokens;
@@ -109,7 +109,7 @@ std::int64_t ManagedAllocator::blocks_of_others(std::span<const sim::SequenceId>
   return (blocks_of(length) - full_blocks(prompt, block_size())) * (std::ssize(members) - 1);
 }
 
-// Which tokens a sequence has never changes, so that its blocks are hashed once.
+// The tokens of a sequence never change, so each of its blocks is hashed once.
 cache::Prompt ManagedAllocator::prompt(sim::SequenceId sequence, TokenCount length) const {
   cache::Prompt prompt;
   prompt.tokens.ids = tokens_.first(sequence, length);
@@ -160,7 +160,7 @@ std::optional<sim::Growth> ManagedAllocator::admit(std::span<const sim::Sequence
     leader.handle = admitted.value().sequence;
     hit = admitted.value().hit;
   }
-  // What left the cache was found, or evicted for the rest.
+  // Slots that left the cache were either prefix hits or evicted.
   const std::int64_t evicted = manager_.statistics().evicted - evicted_before;
   const TokenCount left = cached_before - manager_.states().cached;
   const TokenCount capacity = view(leader).capacity;
@@ -219,8 +219,8 @@ sim::Growth ManagedAllocator::share(sim::SequenceId parent, sim::SequenceId chil
   return {.hit = length};
 }
 
-// What became of the slots is the difference of two accounts. It is preempted at first: it may be
-// admitted again.
+// The difference of two accounts shows what happened to the slots. The sequence is only preempted
+// here, because it may be admitted again.
 sim::Release ManagedAllocator::release(sim::SequenceId sequence, TokenCount context) {
   Member& mine = member(sequence);
   if (!mine.handle) return {};
@@ -237,8 +237,8 @@ sim::Release ManagedAllocator::release(sim::SequenceId sequence, TokenCount cont
           .kept_open = capacity - context - (before.held_empty - after.held_empty)};
 }
 
-// Of beams only prompts have an identity, so that the simulator may tell of less than was computed.
-// What lies behind is covered by an item, with which no block is cached here.
+// For beams the simulator knows only the prompt's tokens, so `context` may be less than what was
+// computed. A multimodal item covers the tokens after it: no block with an item is cached here.
 void ManagedAllocator::commit(sim::SequenceId sequence, TokenCount context) {
   const Member& mine = member(sequence);
   if (!reuses_prefixes()) return;
@@ -286,7 +286,7 @@ std::vector<cache::SequenceHandle> ManagedAllocator::handles(
   return handles;
 }
 
-// Tokens that were computed in slots that it had, alone.
+// Appends tokens that were computed in slots that only this sequence holds.
 void ManagedAllocator::catch_up(const Member& member, TokenCount context) {
   const TokenCount behind = context - view(member).context_length;
   if (behind == TokenCount(0)) return;

@@ -1,11 +1,11 @@
 #pragma once
 
-// Runs the simulator on the production block manager instead of an allocator of the simulator's
-// own. Operations are translated one by one, and amounts are read off what the manager reports;
-// only the manager knows which block belongs to whom, what is cached and what is evicted first.
+// An allocator of the simulator that runs on the production block manager. It translates operations
+// one by one, and reads amounts off what the manager reports. Only the manager knows which blocks a
+// sequence holds, what is cached, and what is evicted first.
 //
-// The simulator reports the length of a context when something happens to the sequence, not at
-// every token: the manager's context length is brought up to date then, or by `follow`.
+// The simulator reports a context's length when something happens to the sequence, not at every
+// token. The manager's context length is brought up to date then, or by `follow`.
 
 #include <cstdint>
 #include <memory>
@@ -38,8 +38,8 @@ struct ManagedOptions {
   std::int32_t max_width = 1;
 };
 
-// An engine that moves K and V derives from this class, and is told what to move (`on_copies` and
-// the like).
+// An engine that moves K and V derives from this class and overrides `on_copies`, `on_swap_out` and
+// `on_swap_in`.
 class ManagedAllocator : public sim::Allocator {
  public:
   // Fails if the manager cannot be created.
@@ -77,32 +77,33 @@ class ManagedAllocator : public sim::Allocator {
   std::int32_t sharers(BlockId block) const override;
   bool is_cached(BlockId block) const override;
   bool is_evictable(BlockId block) const override;
-  std::string describe() const override;  // as the simulator's own
+  std::string describe() const override;  // equal to the text of the simulator's own allocator
 
   // Tells the manager that the sequence has computed `context` tokens. Does nothing if it is not
   // running.
   void follow(sim::SequenceId sequence, TokenCount context);
 
-  // The manager's account, with its held-empty slots split by the final lengths, which it does not
-  // know. Sequences must have been followed. Tokens out of a window count as used. O(sequences).
+  // The manager's account. The final lengths, which the manager does not know, split its held-empty
+  // slots. Call `follow` for all sequences first. Tokens outside a window count as used.
+  // O(sequences).
   sim::PoolStates states() const;
   // The same for the host pool, where held slots without tokens count as reserved. O(sequences).
   sim::PoolStates host_states() const;
-  // Slots without tokens that are swapped to the host and back as if they were context.
+  // Slots without tokens that are swapped out and in as if they were context.
   TokenCount swapped_room(sim::SequenceId sequence) const { return member(sequence).swapped_room; }
 
   cache::SequenceHandle handle(sim::SequenceId sequence) const { return *member(sequence).handle; }
 
-  // Appends up to `count` more tokens after a context of `context`, as many as there is room for
-  // without preempting anybody; returns how many.
+  // Appends up to `count` tokens after a context of `context`, as many as fit without preemption.
+  // Returns how many.
   TokenCount append_drafts(sim::SequenceId sequence, TokenCount context, TokenCount count);
-  // Must be called before the scheduler goes on. Of the tokens after `context`, up to which the
-  // scheduler counts, keeps the first `kept` and takes back the rest. If any are kept, the
-  // scheduler must ask for their room next (`grow`), as ContinuousScheduler::gain does.
+  // Keeps the first `kept` of the tokens after `context`, which is the scheduler's context length,
+  // and rolls back the rest. Call it before the scheduler continues. If `kept` is not 0, the
+  // scheduler must next ask for their room (`grow`), as ContinuousScheduler::gain does.
   void take_back(sim::SequenceId sequence, TokenCount context, TokenCount kept);
 
-  // Makes member i continue from member parent_of[i]; all must be running, with a context of
-  // `context`.
+  // Makes member i continue from member parent_of[i]. All members must be running, with a context
+  // of `context`.
   void branch(std::span<const sim::SequenceId> members, std::span<const std::int32_t> parent_of,
               TokenCount context);
 
@@ -112,7 +113,7 @@ class ManagedAllocator : public sim::Allocator {
   ManagedAllocator(const ManagedOptions& options, cache::BlockManager manager);
   static Result<cache::BlockManager> make_manager(const ManagedOptions& options);
 
-  // Called with what is to be moved at once: before the step, and before anything else is decided.
+  // The derived class must move the data at once: before the step, and before the next decision.
   virtual void on_copies(std::span<const cache::BlockCopy>) {}
   virtual void on_swap_out(std::span<const cache::SwapCopy>) {}
   virtual void on_swap_in(std::span<const cache::SwapCopy>) {}
@@ -124,14 +125,14 @@ class ManagedAllocator : public sim::Allocator {
   struct Member {
     sim::SequenceSpec spec;
     std::optional<cache::SequenceHandle> handle;  // from the first admission on
-    TokenCount swapped_room;   // on the way to the host and back: room that counts as context
-    TokenCount told_capacity;  // what it had before the last drafts, as the scheduler knows it
-    TokenCount kept_drafts;    // that the scheduler does not know of yet
+    TokenCount swapped_room;                      // during a swap: room that counts as context
+    TokenCount told_capacity;  // capacity before the last drafts, as the scheduler knows it
+    TokenCount kept_drafts;    // drafts that the scheduler does not know of yet
   };
-  // A set of sequences on its way to the host.
+  // A set of sequences that is being swapped out.
   struct Departure {
     cache::TransferHandle transfer;
-    std::int64_t members_left = 0;                    // that are not released yet
+    std::int64_t members_left = 0;                    // members not released yet
     absl::flat_hash_map<BlockId, std::int32_t> gone;  // entries of released members
   };
 
@@ -153,13 +154,12 @@ class ManagedAllocator : public sim::Allocator {
   TokenCount tail_slots() const;
   TokenCount swapped_room_where(bool (*where)(cache::SequenceState state)) const;
 
-  TokenCount remainder_;  // of the pool, less than a block
+  TokenCount remainder_;  // slots of the pool that do not fill a block
   TokenCount host_remainder_;
   std::int64_t table_entries_ = 0;
   cache::BlockManager manager_;
   std::vector<Member> members_;  // by SequenceId
-  // Made on demand: tokens, and the hashes of a sequence's first blocks, as far as they were asked
-  // for.
+  // Computed on demand: tokens, and hashes of the leading blocks of each sequence.
   mutable PromptTokens tokens_;
   mutable std::vector<std::vector<cache::BlockHash>> hashes_;  // by SequenceId
   std::optional<Departure> departure_;

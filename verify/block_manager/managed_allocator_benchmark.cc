@@ -1,7 +1,7 @@
-// The simulator on the production manager against the simulator on its own allocators, on the same
-// requests, alternately in one run. Times are of the processor, so that a busy machine does not
-// favour either. Counters: requests per second on the manager, and how many times longer that
-// takes. A run whose two reports differ is an error, not a figure.
+// Compares the simulator on the production manager with the simulator on its own allocators, on the
+// same requests, alternately in one run. Times are CPU times, so that a busy machine favours
+// neither. Counters: requests per second on the manager, and how many times longer it takes. If the
+// two reports of a run differ, the run is an error.
 
 #include <benchmark/benchmark.h>
 
@@ -27,7 +27,7 @@ namespace {
 
 using cache::PrefixCaching;
 
-constexpr std::int64_t kPoolSlots = 450'000;  // what an H100 has room for beside Llama-3.1-8B
+constexpr std::int64_t kPoolSlots = 450'000;  // room on an H100 beside Llama-3.1-8B
 constexpr std::int64_t kMaxLength = 131'072;
 
 std::vector<sim::Request> read_trace(const char* file) {
@@ -41,7 +41,7 @@ std::vector<sim::Request> read_trace(const char* file) {
   return requests;
 }
 
-// The order of magnitude of a card's.
+// Costs of the order of magnitude of a GPU's.
 const sim::TimeModel& time_model() {
   static const sim::LinearTimeModel kModel({.fixed_ns = 5e6,
                                             .per_prefill_token_ns = 3e4,
@@ -102,7 +102,7 @@ void compare(benchmark::State& state, const char* file) {
   state.counters["times_longer"] = managed_seconds / simple_seconds;
 }
 
-// The largest trace, by bytes and by tokens.
+// The largest trace by bytes and by tokens.
 void mooncake_trace(benchmark::State& state) {
   compare(state, "mooncake-fast25-conversation.jsonl");
 }
@@ -113,7 +113,7 @@ BENCHMARK(mooncake_trace)
     ->UseManualTime()
     ->Unit(benchmark::kMillisecond);
 
-// The largest by requests.
+// The largest trace by requests.
 void azure_trace(benchmark::State& state) { compare(state, "azure-llm-2023-conv.csv"); }
 BENCHMARK(azure_trace)
     ->ArgName("prefix_cache")

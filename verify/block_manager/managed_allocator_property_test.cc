@@ -1,5 +1,5 @@
 // The simulator on the production manager and on its own allocators, over random small simulations:
-// gauges after every event and reports agree, and so do the accounts that the manager keeps itself.
+// gauges after every event, reports, and the manager's own accounts must agree.
 
 #include <fmt/format.h>
 
@@ -23,7 +23,7 @@ namespace {
 using sim::AllocatorKind;
 using sim::Scenario;
 
-// Over all cases of the first test case.
+// Counts over all cases of the first test case.
 AuditCounts& seen() {
   static AuditCounts counts;
   return counts;
@@ -47,7 +47,7 @@ std::unique_ptr<ManagedAllocator> managed(const Scenario& scenario) {
   return ManagedAllocator::create(options).value();
 }
 
-// All gauges at every event.
+// Records all gauges at every event.
 class GaugeLog final : public sim::SimulationObserver {
  public:
   explicit GaugeLog(sim::SimulationObserver* next = nullptr) : next_(next) {}
@@ -68,7 +68,7 @@ class GaugeLog final : public sim::SimulationObserver {
   std::vector<std::pair<SimTime, sim::GaugeValues>> events_;
 };
 
-// What differs first; nothing if all is equal.
+// The first difference; empty if there is none.
 std::string first_difference(const GaugeLog& found, const GaugeLog& expected) {
   const std::size_t events = std::min(found.events().size(), expected.events().size());
   for (std::size_t i = 0; i < events; ++i) {
@@ -101,7 +101,7 @@ void check_agreement(const Scenario& scenario) {
   audit.finish(managed_report.value());
 }
 
-// The same tokens again and again, outputs included.
+// Gives all requests the same tokens, outputs included.
 void repeat_tokens(Scenario& scenario) {
   const auto content = std::make_shared<const sim::TokenContent>(
       sim::TokenContent{.prompt_runs = {{1, TokenCount(1000)}}, .output_content_id = 2});

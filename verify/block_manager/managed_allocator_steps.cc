@@ -1,5 +1,5 @@
-// What an engine does to sequences within a step, of which the simulator knows nothing: tokens
-// one by one, drafts of which some are taken back, and beams that go on from one another.
+// Operations of an engine within a step, which the simulator does not have: appending tokens,
+// rolling back drafts, and beam steps.
 
 #include "core/contract.h"
 #include "verify/block_manager/managed_allocator.h"

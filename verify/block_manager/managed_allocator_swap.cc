@@ -1,5 +1,4 @@
-// Sets of sequences that go to the host and come back, and the account that is known of sequences
-// wherever they are.
+// Swaps sets of sequences out and in; accounts over all sequences, wherever they are.
 
 #include <algorithm>
 
@@ -41,9 +40,9 @@ sim::TableShape ManagedAllocator::shape(std::span<const sim::SequenceId> members
   return shape;
 }
 
-// The manager gives room without tokens back at once, while the simulator moves whole tables: a
-// block that a member got for its next token, before there was none for the others, passes for
-// context until it is back.
+// The manager frees room without tokens at once, but the simulator moves whole tables. A member may
+// already hold a block for its next token when there is none for the others: that block counts as
+// context until the set is swapped in again.
 void ManagedAllocator::begin_swap_out(std::span<const sim::SequenceId> members,
                                       TokenCount context) {
   for (const sim::SequenceId sequence : members) {
@@ -60,7 +59,7 @@ void ManagedAllocator::begin_swap_out(std::span<const sim::SequenceId> members,
   departure_ = {.transfer = transfer.handle, .members_left = std::ssize(members), .gone = {}};
 }
 
-// The manager gives back a whole set at once, when the last one is told of.
+// The manager frees a whole set at once, when its last member is released.
 sim::Release ManagedAllocator::depart(Member& member, TokenCount context) {
   RECTO_CHECK(departure_.has_value());
   const std::int64_t block_slots = block_size().value();
@@ -118,7 +117,7 @@ void ManagedAllocator::finish_restore(std::span<const sim::SequenceId> members,
   }
 }
 
-// Slots behind the final context, in blocks that are held: each once, whoever shares it.
+// Slots after the final context, in held blocks. A shared block counts once.
 TokenCount ManagedAllocator::tail_slots() const {
   absl::flat_hash_set<BlockId> seen;
   TokenCount slots;

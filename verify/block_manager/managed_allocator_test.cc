@@ -15,7 +15,7 @@ using sim::SequenceId;
 const SequenceId kFirst(0);
 const SequenceId kSecond(1);
 
-// Blocks of 4; requests of 6 tokens that become 9.
+// Blocks of 4 slots; requests with prompts of 6 tokens and final contexts of 9.
 class Pool {
  public:
   explicit Pool(ManagedOptions options) : allocator_(make(options)) {
@@ -174,7 +174,7 @@ TEST_CASE("blocks have the sharers and the findable contents that the manager kn
 TEST_CASE("drafts that stay are room that the scheduler asks for, and the others are rolled back") {
   Pool pool(blocks(4));
   REQUIRE(pool->admit(alone(kFirst), TokenCount(6)));
-  // A token of the step and twelve drafts, of which the pool has room for nine.
+  // One token of the step and twelve drafts; the pool has room for nine drafts.
   CHECK(pool->append_drafts(kFirst, TokenCount(6), TokenCount(13)) == TokenCount(10));
   CHECK(pool->block_table(kFirst).size() == 4);
   pool->take_back(kFirst, TokenCount(7), TokenCount(2));

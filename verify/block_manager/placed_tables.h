@@ -1,8 +1,8 @@
 #pragma once
 
-// A batch with given block tables, laid out in memory: random numbers in the slots that its
-// contexts address, drawn once per slot however many contexts share it, and NaN or infinity in all
-// others.
+// A batch with given block tables, laid out in memory. Slots that its contexts address hold random
+// numbers, drawn once per slot however many contexts share it. All other slots hold NaN or
+// infinity.
 
 #include <cstddef>
 #include <cstdint>

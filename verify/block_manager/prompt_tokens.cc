@@ -60,11 +60,11 @@ std::vector<cache::TokenId> token_ids(const sim::Request& request, std::int32_t 
       const std::int64_t length = std::min(run.length.value(), left);
       if (length > 0) add_run(ids, numbers.named(run.content_id), length);
     }
-    // The prompt is one, whoever of the request's members has it.
+    // All members of a request have the same prompt.
     const std::int64_t left = prompt - std::ssize(ids);
     if (left > 0) add_run(ids, numbers.own(request, 0), left);
   }
-  // What the others write, nobody names.
+  // Only the first member's output has a content id.
   const bool is_named = member == 0 && content.output_content_id.has_value();
   if (member == 0) add_ids(ids, content.output_token_ids);
   const std::int64_t left = request.final_length().value() - std::ssize(ids);

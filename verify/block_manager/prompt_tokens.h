@@ -1,12 +1,12 @@
 #pragma once
 
-// Token ids for sequences of the simulator, which knows only which tokens are alike: runs of known
-// identity, explicit ids, and tokens that no other sequence has. Two sequences get equal ids from
-// their first token up to where the simulator says that they diverge, and not beyond.
+// Token ids for the simulator's sequences. The simulator knows only which tokens are equal: runs
+// with a content id, explicit ids, and tokens that no other sequence has. Two sequences get equal
+// ids from their first token up to where the simulator says that they diverge, and not beyond.
 //
-// A run of content number n gets the id -1 - 2n for its first token and -2 - 2n for the rest: what
-// stands at the same place after equal tokens is the same part of the same run. Explicit ids, which
-// are not negative, stand for themselves.
+// A run of content number n gets the id -1 - 2n for its first token and -2 - 2n for the rest. That
+// is enough, because the same position after equal tokens is the same part of the same run.
+// Explicit ids, which are not negative, are used unchanged.
 
 #include <cstdint>
 #include <span>
@@ -21,12 +21,12 @@
 
 namespace recto::verify {
 
-// Numbers for content, below 2^30. A name keeps its number; memory grows with the number of names.
+// Numbers for content, below 2^30. A content id keeps its number; memory grows with their count.
 class ContentNumbers {
  public:
   std::int32_t named(std::uint64_t content_id);
 
-  // For tokens that only this member of a request has; the same number until `forget`.
+  // The number of tokens that only this member of a request has; it stays the same until `forget`.
   std::int32_t own(const sim::Request& request, std::int32_t member);
   void forget(const sim::Request& request, std::int32_t member);
 
@@ -38,11 +38,11 @@ class ContentNumbers {
   std::int32_t count_ = 0;
 };
 
-// [final_length], prompt and output.
+// [final_length]: prompt and output.
 std::vector<cache::TokenId> token_ids(const sim::Request& request, std::int32_t member,
                                       ContentNumbers& numbers);
 
-// The ids of sequences in flight, made when they are first asked for, as requests may wait long.
+// The ids of sequences in flight. They are made on first use, because requests may wait long.
 class PromptTokens {
  public:
   enum class Contents : std::uint8_t { kTold, kAllAlike };

@@ -46,7 +46,7 @@ TEST_CASE("an output that is named is what a later prompt repeats") {
   const Request second =
       request_of(2, 9, {.prompt_runs = {{7, TokenCount(4)}, {8, TokenCount(3)}}});
   CHECK(common_prefix(token_ids(first, 0, numbers), token_ids(second, 0, numbers)) == 7);
-  // Only the first of several samples is the one that is repeated.
+  // Only the first of several samples can be repeated by a later prompt.
   CHECK(common_prefix(token_ids(first, 1, numbers), token_ids(second, 0, numbers)) == 4);
 }
 
@@ -81,7 +81,7 @@ TEST_CASE("two sequences have equal ids as far as the simulator says that they a
     std::vector<std::vector<cache::TokenId>> ids;
     std::vector<std::vector<std::uint64_t>> chains;
     for (const Request& request : scenario.requests) {
-      // What beams write has no identity.
+      // The simulator does not know the tokens that beams write.
       const std::int32_t members = request.decoding == sim::Decoding::kBeam ? 1 : request.width;
       for (std::int32_t member = 0; member < members; ++member) {
         ids.push_back(token_ids(request, member, numbers));

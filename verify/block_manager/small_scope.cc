@@ -15,10 +15,10 @@ using cache::testing::CacheCommand;
 using cache::testing::CacheWalk;
 using cache::testing::CommandKind;
 
-// Prompts are texts of their own.
+// Each prompt is a text of its own.
 constexpr std::int64_t kRememberedMax = 1;
 
-// Collects commands of the kinds that a scope has.
+// Collects the commands of the kinds in a scope.
 class Commands {
  public:
   Commands(const CacheWalk& walk, const SmallScope& scope) : walk_(walk), scope_(scope) {}
@@ -74,7 +74,8 @@ class Commands {
     }
   }
 
-  // Each new token may be another for each, and each may be the one whose block is copied.
+  // Commands on several running sequences at once: batched appends with equal and different tokens
+  // in both orders, swaps of sets, and all beam steps.
   void add_of_all(std::int32_t running) {
     using enum CommandKind;
     const std::int32_t all = (1 << running) - 1;
@@ -114,7 +115,7 @@ class Commands {
     }
   }
 
-  // Of the who-th that runs.
+  // The context length of the running sequence number `who`.
   std::int32_t context_of(std::int32_t who) const {
     const cache::SequenceHandle handle =
         walk_.all_in(cache::SequenceState::kRunning)[static_cast<std::size_t>(who)];
@@ -127,7 +128,7 @@ class Commands {
   std::vector<CacheCommand> found_;
 };
 
-// How a state was reached first.
+// How the search first reached a state.
 struct Step {
   std::int32_t from = -1;
   int depth = 0;
@@ -184,7 +185,7 @@ class Exploration {
     }
   }
 
-  // If it fails, the way there is run once more with all that it says.
+  // After a failure, runs the commands from the start again, with their log.
   void attempt(Lockstep& lockstep, std::int32_t state, const CacheCommand& command) {
     try {
       lockstep.run(command);
@@ -204,7 +205,7 @@ class Exploration {
 
   const SmallScope& scope_;
   cache::testing::Coverage coverage_;
-  std::vector<Step> steps_;  // of each state; the first has none
+  std::vector<Step> steps_;  // one per state; the first state has none
   std::unordered_set<std::string> seen_;
   std::int64_t transitions_ = 0;
 };

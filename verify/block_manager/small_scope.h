@@ -1,16 +1,15 @@
 #pragma once
 
-// Tries all sequences of commands up to a length, on a cache so small that they can be enumerated:
-// breadth first, each state once (up to renaming of blocks and sequences), comparing manager and
-// model after each command. As a manager cannot be copied, a state is reached again by replaying
-// its commands.
+// Tries all sequences of commands up to a length, on a cache so small that they can be enumerated.
+// The search is breadth first, visits each state once (up to renaming of blocks and sequences), and
+// compares manager and model after each command. A manager cannot be copied, so a state is reached
+// again by replaying its commands.
 //
-// "Each state once" distinguishes states by what the model remembers, and by which blocks the
-// manager has marked as unevenly used (one bit each). Anything else that a manager remembers makes
-// no difference, so that a state that differs only in that may not be explored. Appends are
-// of one token of the alphabet or of two; no handle is misused, and no two hashes are equal.
-// small_scope_test.cc has the scopes; docs/block_manager.md says what they lack, and has the
-// counts.
+// Two states are equal if the model remembers the same, and the manager has marked the same blocks
+// as unevenly used (one bit each). States that differ in anything else that a manager remembers may
+// stay unexplored. Appends are of one or two tokens of the alphabet. No handle is misused, and no
+// two hashes are equal. small_scope_test.cc has the scopes; docs/block_manager.md says what they
+// lack, and has the counts.
 
 #include <cstdint>
 #include <ostream>
@@ -37,11 +36,12 @@ struct ScopeReport {
   std::int64_t states = 0;       // distinct ones
   std::int64_t transitions = 0;  // commands tried in all states but the deepest
   int depth = 0;                 // of the deepest state
-  // No command leads out of these states: sequences of any length were explored.
+  // No command leads out of these states, so sequences of any length were explored.
   bool is_closed = false;
 };
 
-// A broken contract if manager and model differ; it names the fewest commands that lead there.
+// Breaks a contract if manager and model differ; the message has the fewest commands that lead
+// there.
 ScopeReport explore(const SmallScope& scope);
 
 std::ostream& operator<<(std::ostream& out, const ScopeReport& report);

@@ -1,5 +1,5 @@
-// Every sequence of commands up to a length, on caches of two to four blocks. RECTO_FULL=1 goes
-// deeper.
+// Tries every sequence of commands up to a length, on caches of two to four blocks. RECTO_FULL=1
+// goes deeper.
 
 #include "verify/block_manager/small_scope.h"
 
@@ -27,7 +27,7 @@ struct Size {
 
 struct Depth {
   int plain = 0;
-  int full = 0;  // where RECTO_FULL is set
+  int full = 0;  // with RECTO_FULL
 };
 
 cache::CacheOptions options_of(const Size& size) {
@@ -41,7 +41,7 @@ cache::CacheOptions options_of(const Size& size) {
   return options;
 }
 
-// All texts over two tokens, up to a length.
+// All texts of up to `length_max` tokens over an alphabet of two.
 std::vector<CacheCommand> all_prompts(std::int32_t length_max) {
   std::vector<CacheCommand> prompts;
   for (std::int32_t length = 1; length <= length_max; ++length) {

@@ -26,7 +26,7 @@ std::span<const std::int32_t> reached(const TableSnapshot& snapshot,
 
 namespace {
 
-// Of the order of an 8B model on one card; only the resulting mixture of phases matters.
+// Costs of the order of an 8B model on one GPU. Only the resulting mixture of phases matters.
 const sim::TimeModel& time_model() {
   static const sim::LinearTimeModel kModel({.fixed_ns = 17e6,
                                             .per_prefill_token_ns = 80e3,
@@ -69,7 +69,7 @@ class TableObserver final : public sim::SimulationObserver {
   void on_preempted(const sim::Group& group, sim::PreemptionKind, SimTime) override {
     preempted_.insert(group.request.id);
   }
-  // The step has its slots and is running.
+  // At this event the step has its slots and is running.
   void on_gauges(const sim::GaugeValues&, const sim::Scheduler& scheduler, SimTime) override {
     if (!std::exchange(is_new_step_, false)) return;
     count_tables(scheduler);
@@ -208,7 +208,7 @@ Result<TracedTables> trace_block_tables(sim::RequestSource& requests, sim::Alloc
   return trace(requests, allocator, {rules, options}, table_of);
 }
 
-// Of each place in the manager's list of sequences the tables have a row.
+// The tables have one row for each place in the manager's list of sequences.
 Result<TracedTables> trace_block_tables(sim::RequestSource& requests, ManagedAllocator& allocator,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options) {

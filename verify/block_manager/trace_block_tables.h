@@ -19,9 +19,9 @@ namespace recto::verify {
 
 // One sequence in one step.
 struct TracedSequence {
-  std::vector<std::int32_t> blocks;  // its whole table: physical ids, in logical order
+  std::vector<std::int32_t> blocks;  // the whole table: physical ids in logical order
   std::int64_t context_length = 0;   // tokens, including those that the step computes
-  std::int64_t num_rows = 0;         // of these, computed in the step; at least 1
+  std::int64_t num_rows = 0;         // tokens of the context that the step computes; at least 1
   bool was_preempted = false;        // at least once before
 };
 
@@ -56,14 +56,14 @@ struct TracedTables {
   std::int64_t requests = 0;             // answered
   std::int64_t steps = 0;
   std::int64_t preemptions = 0;
-  std::int64_t copied_slots = 0;  // copy-on-write
-  std::int64_t tables = 0;        // over all steps, one per computing sequence
+  std::int64_t copied_slots = 0;  // slots copied on write
+  std::int64_t tables = 0;        // over all steps, one per computing sequence and step
 };
 
 struct SnapshotOptions {
   std::int64_t of_each_moment = 2;  // snapshots
-  std::int64_t steps_between = 40;  // at least, between snapshots of one moment
-  // Window of steps, counted from 1, each of which is an additional snapshot.
+  std::int64_t steps_between = 40;  // minimum between snapshots of one moment
+  // A window of steps, counted from 1: each step in it is an additional snapshot.
   std::int64_t window_begin = 0;
   std::int64_t window_end = 0;
 };

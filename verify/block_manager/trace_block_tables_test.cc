@@ -1,6 +1,6 @@
-// The kernels, and the host API, on block tables that a simulated engine had while it served a
-// trace: pools that ran full, sequences that lost their blocks and came back, forks, beams, and
-// prefixes that requests share. Where the public traces are missing, workloads stand in for them.
+// Kernels and the host API on block tables that a simulated engine had while it served a trace:
+// with full pools, preempted and resumed sequences, forks, beams, and prefixes shared by requests.
+// Where the public traces are missing, workloads replace them.
 
 #include "verify/block_manager/trace_block_tables.h"
 
@@ -44,12 +44,12 @@ std::vector<Backend> decode_backends() {
   return backends;
 }
 
-// Of any number of rows.
+// Backends that take any number of rows.
 std::vector<Backend> prefill_backends() {
   return {paged_prefill_backend({}), host_api_backend({}, {})};
 }
 
-// What snapshots get, one after the other: layouts, types, heads, options.
+// Layouts, types, heads and options, which snapshots get in turn.
 TableCallShape shape_of(std::size_t number) {
   using enum KvLayout;
   using enum ElementType;
@@ -76,14 +76,14 @@ AttentionOptions options_of(std::size_t number, std::int64_t num_q_heads) {
   return options;
 }
 
-// What the snapshots of one traffic amounted to.
+// Traits and counts, summed over the snapshots of one traffic.
 struct Seen {
   TableTraits traits = {};
   std::int64_t copied_slots = 0;
   std::map<std::string, std::int64_t> runs = {};  // by backend
 };
 
-// Computed once for all backends that compute alike.
+// Computed once for all backends with the same numerics.
 class Oracle {
  public:
   explicit Oracle(const PagedAttentionInputs& inputs) : inputs_(inputs) {}
@@ -154,7 +154,7 @@ Seen run_traffic(const Traffic& traffic) {
   return seen;
 }
 
-// A comparison that cannot fail would say nothing of tables.
+// Negative control: a comparison that cannot fail would prove nothing.
 TEST_CASE("a wrong block in a table is seen") {
   const TableSnapshot batch = {
       .moment = "by hand",
@@ -171,7 +171,7 @@ TEST_CASE("a wrong block in a table is seen") {
         reference::bounded_attention(right, backend.numerics(right));
     INFO(backend.name);
     CHECK(compare(right, result_of(backend.call(right)), oracle.exact, oracle.worst_case).passed());
-    // Of the other sequence; and of nobody, as what lies beyond the context is.
+    // Block 4 belongs to the other sequence; block 6 lies beyond every context.
     for (const std::int32_t block : {4, 6}) {
       std::vector<std::int32_t> table = {5, block, 3, 6, 5, 4, 2, -1};
       PagedAttentionInputs wrong = right;

@@ -15,7 +15,7 @@
 namespace recto::verify {
 namespace {
 
-// Arrivals are this many times as dense as in the trace, as the engine here is small.
+// Arrivals are this many times denser than in the trace, to load the small engine.
 constexpr double kDenser = 20;
 
 constexpr std::int32_t kMostBeams = 4;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Requests of a public trace, or of a workload if the trace is not available, and the small engine
-// that serves them: for tests that need its block tables.
+// Requests of a public trace, or of a workload if the trace is not available, and a small engine
+// that serves them. For tests that need its block tables.
 
 #include <cstdint>
 #include <ostream>
@@ -32,7 +32,7 @@ struct Traffic {
   std::int64_t num_blocks;
   std::int64_t block_size;
   sim::PreemptionRule preemption;
-  // In tokens. Longer requests are dropped: the executor takes a second for a million tokens of one
+  // In tokens. Longer requests are dropped: the executor takes one second per million tokens of one
   // head.
   std::int64_t longest = 1280;
 };
@@ -95,7 +95,7 @@ struct ServeOptions {
   SnapshotOptions snapshots = {};
 };
 
-// Prints to `out` what was served. A workload that does not parse breaks a contract.
+// Prints a summary of the served requests to `out`. Breaks a contract if a workload does not parse.
 TracedTables serve(const Traffic& traffic, std::ostream& out, const ServeOptions& options = {});
 
 }  // namespace recto::verify

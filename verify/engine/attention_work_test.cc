@@ -5,7 +5,7 @@
 namespace recto::verify {
 namespace {
 
-// Three sequences of unlike lengths and rows in fp32.
+// Three sequences with different lengths and numbers of rows, in fp32.
 constexpr ModelShape kShape = {.num_q_heads = 4, .num_kv_heads = 2, .head_dim = 4};
 const EngineOptions kOptions = {.block_size = 4};
 const EngineStep kStep = {.sequences = {{.context = 10, .rows = 1},
@@ -15,7 +15,7 @@ constexpr std::int64_t kNumberBytes = 4;
 constexpr std::int64_t kLongest = 11;
 constexpr std::int64_t kMostRows = 3;
 
-// Goes through the loops of a padded batch, number by number.
+// Counts the work of a padded batch in explicit loops, number by number.
 AttentionWork work_by_hand() {
   AttentionWork work;
   for (const SequenceStep& sequence : kStep.sequences) {

@@ -21,7 +21,7 @@ double deviation_of(const Flow& row, const Vector& weights) {
   return row.deviation.transpose().cwiseProduct(weights).norm();
 }
 
-// A gap without any error, as between a token and itself, counts as infinite, or 0 if it is 0.
+// Without an error (as between a token and itself) the result is infinite, or 0 for a gap of 0.
 double in_deviations(double gap, double deviation) {
   if (deviation == 0) return gap > 0 ? std::numeric_limits<double>::infinity() : 0;
   return gap / deviation;
@@ -67,14 +67,14 @@ void sample(const DenseModel& model, const GenerationRequest& request, Generated
 }
 
 struct Beam {
-  std::vector<Token> tokens;  // with the prompt
+  std::vector<Token> tokens;  // prompt and output
   std::vector<Flow> logits = {};
   double score = 0;
   double deviation = 0;  // of the score
 };
 
-// The deviation of a token's log-probability: of its logit less the mean of all, weighted by their
-// probabilities.
+// The deviation of a token's log-probability, that is, of its logit minus the mean of all logits,
+// weighted by their probabilities.
 double log_probability_deviation(const Flow& hidden, const Vector& logits, Token token,
                                  const Matrix& head) {
   const Vector probabilities = log_probabilities(logits).array().exp().matrix();
@@ -99,7 +99,7 @@ std::vector<Beam> extend(const DenseModel& model, const std::vector<Beam>& beams
     const BeamCandidate& candidate = candidates[rank];
     const auto parent = static_cast<std::size_t>(candidate.parent);
     Beam beam = beams[parent];
-    // The errors at a beam's positions are not treated as independent: they read the same K and V.
+    // Adds deviations, not variances: a beam's errors depend on the same K and V.
     beam.deviation +=
         log_probability_deviation(hidden[parent], logits[parent], candidate.token, head);
     if (rank > 0) {

@@ -1,7 +1,8 @@
 #pragma once
 
-// The model by its definition: a whole text at once, dense, in fp64, with Eigen. K and V are
-// rounded as the cache stores them, q as the kernels receive it. It uses nothing from cuda/.
+// The model by its definition, the reference of the law: a whole text at once, dense, in fp64, with
+// Eigen. K and V are rounded as the cache stores them, q as the kernels receive it. It uses nothing
+// from cuda/.
 
 #include <cstdint>
 #include <limits>
@@ -17,12 +18,11 @@ namespace recto::verify {
 
 class DenseModel {
  public:
-  // `weights` must outlive the model. Any of `kernels` may compute a row of attention.
+  // `weights` must outlive the model. Each row of attention may be computed by any of `kernels`.
   DenseModel(const ModelWeights& weights, const KvRounding& rounding,
              std::vector<reference::KernelNumerics> kernels);
 
-  // The output of the final norm for each token: [tokens, hidden]; with errors, if they are
-  // followed.
+  // The output of the final norm for each token: [tokens, hidden]. kYes also computes errors.
   Flow run(std::span<const Token> tokens, Following following) const;
 
   const ModelWeights& weights() const { return weights_; }
@@ -38,17 +38,17 @@ class DenseModel {
 
 struct GeneratedText {
   std::vector<std::vector<Token>> outputs;  // [width][output_tokens]
-  // [width][output_tokens]: the logits that each token was chosen by, [1, vocabulary], of beams
-  // along their path.
+  // [width][output_tokens]: the logits from which each token was chosen, [1, vocabulary]; for
+  // beams, along the path of the beam.
   std::vector<std::vector<Flow>> logits;
-  // The lead of the chosen over the rejected at the closest choice, in deviations.
+  // The smallest lead of a chosen over a rejected candidate, in deviations.
   double closest = std::numeric_limits<double>::infinity();
 
   // Whether rounding could not change any choice.
   bool is_decided() const { return closest > kFlowLambda; }
 };
 
-// Generates a request's sequences one at a time, without a cache, each token from the whole text
+// Generates a request's sequences one at a time and without a cache: each token from the whole text
 // before it.
 GeneratedText generate_densely(const DenseModel& model, const GenerationRequest& request);
 

@@ -22,7 +22,7 @@ ModelShape tiny_shape() {
           .ffn = 1};
 }
 
-// Attention that hands on the mean of what was embedded so far, and nothing else.
+// Attention that outputs only the mean of the embeddings so far.
 ModelWeights mean_weights() {
   ModelWeights weights = drawn_weights(tiny_shape(), {});
   LayerWeights& layer = weights.layers.front();
@@ -98,7 +98,7 @@ TEST_CASE("beams are the likeliest texts that a search of their width finds") {
   GenerationRequest request{
       .prompt = {1, 2, 3}, .output_tokens = 2, .decoding = sim::Decoding::kBeam, .width = 5};
   const GeneratedText text = generate_densely(model, request);
-  // All texts of two tokens behind the five likeliest first ones, by their probabilities.
+  // All texts of two tokens after the five likeliest first tokens, by their probabilities.
   const auto log_probability = [&](const std::vector<Token>& output) {
     std::vector<Token> tokens = request.prompt;
     double sum = 0;

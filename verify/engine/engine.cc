@@ -181,7 +181,7 @@ class Engine final : public sim::SchedulerObserver {
     return part;
   }
 
-  // As many as the request still has outputs for, and the pool has room for.
+  // Adds as many drafts as the request has outputs left and the pool has room for.
   void add_drafts(EnginePart& part) {
     const sim::Request& request = part.group->request;
     if (options_.draft_tokens == 0 || request.decoding == sim::Decoding::kBeam) return;
@@ -211,7 +211,7 @@ class Engine final : public sim::SchedulerObserver {
     ++counts().steps;
   }
 
-  // Chooses the next tokens of the part's request, if all its sequences have logits for them.
+  // Chooses the next tokens of the part's request once all its sequences have logits for them.
   void choose(EnginePart& part) {
     EngineJob& job = *part.job;
     const bool is_first = job.outputs() == 0;
@@ -224,8 +224,8 @@ class Engine final : public sim::SchedulerObserver {
     }
   }
 
-  // All sequences of a request have equal contexts: they keep as many drafts as were right in all
-  // of them. Returns the number by request, if it is not 0.
+  // All sequences of a request have equal contexts, so they keep as many drafts as are right in all
+  // of them. Returns the nonzero numbers by request.
   std::map<std::int64_t, std::int64_t> settle_drafts(std::vector<EnginePart>& parts) {
     std::map<std::int64_t, std::int64_t> kept;
     for (const EnginePart& part : parts) {
@@ -250,8 +250,8 @@ class Engine final : public sim::SchedulerObserver {
     return keeps_wrong ? std::min(right + 1, part.shape.drafts) : right;
   }
 
-  // Keeps K and V of the first `kept` drafts in place, with the tokens that followed from them, and
-  // rolls back the rest.
+  // Keeps K and V of the first `kept` drafts, appends the tokens that follow from them, and rolls
+  // back the other drafts.
   void keep_drafts(const EnginePart& part, std::int64_t kept) {
     counts().accepted += kept;
     counts().partial_rollbacks += kept > 0 && kept < part.shape.drafts ? 1 : 0;

@@ -1,7 +1,8 @@
 #pragma once
 
-// An engine that generates: the simulator's scheduler decides who computes what, the production
-// block manager where K and V go, and kernels compute attention. Its options, and what a run did.
+// An engine that generates text. The simulator's scheduler decides which sequences compute what,
+// the production block manager decides where K and V go, and kernels compute attention. This header
+// has the engine's options, and the record of a run.
 
 #include <cstdint>
 #include <optional>
@@ -28,15 +29,15 @@ enum class StepGraphs : std::uint8_t { kOff, kReplayed };
 // A deliberate fault in a step, for tests of the law.
 enum class EngineFault : std::uint8_t {
   kNone,
-  kDroppedCopy,      // of a shared block that is written to
-  kDroppedSwapIn,    // blocks come back from the host without their contents
-  kShiftedPosition,  // of what is computed again after a preemption: by one
-  kStaleTable,       // a new block's entry is that of the block before
-  kUncheckedDraft,   // the first draft is taken for the next token
-  kRejectedDraft,    // rolled back one too few: K and V of the first wrong draft stay
-  kLostDraft,        // rolled back one too many: K and V of the last right draft are lost
+  kDroppedCopy,      // copy-on-write of a shared block
+  kDroppedSwapIn,    // blocks swapped in without their contents
+  kShiftedPosition,  // off by one, for tokens recomputed after a preemption
+  kStaleTable,       // a new block's table entry repeats the previous one
+  kUncheckedDraft,   // the first draft is accepted as the next token
+  kRejectedDraft,    // rolls back one too few: K and V of the first wrong draft stay
+  kLostDraft,        // rolls back one too many: K and V of the last right draft are lost
   kWrongParent,      // beams keep their blocks, whichever text they continue
-  kStaleGraph,       // a graph that is replayed has the lengths of its first step
+  kStaleGraph,       // a replayed graph has the lengths of its first step
 };
 
 struct EngineOptions {
@@ -47,22 +48,22 @@ struct EngineOptions {
   std::int64_t host_blocks = 0;
   cache::PrefixCaching caching = cache::PrefixCaching::kOff;
   std::int64_t max_sequences = 8;
-  std::int64_t max_batched_tokens = 64;  // of a step: prompts beyond are cut into chunks
+  std::int64_t max_batched_tokens = 64;  // of a step: longer prompts are cut into chunks
   std::int64_t max_length = 256;         // of any context
   sim::AdmissionRule admission = sim::AdmissionRule::kFirstChunk;
   sim::PreemptionRule preemption = sim::PreemptionRule::kRecompute;
-  std::int64_t draft_tokens = 0;  // that each decoding sequence guesses from its own text
+  std::int64_t draft_tokens = 0;  // drafts that each decoding sequence guesses from its own text
   StepCalls calls = StepCalls::kApart;
   StepGraphs graphs = StepGraphs::kOff;
-  std::optional<AttentionKernel> decode_kernel = {};  // for one row a sequence; else by the rule
-  // Keys, of decode; else the plan's, no less than 256, and one split in graphs.
+  std::optional<AttentionKernel> decode_kernel = {};  // one row per sequence; default: by rule
+  // Keys per split in decode. By default the plan's, at least 256; graphs have one split.
   std::optional<std::int64_t> split_size = {};
   EngineFault fault = EngineFault::kNone;
 };
 
 struct EngineEvent {
   std::int64_t step = 0;
-  std::int64_t request = -1;  // or none
+  std::int64_t request = -1;  // -1: none
   std::string text;
 };
 
@@ -70,12 +71,12 @@ struct EngineEvent {
 struct SequenceStep {
   std::int64_t request = 0;
   std::int32_t member = 0;
-  std::int64_t context = 0;  // tokens in the cache before it
-  std::int64_t rows = 0;     // computed in it; of these drafts
+  std::int64_t context = 0;  // tokens in the cache before the step
+  std::int64_t rows = 0;     // rows computed in the step, drafts included
   std::int64_t drafts = 0;
-  std::vector<std::int32_t> blocks = {};  // its table, as kernels read it
+  std::vector<std::int32_t> blocks = {};  // the table, as kernels read it
 
-  // True if the step computes only its last token, and drafts after it.
+  // True if the step computes only the sequence's last token, and perhaps drafts after it.
   bool decodes() const { return rows == 1 + drafts; }
 };
 
@@ -87,26 +88,26 @@ struct EngineStep {
 struct EngineCounts {
   std::int64_t steps = 0;
   std::int64_t rows = 0;
-  std::int64_t chunks = 0;  // parts of prompts that were not whole
+  std::int64_t chunks = 0;  // of prompts that were cut
   std::int64_t recomputes = 0;
   std::int64_t swaps = 0;
   std::int64_t hit_tokens = 0;
   std::int64_t copied_blocks = 0;
   std::int64_t swapped_blocks = 0;  // in either direction
   std::int64_t shared_blocks = 0;   // table entries beyond a block's first, over all steps
-  std::int64_t beam_switches = 0;   // beams that went on from another one
+  std::int64_t beam_switches = 0;   // beams that continued another beam's text
   std::int64_t graphs = 0;          // captured: one for each layer and size of batch
-  std::int64_t replayed_steps = 0;  // batches that were served by them
+  std::int64_t replayed_steps = 0;  // batches that graphs computed
   std::int64_t replayed_drafts = 0;
-  std::int64_t launched_steps = 0;  // batches with parts of prompts, though there are graphs
+  std::int64_t launched_steps = 0;  // batches with chunks of prompts, while graphs are on
   std::int64_t drafted = 0;
-  std::int64_t accepted = 0;           // drafts that were the next tokens, and stayed
-  std::int64_t partial_rollbacks = 0;  // of sequences that kept some drafts, and gave others back
+  std::int64_t accepted = 0;           // drafts that were right and stayed
+  std::int64_t partial_rollbacks = 0;  // sequences that kept some drafts and gave back others
 };
 
 struct EngineText {
   std::vector<std::vector<Token>> outputs;             // [width][output_tokens]
-  std::vector<std::vector<reference::Vector>> logits;  // [width][output_tokens], of beams as a line
+  std::vector<std::vector<reference::Vector>> logits;  // the same; beams: along their path
 };
 
 struct EngineRun {
@@ -116,12 +117,12 @@ struct EngineRun {
   EngineCounts counts;
 };
 
-// Invalid input for requests or options that cannot be served whatever is in the pool. Requests are
-// in the order of their arrival.
+// Invalid input if the requests or options cannot be served however full the pool is. Requests must
+// be in the order of their arrival.
 Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest>& requests,
                     const EngineOptions& options);
 
-// Serves all requests. Invalid input if the scheduler rejects one or no kernel serves it.
+// Serves all requests. Invalid input if the scheduler rejects a request, or if no kernel serves it.
 Result<EngineRun> run_engine(const ModelWeights& weights,
                              const std::vector<GenerationRequest>& requests,
                              const EngineOptions& options);

@@ -36,7 +36,7 @@ EngineBatch::EngineBatch(const ModelWeights& weights, const EngineOptions& optio
                                          table_memory_)
                   .value()) {}
 
-// Parts of prompts are launched, not replayed: their number of rows changes from step to step.
+// Chunks of prompts are launched and not replayed, because their number of rows varies.
 void EngineBatch::compute(std::span<EnginePart> parts, EngineCounts& counts) {
   const bool has_graphs = options_.graphs == StepGraphs::kReplayed;
   Call single;
@@ -65,7 +65,7 @@ void EngineBatch::compute(std::span<EnginePart> parts, EngineCounts& counts) {
   }
 }
 
-// Gives row i of the block tables to rows[i], and writes what changed since the last step.
+// Assigns row i of the block tables to rows[i], and writes what changed since the last step.
 void EngineBatch::place(std::span<const cache::SequenceHandle> rows) {
   RECTO_CHECK_LE(std::ssize(rows), max_rows_);
   for (std::int32_t row = 0; row < max_rows_; ++row) {
@@ -79,7 +79,7 @@ void EngineBatch::place(std::span<const cache::SequenceHandle> rows) {
   tables_.update();
 }
 
-// Where the call's rows are in the cache. Sets the parts' blocks.
+// The cache slots of the call's rows. Sets the parts' blocks.
 StepRows EngineBatch::rows_of(const Call& call) {
   StepRows step{.query_start = {0}, .table = tables_.view(0)};
   std::int32_t* entries = table_memory_.data() + call.first_row * step.table.row_stride;

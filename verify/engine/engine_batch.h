@@ -1,7 +1,7 @@
 #pragma once
 
-// The sequences of one step, computed: block tables and slots as kernels read them, and the model
-// over all rows, in one call of attention or in two.
+// Computes one step: block tables and slots as kernels read them, and the model over all rows, with
+// attention in one call or in two.
 
 #include <cstdint>
 #include <span>
@@ -22,10 +22,10 @@ struct EnginePart {
   sim::SequenceId sequence;
   SequenceStep shape;
   std::vector<Token> tokens = {};  // [rows], the drafts last
-  bool ends_text = false;          // its row before the drafts has the next token's logits
-  std::vector<std::int32_t> parent_of = {};    // once the step is completed, if its beams branch
-  bool is_shifted = false;                     // computed at positions one too far, for a fault
-  std::vector<reference::Vector> logits = {};  // of that row and the drafts
+  bool ends_text = false;          // the row before the drafts has the next token's logits
+  std::vector<std::int32_t> parent_of = {};    // set after the step if its beams branch
+  bool is_shifted = false;                     // for a fault: positions are off by one
+  std::vector<reference::Vector> logits = {};  // of the row before the drafts, and of the drafts
 
   std::span<const Token> drafts() const {
     return std::span(tokens).last(static_cast<std::size_t>(shape.drafts));
@@ -40,15 +40,15 @@ class EngineBatch {
   EngineBatch(const EngineBatch&) = delete;
   EngineBatch& operator=(const EngineBatch&) = delete;
 
-  // Sets the parts' blocks and logits, and counts batches that graphs serve.
+  // Sets the parts' blocks and logits, and counts the batches that graphs compute.
   void compute(std::span<EnginePart> parts, EngineCounts& counts);
 
  private:
-  // What one call of attention computes.
+  // The parts that one call of attention computes.
   struct Call {
     std::vector<EnginePart*> parts = {};
     std::int64_t first_row = 0;  // of the block tables
-    bool is_replayed = false;    // with a row of the tables for each row, not for each part
+    bool is_replayed = false;    // with a table row per row, not per part
   };
 
   void place(std::span<const cache::SequenceHandle> rows);

@@ -17,7 +17,8 @@ Result<std::unique_ptr<EngineCache>> EngineCache::create(
                          .max_length = TokenCount(options.max_length)};
   for (const GenerationRequest& request : requests) {
     managed.max_width = std::max(managed.max_width, request.width);
-    // Room for all members is requested as if for one sequence; waiting sequences count, too.
+    // The manager counts room for all members of a request as if for one sequence. Waiting
+    // sequences count, too.
     managed.max_sequences += request.width;
   }
   Result<cache::BlockManager> manager = make_manager(managed);
@@ -29,8 +30,8 @@ Result<std::unique_ptr<EngineCache>> EngineCache::create(
   return cache;
 }
 
-// At the end of a step a request releases what it has only if it has finished; otherwise the
-// release is a beam switch that the simulator drew.
+// True if the release is a beam switch that the simulator drew: at the end of a step any other
+// release comes from a finished request.
 bool EngineCache::is_drawn_switch(sim::SequenceId sequence, TokenCount context) const {
   const sim::Request& request = *spec(sequence).request;
   return is_completing_ && request.decoding == sim::Decoding::kBeam && is_running(sequence) &&

@@ -1,11 +1,11 @@
 #pragma once
 
-// The production block manager under the simulator's scheduler, with K and V behind it: copies that
-// it requests are made at once.
+// The production block manager under the simulator's scheduler, with memory of K and V: it makes
+// the copies that the manager requests at once.
 //
-// The scheduler draws at random which beam continues which. It is made to do so at every step, so
-// that it manages their slots. The engine and this class ignore the draw and follow the beams'
-// scores (`branch`); the scheduler does not know.
+// The scheduler draws at random which beam continues which. Here it draws a switch at every step,
+// so that it accounts for the beams' slots. The engine and this class ignore the draw and follow
+// the beams' scores (`branch`). The scheduler does not know this.
 
 #include <cstdint>
 #include <memory>
@@ -20,7 +20,7 @@
 
 namespace recto::verify {
 
-// What a run has done so far.
+// The record of a run, up to now.
 struct EngineRecord {
   void tell(std::int64_t request, std::string text) {
     run.events.push_back({.step = now, .request = request, .text = std::move(text)});
@@ -32,8 +32,8 @@ struct EngineRecord {
 
 class EngineCache final : public ManagedAllocator {
  public:
-  // Of a size for these requests. The store and the record must outlive the cache. Fails if the
-  // manager cannot be created.
+  // The size follows from the requests. The store and the record must outlive the cache. Fails if
+  // the manager cannot be created.
   static Result<std::unique_ptr<EngineCache>> create(const EngineOptions& options,
                                                      const std::vector<GenerationRequest>& requests,
                                                      KvStore& store, EngineRecord& record);

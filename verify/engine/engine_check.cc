@@ -1,4 +1,4 @@
-// What a model, requests and an engine's options must be.
+// Checks a model's shape, requests, and an engine's options.
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@ namespace recto::verify {
 namespace {
 
 constexpr std::int64_t kLargest = 1 << 20;     // of any size
-constexpr std::int64_t kWeightsMax = 1 << 28;  // 2 GiB of them
+constexpr std::int64_t kWeightsMax = 1 << 28;  // 2 GiB in all
 
 struct Limit {
   const char* name;
@@ -26,7 +26,7 @@ Status check_limits(std::initializer_list<Limit> limits) {
   return Status::ok();
 }
 
-// The number of weights in all matrices, in fp64, which no product of sizes overflows.
+// The number of weights in all matrices, in fp64, so that no product of sizes overflows.
 double weights_of(const ModelShape& shape) {
   const auto hidden = static_cast<double>(shape.hidden);
   const double heads =
@@ -47,7 +47,7 @@ Status check_request(const ModelShape& shape, const GenerationRequest& request) 
   }
   const bool is_single = request.decoding == sim::Decoding::kSingle;
   const bool is_beam = request.decoding == sim::Decoding::kBeam;
-  // Beams diverge at their first token, each with a different one.
+  // Each beam begins with a different first token.
   const std::int64_t most = is_single ? 1 : is_beam ? shape.vocabulary - 1 : 256;
   RECTO_RETURN_IF_ERROR(check_limits({{"width", request.width, 1, most},
                                       {"output_tokens", request.output_tokens, 1, 1 << 20},

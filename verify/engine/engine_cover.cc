@@ -1,4 +1,4 @@
-// The scenarios that the law is tried on.
+// The scenarios on which the law is tested.
 
 #include <fmt/format.h>
 
@@ -76,7 +76,7 @@ EngineScenario scenario_of(const Sequences& sequences, std::uint64_t seed) {
   return scenario;
 }
 
-// A row has a level of each factor.
+// `row` has a level for each factor.
 EngineScenario scenario_of(const std::vector<int>& row, std::uint64_t seed) {
   const auto pick = [&row](const auto& values, Factor factor) {
     return values[static_cast<std::size_t>(row[factor])];
@@ -148,7 +148,7 @@ std::vector<EngineScenario> split_contexts(Splits splits) {
   std::vector<EngineScenario> scenarios;
   for (const Sequences& sequences : kSequences) {
     for (const StepGraphs graphs : {StepGraphs::kOff, StepGraphs::kReplayed}) {
-      // Graphs have one split unless they are told.
+      // Graphs have one split by default, so their contexts would not be split.
       if (is_planned && graphs == StepGraphs::kReplayed) continue;
       const std::uint64_t number = scenarios.size();
       EngineScenario scenario = scenario_of(sequences, 300'000 + number);
@@ -164,7 +164,7 @@ std::vector<EngineScenario> split_contexts(Splits splits) {
       if (!is_planned) options.split_size = 8;
       options.layout = kLayouts[number % kLayouts.size()];
       options.graphs = graphs;
-      // Of two neighbours one takes the kernel that plans choose.
+      // Every second pair of scenarios uses the reference kernel instead of the plan's choice.
       if (number % 4 >= 2) options.decode_kernel = AttentionKernel::kReferenceDecode;
       scenario.name = fmt::format("{}, splits of {}, {}{}", sequences.name, is_planned ? 256 : 8,
                                   kv_layout_name(options.layout),
@@ -184,7 +184,8 @@ std::vector<EngineScenario> tiny_pools() {
         const std::uint64_t number = scenarios.size();
         EngineScenario scenario = scenario_of(sequences, 200'000 + number);
         scenario.shape.layers = 1;
-        // Texts begin short and grow long, so that all are admitted and few stay.
+        // Texts begin short and grow long, so that all requests are admitted and few fit to their
+        // end.
         scenario.traffic = {.requests = 8,
                             .prompt_min = 1,
                             .prompt_max = 6,
@@ -213,7 +214,7 @@ std::vector<EngineScenario> tiny_pools() {
 std::vector<EngineScenario> replayed_steps() {
   std::vector<EngineScenario> scenarios = tiny_pools();
   for (EngineScenario& scenario : engine_cover(7)) {
-    // Prefills get a call of their own, so that the other sequences can be replayed.
+    // Prefills get a call of their own, so that the decoding sequences can be replayed.
     scenario.options.calls = StepCalls::kApart;
     scenarios.push_back(std::move(scenario));
   }

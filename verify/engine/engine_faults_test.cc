@@ -1,5 +1,5 @@
-// That the law bites: engines with one wrong step each, which it must see where that step is taken,
-// in all numbers that the engine computes in.
+// Tests that the law finds faults: engines with one wrong step each. The law must report every
+// fault whose step occurs, in all number formats in which the engine computes.
 
 #include <fmt/format.h>
 
@@ -19,11 +19,11 @@ EngineScenario scenario_of(const EngineNumbers& numbers, std::uint64_t seed) {
   scenario.shape.vocabulary = 12;
   scenario.shape.layers = 1;
   scenario.attention_share = numbers.attention_share;
-  // Outputs from fp8 have few magnitudes, and so roundings in common; the store of a second layer
-  // may make more of them, which is charged.
+  // fp8 outputs have few magnitudes, so they share rounding errors. The store of a second layer may
+  // amplify these errors, and the propagated deviation includes that.
   if (is_fp8(numbers.rounding.cache)) scenario.shape.layers = 2;
   scenario.options.rounding = numbers.rounding;
-  // Several begin together, and then there is not enough for all.
+  // Several requests begin together, and then memory runs out.
   scenario.traffic.requests = 4;
   scenario.traffic.prompt_min = 4;
   scenario.traffic.prompt_max = 9;
@@ -38,7 +38,7 @@ EngineScenario scenario_of(const EngineNumbers& numbers, std::uint64_t seed) {
 
 EngineScenario plain(const EngineNumbers& numbers) { return scenario_of(numbers, 4); }
 
-// Three sequences of each request have three times as many choices, so texts are shorter.
+// Three sequences per request make three times as many choices, so texts are shorter.
 EngineScenario wide(const EngineNumbers& numbers, std::uint64_t seed, sim::Decoding decoding) {
   EngineScenario scenario = scenario_of(numbers, seed);
   scenario.traffic.decoding = decoding;
@@ -62,7 +62,7 @@ EngineScenario swapping(const EngineNumbers& numbers) {
   return scenario;
 }
 
-// Blocks of one slot, so that each token that is rolled back loses its block.
+// Blocks of one slot, so that each rolled-back token frees its block.
 EngineScenario guessing(const EngineNumbers& numbers) {
   EngineScenario scenario = scenario_of(numbers, 8);
   scenario.pool = PoolSize::kRoomy;
@@ -87,7 +87,7 @@ struct PlantedFault {
   const char* name;
   EngineFault fault;
   EngineScenario (*scenario)(const EngineNumbers&);
-  std::int64_t EngineCounts::*taken;  // how often there was such a step to be done wrong
+  std::int64_t EngineCounts::*taken;  // how often the step occurred that the fault makes wrong
 };
 
 using Counts = EngineCounts;
@@ -113,8 +113,8 @@ constexpr std::array kFaults = {
     PlantedFault{"beams that keep the blocks of another text", EngineFault::kWrongParent, beams,
                  &Counts::beam_switches}};
 
-// The coarser the numbers, the less of the model attention may decide, or rounding would turn
-// tokens: there logits show what turns no token. A draft that nobody checks has right logits.
+// In coarser formats attention must decide less of the model, or rounding would change tokens.
+// There the logits show faults that change no token. An unchecked draft has right logits.
 TEST_CASE("an engine with one wrong step is seen by its tokens or their logits, in all numbers") {
   if (!is_full_run()) std::cout << "SKIPPED: all numbers but fp32; RECTO_FULL=1 has them\n";
   for (const EngineNumbers& numbers : engine_numbers()) {

@@ -54,7 +54,7 @@ Token EngineJob::token_by(std::int32_t member, std::int64_t output, const Vector
 }
 
 std::vector<std::int32_t> EngineJob::search() {
-  // At first all beams are the same.
+  // Before the first output all beams are equal.
   const std::size_t different = outputs() == 0 ? 1 : members_.size();
   std::vector<double> scores;
   std::vector<Vector> logits;

@@ -1,7 +1,7 @@
 #pragma once
 
 // A request in the engine: the texts of its sequences, and the choice of their next tokens. It does
-// not know where anything is in memory.
+// not depend on memory.
 
 #include <cstdint>
 #include <optional>
@@ -23,22 +23,22 @@ class EngineJob {
   // Prompt and output so far.
   std::span<const Token> text(std::int32_t member) const { return at(member).text; }
 
-  // Guesses the continuation of the text: what followed the previous occurrence of its last token;
-  // empty if there is none.
+  // Guesses the continuation of the text: the tokens after the previous occurrence of its last
+  // token. Empty if there is none.
   std::vector<Token> drafts(std::int32_t member, std::int64_t count) const;
 
-  // Records the logits of a member's last token; as long as there is no output, all members share
-  // them. Returns true if all members now have theirs.
+  // Records the logits of a member's last token. All members share them until there is an output.
+  // Returns true once all members have logits.
   bool tell(std::int32_t member, const reference::Vector& logits);
-  // Forgets the recorded logits, since they will be computed again.
+  // Forgets the recorded logits, because they will be computed again.
   void forget_logits();
 
-  // Appends one token to each member, by the recorded logits. Returns whose text each member
-  // continues.
+  // Appends one token to each member, chosen from the recorded logits. Returns the member whose
+  // text each one continues.
   std::vector<std::int32_t> choose();
 
-  // Returns how many leading drafts were right, by the logits after each draft, in the step that
-  // chose a token.
+  // The number of leading drafts that were right, by the logits after each draft. Call it in the
+  // step that chose a token.
   std::int64_t right_drafts(std::int32_t member, std::span<const Token> drafts,
                             std::span<const reference::Vector> logits) const;
   // Appends one token to a member for each of these logits.
@@ -52,7 +52,7 @@ class EngineJob {
   struct Member {
     std::vector<Token> text;
     std::optional<reference::Vector> told = {};
-    std::vector<reference::Vector> logits = {};  // that each output was chosen by
+    std::vector<reference::Vector> logits = {};  // from which each output was chosen
     double score = 0;                            // of a beam
   };
 

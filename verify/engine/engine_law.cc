@@ -16,7 +16,7 @@ namespace {
 
 using reference::Vector;
 
-constexpr std::uint64_t kDrawsMax = 100;  // per request; more: rounding decides nearly every choice
+constexpr std::uint64_t kDrawsMax = 100;  // per request; beyond it rounding decides nearly all
 
 std::int64_t between(RandomStream& stream, std::int64_t min, std::int64_t max) {
   return min +
@@ -33,7 +33,7 @@ GenerationRequest draw_request(const EngineScenario& scenario, std::int64_t id,
   request.width = traffic.width;
   request.output_tokens = between(numbers, traffic.output_min, traffic.output_max);
   request.seed = numbers.next_u64();
-  // Beams are ranked without noise; of other requests the first is greedy.
+  // Beams are ranked without noise. In other traffic only the first request is greedy.
   if (traffic.decoding != sim::Decoding::kBeam && id > 0) request.temperature = 1.0;
   RandomStream shared = RandomStream(scenario.seed).split("shared prompt");
   RandomStream own = stream.split("prompt");
@@ -46,7 +46,8 @@ GenerationRequest draw_request(const EngineScenario& scenario, std::int64_t id,
   return request;
 }
 
-// Blocks of a request that runs alone: the prompt's full blocks once, the others once per sequence.
+// Blocks of a request that runs alone: the full blocks of the prompt count once, all others once
+// per sequence.
 std::int64_t blocks_of(const GenerationRequest& request, std::int64_t block_size) {
   const std::int64_t prompt = std::ssize(request.prompt);
   const std::int64_t shared = prompt / block_size;
@@ -54,8 +55,8 @@ std::int64_t blocks_of(const GenerationRequest& request, std::int64_t block_size
   return shared + (ceil_div(final_context, block_size) - shared) * request.width;
 }
 
-// The kernels that the host API's rule may choose. Where plans choose the split size, their
-// smallest is assumed if contexts reach a second one.
+// The kernels that the host API's rule may choose. Where plans choose the split size, the smallest
+// planned size is assumed if contexts reach a second split.
 std::vector<reference::KernelNumerics> kernels_of(const EngineScenario& scenario) {
   constexpr std::int64_t kPlannedSplitMin = 256;
   const ElementType type = scenario.options.rounding.type;
@@ -69,7 +70,7 @@ std::vector<reference::KernelNumerics> kernels_of(const EngineScenario& scenario
           prefill_numerics(type, cache, scenario.shape.head_dim)};
 }
 
-// NaN is the largest of all.
+// NaN counts as larger than any number.
 double larger(double a, double b) { return b <= a ? a : b; }
 
 // The largest error of a logit, in deviations.
@@ -105,7 +106,7 @@ struct Comparer {
       const std::vector<Token>& seen = engine.outputs[member];
       RECTO_CHECK_EQ(seen.size(), right.size());
       verdict.tokens += std::ssize(right);
-      bool is_behind_wrong = false;  // where logits are of another text
+      bool is_behind_wrong = false;  // logits after a wrong token belong to another text
       for (std::size_t i = 0; i < right.size(); ++i) {
         const std::string place =
             fmt::format("request {}, sequence {}, output {}", request, member, i);
@@ -160,7 +161,7 @@ EngineVerdict judge_engine(const DrawnScenario& drawn, EngineFault fault) {
                              ? std::max(options.num_blocks, blocks)
                              : options.num_blocks + blocks;
   }
-  // With a host pool of this size, the last request to be preempted finds no room on the host.
+  // A host pool of this size has no room for the last request to be preempted.
   if (options.preemption == sim::PreemptionRule::kSwap) options.host_blocks = options.num_blocks;
   const Result<EngineRun> run = run_engine(drawn.weights, drawn.requests, options);
   RECTO_CHECK_EQ(run.status(), Status::ok());

@@ -1,14 +1,15 @@
 #pragma once
 
-// The law, in two parts, of an engine that schedules, pages, shares, copies, preempts, drafts and
-// rolls back:
+// The law of an engine that schedules, pages, shares, copies, preempts, drafts and rolls back. It
+// has two parts:
 //
 //   tokens  are all equal to those of the dense run;
-//   logits  that a token was chosen by are within kFlowLambda deviations of the dense run's. This
-//           finds errors that change no token. After a wrong token, no logit is compared.
+//   logits  from which a token was chosen are within kFlowLambda deviations of the dense run's.
+//   This
+//           part finds errors that change no token. After a wrong token, no logit is compared.
 //
-// Requests whose choices rounding could change are drawn again. That is decided from the dense run
-// alone, before the engine starts, and their number is part of the verdict.
+// Requests whose choices rounding could change are drawn again. The dense run alone decides that,
+// before the engine starts. The verdict contains their number.
 
 #include <cstdint>
 #include <iosfwd>
@@ -25,15 +26,15 @@ namespace recto::verify {
 inline constexpr double kUndecidedMax = 0.05;
 
 enum class PoolSize : std::uint8_t {
-  kTight,  // the largest request alone fills it: all others give way to it again and again
-  kRoomy,  // all requests at once
+  kTight,  // the largest request fills it, so all others are preempted again and again
+  kRoomy,  // has room for all requests at once
 };
 
 struct EngineTraffic {
   std::int64_t requests = 4;
   std::int64_t prompt_min = 5;
   std::int64_t prompt_max = 24;
-  std::int64_t shared_prompt = 12;  // tokens that all prompts but every third begin with, at most
+  std::int64_t shared_prompt = 12;  // at most; tokens with which two thirds of the prompts begin
   std::int64_t output_min = 4;
   std::int64_t output_max = 9;
   std::int64_t arrival_gap = 2;  // steps, at most
@@ -41,8 +42,8 @@ struct EngineTraffic {
   std::int32_t width = 1;
 };
 
-// The number formats of a model, and how much of its tokens attention may decide in them
-// (WeightDraw): the coarser the numbers, the less, or rounding would decide too many.
+// The number formats of a model, and how much attention may contribute in them (WeightDraw). In
+// coarser formats it must contribute less, or rounding would decide too many tokens.
 struct EngineNumbers {
   const char* name;
   KvRounding rounding;
@@ -66,19 +67,19 @@ struct DrawnScenario {
   ModelWeights weights;
   std::vector<GenerationRequest> requests = {};
   std::vector<GeneratedText> texts = {};  // [requests]
-  std::int64_t drawn = 0;                 // requests, with those that were undecided
+  std::int64_t drawn = 0;                 // requests, including undecided ones
 };
 DrawnScenario draw_scenario(const EngineScenario& scenario);
 
 struct EngineVerdict {
   std::int64_t drawn = 0;      // requests
-  std::int64_t undecided = 0;  // of these
+  std::int64_t undecided = 0;  // requests that were drawn again
   std::int64_t tokens = 0;     // compared
   std::int64_t wrong_tokens = 0;
-  std::int64_t wrong_logits = 0;  // tokens whose logits are beyond the bound
-  double worst_logit = 0;         // of right texts: in deviations
+  std::int64_t wrong_logits = 0;  // tokens with logits beyond the bound
+  double worst_logit = 0;         // over right texts, in deviations
   EngineCounts counts = {};
-  std::string first = {};  // difference
+  std::string first = {};  // the first difference
 
   bool failed() const { return wrong_tokens + wrong_logits > 0; }
 };
@@ -86,7 +87,7 @@ struct EngineVerdict {
 // Aborts if the scenario cannot be served.
 EngineVerdict judge_engine(const DrawnScenario& drawn, EngineFault fault = EngineFault::kNone);
 
-// Scenarios that cover every pair of values of every two settings. Each `number` gives different
+// Scenarios that cover all pairs of values of any two settings. Each `number` gives different
 // scenarios, with different weights and requests.
 std::vector<EngineScenario> engine_cover(unsigned number);
 
@@ -94,12 +95,12 @@ std::vector<EngineScenario> engine_cover(unsigned number);
 // either preemption) and decoding, including drafts and beams; other settings are drawn.
 std::vector<EngineScenario> engine_product();
 
-// Pools that one request fills, with eight requests that need to grow in them, for each kind of
-// decoding and preemption.
+// Pools that one request fills, with eight requests that grow in them, for each kind of decoding
+// and preemption.
 std::vector<EngineScenario> tiny_pools();
 
-// Contexts of more than two splits of decode, as far as the first token: of 8 keys or, kPlanned, of
-// the 256 or more that plans choose.
+// How large splits of decode are. Contexts have more than two splits from the first token on:
+// splits of 8 keys or, with kPlanned, of the 256 or more keys that plans choose.
 enum class Splits : std::uint8_t { kSmall, kPlanned };
 std::vector<EngineScenario> split_contexts(Splits splits);
 

@@ -1,6 +1,5 @@
-// The law on a cover of settings: any two meet in any two of their values; and in pools that
-// preempt all the time. RECTO_FULL=1 has five covers, and every combination of what an engine does
-// with its memory.
+// The law on a pairwise cover of settings, and in pools that preempt all the time. RECTO_FULL=1
+// runs five covers, and all combinations of the settings of memory.
 
 #include "verify/engine/engine_law.h"
 
@@ -33,7 +32,7 @@ void add(EngineCounts& sum, const EngineCounts& counts) {
   sum.partial_rollbacks += counts.partial_rollbacks;
 }
 
-// Each of its own counts, and their sum last.
+// The counts of each scenario, and their sum as the last element.
 std::vector<EngineCounts> expect_dense_tokens(const std::vector<EngineScenario>& scenarios) {
   EngineReport report;
   EngineCounts sum;
@@ -53,7 +52,7 @@ std::vector<EngineCounts> expect_dense_tokens(const std::vector<EngineScenario>&
   return counts;
 }
 
-// Nothing that the law is about was left out.
+// Checks that the law was not vacuous: each event occurred at least once.
 void expect_everything_happened(const EngineCounts& sum) {
   CHECK(sum.chunks > 0);
   CHECK(sum.recomputes > 0);
@@ -72,7 +71,7 @@ TEST_CASE("tokens are those of the dense run, whatever the engine does with its 
     expect_everything_happened(expect_dense_tokens(engine_cover(cover)).back());
 }
 
-// What the combinations below cross, of one scenario.
+// The values that one scenario has of the settings that engine_product() combines.
 std::vector<std::int64_t> crossed(const EngineScenario& scenario) {
   const EngineOptions& options = scenario.options;
   const auto way = 100 * static_cast<std::int64_t>(scenario.traffic.decoding) +
@@ -83,7 +82,7 @@ std::vector<std::int64_t> crossed(const EngineScenario& scenario) {
           static_cast<std::int64_t>(options.caching)};
 }
 
-// Any two of them in any of their values.
+// All pairs of values of two of these settings.
 std::set<std::vector<std::int64_t>> pairs_of(const std::vector<EngineScenario>& scenarios) {
   std::set<std::vector<std::int64_t>> pairs;
   for (const EngineScenario& scenario : scenarios) {

@@ -22,7 +22,7 @@ TEST_CASE("steps, tables and events of a run are kept") {
   const EngineRun run = run_engine(drawn_weights(kShape, {}), requests, options).value();
   REQUIRE(run.texts.size() == 1);
   CHECK(run.texts.at(0).outputs.at(0).size() == 4);
-  // The prompt, then a token each; the last one is not computed.
+  // One step for the prompt, then one per token; the last token is not computed.
   REQUIRE(run.steps.size() == 4);
   CHECK(run.steps[0].sequences.at(0).rows == 3);
   CHECK(run.steps[0].sequences.at(0).blocks.size() == 2);

@@ -1,6 +1,6 @@
 #pragma once
 
-// All of the model except attention, as the engine computes it: rows of tokens at any positions, in
+// The engine's own computation of the model, without attention: rows of tokens at any positions, in
 // fp64 and plain loops. It shares no formula with the dense run.
 
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace recto::verify {
 
-// What attention gets of a layer's rows.
+// The inputs of a layer's attention.
 struct ProjectedRows {
   reference::Matrix q;  // [rows, q_size], normed and rotated
-  reference::Matrix k;  // [rows, kv_size], likewise
+  reference::Matrix k;  // [rows, kv_size], normed and rotated
   reference::Matrix v;  // [rows, kv_size]
 };
 

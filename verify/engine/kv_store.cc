@@ -28,14 +28,14 @@ std::vector<std::byte> encode(const Matrix& values, ElementType type) {
   return codes;
 }
 
-// Writes the values to the beginning of memory that stays in place.
+// Writes the values to the beginning of memory that keeps its address.
 void encode_into(const Matrix& values, ElementType type, std::vector<std::byte>& memory) {
   const std::vector<std::byte> codes = encode(values, type);
   RECTO_CHECK_LE(codes.size(), memory.size());
   std::ranges::copy(codes, memory.begin());
 }
 
-// Runs a call of cuda/cache_ops.h, whose arguments a kernel checks before anything is written.
+// Runs a call of cuda/cache_ops.h. A kernel checks its arguments before anything is written.
 template <typename Launch>
 void run_checked(const Launch& launch) {
   simt::Executor executor({});

@@ -1,7 +1,7 @@
 #pragma once
 
-// The memory of K and V, one pool per layer on the device and one on the host, and the host API's
-// calls on it: everything that the kernels do for the engine.
+// The memory of K and V, with one pool per layer on the device and one on the host, and the host
+// API's calls on it.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,24 +20,24 @@
 
 namespace recto::verify {
 
-// The rows of a call, sequence after sequence. In a replayed graph each row is a sequence.
+// The rows of a call, sequence by sequence. In a replayed graph each row is a sequence.
 struct StepRows {
   std::vector<std::int64_t> slots = {};           // [rows]
   std::vector<std::int32_t> query_start = {};     // [sequences + 1]
-  std::vector<std::int32_t> context_length = {};  // [sequences], with the step's tokens
+  std::vector<std::int32_t> context_length = {};  // [sequences], including the step's tokens
   BlockTableView table = {};                      // [sequences, max_blocks]
 };
 
 class KvStore {
  public:
-  // The pools are filled with NaN. There must be kernels for the head dim, or `attend` breaks a
-  // contract: see `why_unsupported`.
+  // The pools are filled with NaN. `attend` breaks a contract if there is no kernel for the head
+  // dim: see `why_unsupported`.
   KvStore(const ModelShape& shape, const EngineOptions& options);
   KvStore(const KvStore&) = delete;
   KvStore& operator=(const KvStore&) = delete;
   ~KvStore();
 
-  // These move blocks of all layers: within the device, to the host, and back.
+  // The next three move blocks of all layers: within the device, to the host, and back.
   void copy(std::span<const BlockPair> pairs);
   void swap_out(std::span<const BlockPair> pairs);
   void swap_in(std::span<const BlockPair> pairs);
@@ -45,14 +45,14 @@ class KvStore {
   // Rounds the rows, writes K and V, and returns the attention of q, [rows, q_size].
   reference::Matrix attend(std::int64_t layer, const StepRows& step, const ProjectedRows& rows);
 
-  // The same by a graph of the host API's decode step, captured once for each layer and number of
-  // rows, which may be padded, and replayed while contexts grow and sequences come and go. The
-  // graph reads step.table in place, so that it must be the same memory at each call, with as many
-  // rows as the next power of two.
+  // The same by a graph of the host API's decode step. A graph is captured once for each layer and
+  // number of rows, which may be padded. It is replayed while contexts grow and sequences come and
+  // go. The graph reads step.table in place, so the table must be the same memory at each call,
+  // with as many rows as the next power of two.
   reference::Matrix replay(std::int64_t layer, const StepRows& step, const ProjectedRows& rows);
   std::int64_t captured_graphs() const { return std::ssize(graphs_); }
 
-  // The reason if the host API has no kernel for this model.
+  // The reason why the host API has no kernel for this model; nothing if it has one.
   std::optional<std::string> why_unsupported();
 
  private:
@@ -76,8 +76,8 @@ class KvStore {
 
   const ModelShape shape_;
   const EngineOptions options_;
-  Backend decode_;                                                 // one row a sequence
-  Backend prefill_;                                                // any
+  Backend decode_;                                                 // for one row per sequence
+  Backend prefill_;                                                // for any number of rows
   std::vector<Pool> device_;                                       // by layer
   std::vector<Pool> host_;                                         // by layer
   std::map<std::pair<std::int64_t, std::int64_t>, Graph> graphs_;  // by layer and rows

@@ -11,13 +11,13 @@ namespace {
 using reference::Matrix;
 using reference::Vector;
 
-// Standard deviations of scores, which are probabilistic enough to see single keys, of what
+// Standard deviations of attention scores (large enough for single keys to matter), of what
 // feed-forward adds to the residual stream, and of logits.
 constexpr double kScoreSpread = 2.0;
 constexpr double kFfnShare = 0.3;
 constexpr double kLogitSpread = 4.0;
 
-// Uniform, of this standard deviation, rounded to fp32.
+// A uniform number with this standard deviation, rounded to fp32.
 double draw_value(RandomStream& stream, double deviation) {
   const double uniform = 2 * stream.next_unit() - 1;
   return static_cast<float>(uniform * std::sqrt(3.0) * deviation);
@@ -31,7 +31,8 @@ Matrix draw_matrix(RandomStream stream, std::int64_t rows, std::int64_t cols, do
   return matrix;
 }
 
-// Gains of a norm, within +-25 % of `mean`, so that a gain that is left out or applied twice shows.
+// Gains of a norm within +-25 % of `mean`, so that omitting a gain or applying it twice changes
+// results.
 Vector draw_gains(RandomStream stream, std::int64_t size, double mean) {
   Vector gains(size);
   for (std::int64_t i = 0; i < size; ++i) {
@@ -43,7 +44,7 @@ Vector draw_gains(RandomStream stream, std::int64_t size, double mean) {
 LayerWeights draw_layer(const ModelShape& shape, const WeightDraw& draw,
                         const RandomStream& stream) {
   const double per_input = 1 / std::sqrt(static_cast<double>(shape.hidden));
-  // The spread of q.k / sqrt(head_dim) comes in equal parts from q and k.
+  // q and k contribute equal parts to the spread of q.k / sqrt(head_dim).
   const double gain = std::sqrt(kScoreSpread);
   LayerWeights layer;
   layer.attention_norm = draw_gains(stream.split("attention norm"), shape.hidden, 1);

@@ -1,7 +1,7 @@
 #pragma once
 
 // A small Llama-like model: RMSNorm, rotary embedding, grouped-query attention with or without
-// norms of q and k, SwiGLU. Its sizes, number formats and weights.
+// norms of q and k, SwiGLU. This header has its sizes, number formats and weights.
 
 #include <cstdint>
 #include <vector>
@@ -32,8 +32,8 @@ struct ModelShape {
 // Invalid input, "model: FIELD = VALUE; expected WHAT", for the first invalid field.
 Status check_shape(const ModelShape& shape);
 
-// What q, K and V are rounded to: q to `type`; K and V to `type` and then to the cache's type. In
-// fp8, codes stand for multiples of the scales.
+// The formats to which q, K and V are rounded: q to `type`; K and V to `type`, then to the cache's
+// type. In fp8, codes stand for multiples of the scales.
 struct KvRounding {
   ElementType type = ElementType::kFp32;
   ElementType cache = ElementType::kFp32;
@@ -66,12 +66,12 @@ struct ModelWeights {
 
 struct WeightDraw {
   std::uint64_t seed = 0;
-  // Standard deviation of what attention adds to the residual stream, whose own is 1. The larger it
-  // is, the more tokens attention decides, and so does its rounding.
+  // Standard deviation of what attention adds to the residual stream, whose own deviation is 1. The
+  // larger it is, the more tokens attention decides, and the more tokens its rounding may change.
   double attention_share = 0.3;
 };
 
-// Weights whose attention mixes what it reads. The shape must pass check_shape.
+// Weights with which attention mixes many values. The shape must pass check_shape.
 ModelWeights drawn_weights(const ModelShape& shape, const WeightDraw& draw);
 
 }  // namespace recto::verify

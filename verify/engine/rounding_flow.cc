@@ -15,12 +15,11 @@ namespace {
 using reference::Matrix;
 using reference::Vector;
 
-// fp64 sums of the sizes that occur here differ by less than this between orders, relative to their
-// terms.
+// Bound on the difference between fp64 sums in different orders, relative to their terms. It holds
+// for the sizes that occur here.
 constexpr double kOrderError = 1e-14;
 
-// Adds what the order of fp64 sums may do to numbers about as large as the largest in `value`'s
-// row.
+// Adds the effect of the order of fp64 sums on numbers as large as the largest in `value`'s row.
 Matrix with_order_error(Matrix deviation, const Matrix& value) {
   for (std::int64_t row = 0; row < value.rows(); ++row) {
     const double floor = kOrderError * value.row(row).cwiseAbs().maxCoeff();
@@ -53,8 +52,8 @@ struct Head {
   Matrix dq, dk, dv;  // deviations, likewise
 };
 
-// One row's variance due to the errors of what it reads: its own q, and the keys and values up to
-// it.
+// The variance of one row's output due to errors in its q, and in the keys and values up to the
+// row.
 Eigen::RowVectorXd read_variance(const Head& head, std::int64_t row, double scale,
                                  const Eigen::RowVectorXd& out) {
   const std::int64_t n = row + 1;
@@ -70,7 +69,7 @@ Eigen::RowVectorXd read_variance(const Head& head, std::int64_t row, double scal
   Eigen::RowVectorXd variance =
       squares.cwiseProduct(score_variance).transpose() * centred.cwiseAbs2();
   variance += squares.transpose() * head.dv.topRows(n).cwiseAbs2();
-  // An error of q moves all scores at once.
+  // An error of q changes all scores together.
   const Matrix by_q = scale * keys.transpose() * weights.asDiagonal() * centred;  // [dim, dim]
   variance += head.dq.row(row).cwiseAbs2() * by_q.cwiseAbs2();
   return variance;
@@ -107,8 +106,8 @@ Flow linear(const Flow& x, const Matrix& weights) {
   return result;
 }
 
-// y_i = g_i r x_i with r = 1 / sqrt(mean(x^2) + epsilon), so that
-// dy_i = g_i r (dx_i - x_i r^2 mean(x dx)): its own error, and the one that all have in common.
+// y_i = g_i r x_i with r = 1 / sqrt(mean(x^2) + epsilon), so dy_i = g_i r (dx_i - x_i r^2 mean(x
+// dx)): an error of its own, and one that all numbers share.
 Flow rms_norm(const Flow& x, const Vector& gains, double epsilon) {
   const std::int64_t size = gains.size();
   RECTO_CHECK_EQ(x.value.cols() % size, 0);
@@ -160,8 +159,8 @@ Flow rotate_heads(const Flow& x, std::int64_t head_dim, double base) {
         reference::rotate(x.value.middleCols(begin, head_dim), 0, options);
   }
   if (!x.is_followed()) return result;
-  // The variances of a rotated pair lie between those of the pair before: the larger one is charged
-  // to both.
+  // The variances of a rotated pair lie between those of the original pair; the larger one is
+  // charged to both.
   result.deviation = x.deviation;
   const std::int64_t half = head_dim / 2;
   for (std::int64_t begin = 0; begin < x.value.cols(); begin += head_dim) {

@@ -14,7 +14,7 @@ using reference::Vector;
 
 constexpr std::int64_t kSamples = 4000;
 
-// Twelve uniform numbers, of which the sum has a deviation of 1.
+// The sum of twelve uniform numbers, which has a standard deviation of 1.
 double draw_normal(RandomStream& stream) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += stream.next_unit();
@@ -31,7 +31,7 @@ Flow drawn_flow(std::int64_t size, double deviation, std::uint64_t seed) {
   return flow;
 }
 
-// Numbers with the errors that the deviations stand for, through the same step.
+// Applies the step to numbers with random errors of the given deviations.
 template <typename Step>
 void check_deviations(const std::vector<Flow>& inputs, const Step& step, double least) {
   const Flow told = step(inputs);
@@ -50,7 +50,7 @@ void check_deviations(const std::vector<Flow>& inputs, const Step& step, double 
   }
   const Matrix seen = (squares / static_cast<double>(kSamples)).cwiseSqrt();
   for (std::int64_t i = 0; i < seen.size(); ++i) {
-    // As large as what is seen, and not much larger.
+    // The propagated deviation covers the observed one, and is not much larger.
     CHECK(told.deviation.data()[i] > 0.93 * seen.data()[i]);
     CHECK(least * told.deviation.data()[i] < seen.data()[i]);
   }
@@ -76,7 +76,7 @@ TEST_CASE("deviations are those of errors that flow through a step") {
 }
 
 TEST_CASE("an error that crosses no border of a store is gone; one that does is a whole step") {
-  // Codes around 1 are 1/8 apart above it; a border is at 1.0625.
+  // Codes above 1 are 1/8 apart; 1.0625 is a rounding boundary.
   Flow x{Matrix::Constant(1, 3, 1.05), Matrix::Constant(1, 3, 0.0)};
   x.deviation(0, 1) = 0.0125 / kFlowLambda * 0.99;
   x.deviation(0, 2) = 0.0125 / kFlowLambda * 1.01;

@@ -29,7 +29,7 @@ constexpr const char* kMetadata = "__metadata__";
 struct Type {
   const char* name;
   std::int64_t bytes;
-  std::optional<ElementType> element;  // none: not a type of weights
+  std::optional<ElementType> element;  // nothing: not a type of weights
 };
 
 constexpr Type kTypes[] = {{"BOOL", 1, {}},
@@ -114,7 +114,7 @@ Status read_entry(const Json& json, std::size_t available, SafetensorsEntry& ent
   return Status::ok();
 }
 
-// Checks that in the file's order each tensor begins where the one before ended.
+// Checks that each tensor begins where the previous tensor of the file ends.
 Status check_places(const std::map<std::string, SafetensorsEntry>& entries, std::size_t available) {
   std::vector<std::pair<std::int64_t, std::string>> order;
   for (const auto& [tensor, entry] : entries) {
@@ -135,7 +135,7 @@ Status check_places(const std::map<std::string, SafetensorsEntry>& entries, std:
       fmt::format("{} bytes of data; expected {}, where the last tensor ends", available, end));
 }
 
-// Reads tensors, and keeps the first failure.
+// Reads tensors and keeps the first failure.
 struct Reader {
   const SafetensorsFile& file;
   Status status = Status::ok();
@@ -200,7 +200,7 @@ Result<SafetensorsFile> SafetensorsFile::parse(const std::string& name, std::str
     return wrong(name, fmt::format("{} bytes; expected the header's length in the first 8",
                                    file.bytes_.size()));
   }
-  std::uint64_t length = 0;  // low byte first, as every number here
+  std::uint64_t length = 0;  // little-endian, as all numbers here
   std::memcpy(&length, file.bytes_.data(), kLengthBytes);
   const std::uint64_t most = std::min<std::uint64_t>(file.bytes_.size() - kLengthBytes, kHeaderMax);
   if (length > most) {
@@ -218,7 +218,7 @@ Result<SafetensorsFile> SafetensorsFile::parse(const std::string& name, std::str
 Status SafetensorsFile::read_header(std::string_view header) {
   const JsonReading reading = read_json(header);
   if (!reading.json.is_object()) return wrong("header", "expected a JSON object");
-  // JSON would silently keep one of them.
+  // JSON would silently keep one of two equal keys.
   for (const RepeatedKey& name : reading.repeated) {
     if (name.object.empty()) {
       return wrong("header", "\"" + name.key + "\" stands twice; expected once");

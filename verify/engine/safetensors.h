@@ -1,9 +1,9 @@
 #pragma once
 
 // Weight files in the safetensors format: eight bytes with the length of a header, the header in
-// JSON, and the tensors' bytes, whose ranges the header gives. Nothing in a file is trusted: every
-// range must be inside the file, no two may overlap, no byte may be unused, and each must have the
-// size of its type and shape.
+// JSON, and the tensors' bytes, whose ranges the header gives. The reader trusts nothing in a file:
+// every range must be inside the file, ranges must not overlap or leave bytes unused, and each must
+// have the size of its type and shape.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,14 +20,14 @@ namespace recto::verify {
 
 struct SafetensorsEntry {
   std::string type = {};                 // "F32", "BF16", ...
-  std::vector<std::int64_t> shape = {};  // elements; empty: one number
+  std::vector<std::int64_t> shape = {};  // numbers per dimension; empty: a scalar
   std::int64_t begin = 0;                // bytes, after the header
   std::int64_t end = 0;
 };
 
 class SafetensorsFile {
  public:
-  // Return invalid input: "FILE: what is wrong, and what was expected".
+  // Both return invalid input for a bad file: "FILE: what is wrong, and what was expected".
   static Result<SafetensorsFile> read(const std::string& path);
   static Result<SafetensorsFile> parse(const std::string& name, std::string bytes);
 
@@ -49,9 +49,9 @@ class SafetensorsFile {
   std::map<std::string, SafetensorsEntry> entries_;
 };
 
-// Reads a model's weights, by the names that Llama's weights have in Hugging Face files. A file
-// gives only the sizes of matrices; the shape gives the number of heads, and the sizes must agree
-// with it. Without "lm_head.weight", the head is the embedding. Values must be finite.
+// Reads a model's weights by the names that Llama weights have in Hugging Face files. A file gives
+// only the sizes of matrices. The shape gives the number of heads, and the sizes must agree with
+// it. Without "lm_head.weight", the head is the embedding. Values must be finite.
 Result<ModelWeights> weights_of(const SafetensorsFile& file, const ModelShape& shape);
 
 }  // namespace recto::verify

@@ -1,22 +1,23 @@
-"""Kernels for the executor: CUDA sources, compiled by the host compiler, as they are."""
+"""Kernels for the executor: unchanged CUDA sources, compiled by the host compiler."""
 
 load("//bazel:defs.bzl", "recto_library")
 load("//verify/simt:variants.bzl", "KERNEL_TAG")
 
 # Every access to memory becomes a call of a hook, which verify/simt/checks defines.
 OBSERVED_COPTS = [
-    # The two exclude each other: under --config=asan all but the kernels has AddressSanitizer.
+    # The two sanitizers exclude each other: under --config=asan everything but the kernels has
+    # AddressSanitizer.
     "-fno-sanitize=address",
     "-fsanitize=thread",
-    # Of NVIDIA's pairs of halves, which are copied half by half, too.
+    # Also checks NVIDIA's pairs of halves, which are copied half by half.
     "-fsanitize=alignment",
-    # So that copies are calls, too, and loads of vectors stay in one piece.
+    # Makes copies calls, too, and keeps loads of vectors in one piece.
     "-fno-builtin-memcpy",
     "-fno-builtin-memmove",
     "-fno-builtin-memset",
     "-fno-tree-sra",
     "-U_FORTIFY_SOURCE",
-    # Fences are calls, too.
+    # Fences become calls, too.
     "-Wno-tsan",
 ]
 
@@ -25,22 +26,22 @@ KERNEL_COPTS = [
     # version 5.
     "-g1",
     "-gdwarf-4",
-    # Takes a tenth of the time to compile, and is of use to debuggers alone.
+    # Reduces compile time to a tenth; only debuggers would use it.
     "-fno-var-tracking",
     "-fno-var-tracking-assignments",
-    # Optimised builds of Bazel define it; nvcc does not, and keeps assert().
+    # Optimised builds of Bazel define NDEBUG; nvcc does not, and keeps assert().
     "-UNDEBUG",
 ]
 
-# With ThreadSanitizer's own runtime the hooks are taken; clang's fuzzer does not know all flags.
+# ThreadSanitizer's own runtime defines the hooks; clang's fuzzer does not know all flags.
 OBSERVED_COMPATIBLE = select({
     "//bazel:libfuzzer": ["//bazel:unsupported"],
     "//bazel:tsan": ["//bazel:unsupported"],
     "//conditions:default": [],
 })
 
-# (suffix, copts, what to link with, compatible) of the ways in which kernels are compiled. Where
-# each access is a call, -O1 is as good as -O2, and compiles in two thirds of the time.
+# The ways in which kernels are compiled: (suffix, copts, libraries to link, compatible). With calls
+# for each access, -O1 is as good as -O2, and compiles in two thirds of the time.
 KERNEL_BUILDS = [
     ("", KERNEL_COPTS, [], []),
     (
@@ -57,13 +58,13 @@ KERNEL_BUILDS = [
 _TOLERANT_COPTS = [
     # "#pragma unroll" is for nvcc.
     "-Wno-unknown-pragmas",
-    # As people write kernels: "threadIdx.x < n" builds, what nobody uses is a warning.
+    # Typical kernel code: "threadIdx.x < n" compiles, unused names are warnings.
     "-Wno-sign-compare",
     "-Wno-unused-parameter",
     "-Wno-error=unused-but-set-variable",
     "-Wno-error=unused-function",
     "-Wno-error=unused-variable",
-    # Kernels look at the same bytes through several types, as nvcc lets them.
+    # Kernels access the same bytes through several types, as nvcc allows.
     "-fno-strict-aliasing",
 ]
 
@@ -90,9 +91,9 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], suffixes = _SUFFI
     Args:
       srcs: .cu files.
       hdrs: .cuh files that they include.
-      copts: more flags of the host compiler, after all others, such as "-O0": the optimiser takes
-        out reads of which nothing is used.
-      suffixes: of those two, which there are to be: what is big is built once.
+      copts: more flags of the host compiler, after all others, such as "-O0", because the
+        optimiser removes reads whose result is unused.
+      suffixes: which of the two libraries to define; large ones are built only once.
     """
     _units(name = name + "_units", srcs = srcs, testonly = kwargs.get("testonly", False))
     for suffix, built, hooks, compatible in KERNEL_BUILDS:
@@ -107,7 +108,7 @@ def simt_kernels(name, srcs, hdrs = [], deps = [], copts = [], suffixes = _SUFFI
                 tags = [KERNEL_TAG],
                 target_compatible_with = compatible,
                 deps = deps + hooks + ["//verify/simt/dialect"],
-                # They call each other, in no order that a linker could follow.
+                # The objects call each other in no order that a linker could follow.
                 alwayslink = True,
                 **kwargs
             )

@@ -1,26 +1,27 @@
-"""Programs built once more, by another compiler or with other flags, beside the usual build.
+"""Programs built again, by another compiler or with other flags, beside the usual build.
 
-A configuration (--config=asan) builds everything in one way. These are single programs that tests
-have in several, most of them under --config=full: by clang, under AddressSanitizer, with tainted
-memory.
+A configuration (--config=asan) builds everything in one way. These rules build single programs in
+several ways for tests, most of them under --config=full: by clang, under AddressSanitizer, with
+tainted memory.
 """
 
 load("@compilers//:compilers.bzl", "CLANGXX", "GXX", "HAS_MSAN")
 load("//bazel:program_test.bzl", "program_test")
 
-# Kernel sources are marked so, by simt_kernels: some variants compile them differently.
+# simt_kernels marks kernel sources with this tag: some variants compile them differently.
 KERNEL_TAG = "simt_kernels"
 
-# What a target and all below it come to in one mode. Targets are compiled once for all programs.
+# The build outputs of a target and all its dependencies in one mode. Each target is compiled once
+# for all programs.
 Objects = provider(fields = ["objects", "headers", "include_folders", "defines", "linkopts"])
 
 def _build_of(mode):
-    """(compiler, copts, kernel_copts, linkopts) of a mode, or why there is none."""
+    """(compiler, copts, kernel_copts, linkopts) of a mode, or the reason why it is missing."""
     if mode == "asan":
         flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         return (GXX, ["-O1"] + flags, [], flags) if GXX else "no g++ here"
     if mode == _KIT:
-        # For shared libraries, beside whatever else the program that loads them has of these.
+        # For shared libraries; the program that loads them may contain the same symbols.
         copts = ["-O2", "-fPIC", "-fvisibility=hidden"]
         return (GXX, copts, [], []) if GXX else "no g++ here"
     if mode == "boost":
@@ -33,13 +34,13 @@ def _build_of(mode):
         if not HAS_MSAN:
             return "clang++ has no MemorySanitizer here"
 
-        # Shadow memory follows values through kernels alone; the executor only hands them on.
+        # Shadow memory follows values through kernels only; the executor only passes them on.
         shadow = [
             "-fsanitize=memory",
             "-fno-sanitize-memory-param-retval",
             "-mllvm",
             "-msan-poison-stack=0",
-            # Calls of sqrtf, fmaf and their kin become instructions, which hand it on.
+            # Turns calls of sqrtf, fmaf and the like into instructions, which propagate taint.
             "-fno-math-errno",
         ]
         copts = ["-O1", "-DRECTO_SIMT_TAINT"]
@@ -48,7 +49,7 @@ def _build_of(mode):
 
 _MODES = ["asan", "boost", "clang", "taint"]
 
-# For what is built of somebody's source later on (//verify/library/cuda_source:kit.bzl).
+# For code that is compiled with a user's source later (//verify/library/cuda_source:kit.bzl).
 _KIT = "kit"
 
 _BUILDS = {mode: _build_of(mode) for mode in _MODES + [_KIT]}
@@ -56,13 +57,13 @@ _BUILDS = {mode: _build_of(mode) for mode in _MODES + [_KIT]}
 def _files(attribute):
     return [file for target in attribute for file in target.files.to_list()]
 
-# Macros mean the same in any mode.
+# Macros mean the same in every mode.
 _MACRO_FLAGS = ["-D", "-U"]
 
-# Of the other flags that kernels are built with, what they mean by themselves in any mode.
+# Other kernel flags that mean the same in every mode.
 _KERNEL_FLAGS = ["-fno-strict-aliasing"]
 
-# No variant has ThreadSanitizer, though all of a configuration may.
+# No variant has ThreadSanitizer, even if the whole configuration does.
 _NO_TSAN = "-URECTO_SIMT_TSAN"
 
 def _defines(names):
@@ -183,7 +184,7 @@ def simt_variant(name, program, mode, **kwargs):
 
     "boost" has Boost.Context's switch of fibers, as machines other than x86-64 and "asan" have.
 
-    Where the compiler is missing it is a script that says so, after "SKIPPED:".
+    Without the compiler, the target is a script that says so, after "SKIPPED:".
     """
     if mode not in _MODES:
         fail(("simt_variant: expected mode %s, got \"%s\"; plain is the usual build, and races a " +
@@ -201,7 +202,7 @@ def simt_variant(name, program, mode, **kwargs):
     _variant(name = name, mode = mode, program = program, **kwargs)
 
 def simt_variant_test(name, program, mode, size = "medium", tags = [], **kwargs):
-    """A test that such a program ends with 0."""
+    """A test that such a program exits with 0."""
     simt_variant(
         name = name + "_program",
         program = program,

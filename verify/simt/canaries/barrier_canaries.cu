@@ -7,7 +7,7 @@
 namespace recto::simt {
 namespace {
 
-// Each thread takes its neighbour's value.
+// Each thread reads its neighbour's value.
 template <Fault kFault>
 __global__ void rotate_through_shared(const float* in, float* out) {
   KERNEL_SHARED(float, tile, [64]);
@@ -30,13 +30,13 @@ __global__ void rotate_twice(const float* in, float* out) {
   out[threadIdx.x] = value;
 }
 
-// Lanes exchange through shared memory.
+// Lanes exchange values through shared memory.
 template <Fault kFault>
 __global__ void exchange_in_warp(const float* in, float* out) {
   KERNEL_SHARED(float, tile, [32]);
   tile[threadIdx.x] = in[threadIdx.x];
   if constexpr (kFault == Fault::kNone) __syncwarp();
-  // A shuffle is no barrier for memory, though it makes lanes wait for each other.
+  // A shuffle does not order memory, although it makes lanes wait for each other.
   const int other = __shfl_xor_sync(0xffffffff, static_cast<int>(threadIdx.x), 5);
   out[threadIdx.x] = tile[other];
 }
@@ -92,7 +92,7 @@ __global__ void wait_for_block(volatile int* flag, float* out) {
   if (threadIdx.x == 0) out[blockIdx.x] = 1.0F;
 }
 
-// From one row of floats to another, one for each thread.
+// Copies a row of floats to another, one float per thread.
 using RowKernel = void (*)(const float* in, float* out);
 
 template <RowKernel kRight, RowKernel kWrong>

@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""Runs every canary in every mode, prints who sees it, and holds that against the README.
+"""Runs every canary in every mode, prints which mode reports it, and compares with the README.
 
     canaries_test.py README MESSAGES MODE=PROGRAM ...
 
-A kernel without its fault must be silent in all modes. What the executor, its checks and the shadow
-memory say must be as in MESSAGES, whole; of a sanitizer's report its headline, and which thread it
-was. A mode whose compiler is missing is said to be skipped, and its column is not looked at.
+A kernel without its fault must report nothing in any mode. Messages of the executor, its checks and
+the shadow memory must equal MESSAGES; of a sanitizer's report, the headline and the thread must. A
+mode whose compiler is missing is reported as skipped, and its column is not compared.
 """
 
 import concurrent.futures
@@ -16,7 +16,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-# What is said first in a report, as the table has it.
+# (pattern of a line in a report, its name in the table; None: the matched group).
 REPORTS = [
     (r"^AddressSanitizer:DEADLYSIGNAL", "fault"),
     (r"ERROR: AddressSanitizer: ([a-z-]+)", None),
@@ -31,7 +31,8 @@ REPORTS = [
     (r"^([a-z -]+?) in (kernel|the host program)", None),
 ]
 SILENT = "-"
-# Of a sanitizer's report: what was wrong, without columns and addresses, and whose it was.
+# The parts of a sanitizer's report to compare: the error, without columns and addresses, and the
+# thread.
 HEADLINES = [
     r"(ERROR: AddressSanitizer: [a-zA-Z-]+|AddressSanitizer:DEADLYSIGNAL)",
     r"^(\S+:\d+):\d+(: runtime error: [^,0-9]*)",
@@ -42,7 +43,7 @@ HEADLINES = [
 
 
 def name_of(output):
-    """The kinds of what was reported; a wrong result only if there is nothing better."""
+    """The kinds of findings reported; a wrong result only if there is no other kind."""
     kinds = []
     for line in output.splitlines():
         for pattern, kind in REPORTS:
@@ -55,7 +56,7 @@ def name_of(output):
 
 
 def run(program, canary, which):
-    """(what it is called in the table, what was printed)."""
+    """(the outcome's name in the table, the output)."""
     result = subprocess.run(
         [program, canary, which], capture_output=True, text=True, timeout=300, check=False
     )
@@ -91,7 +92,7 @@ def cells(line):
 
 
 def compare_with(readme, canaries, modes, seen):
-    """Yields the differences between the README's table and what was seen."""
+    """Yields the differences between the README's table and the outcomes."""
     lines = Path(readme).read_text(encoding="utf-8").splitlines()
     header = next((cells(line) for line in lines if line.startswith("| canary")), None)
     if header is None:
@@ -118,7 +119,7 @@ def headlines(text):
 
 
 def messages_of(canaries, modes, outputs):
-    """Without what differs from run to run: addresses."""
+    """The messages, without addresses, which differ from run to run."""
     lines = []
     for mode in modes:
         for name, _ in canaries:
@@ -130,7 +131,7 @@ def messages_of(canaries, modes, outputs):
 
 
 def messages_in(path, modes):
-    """Those of the modes that there are."""
+    """The file's messages for the available modes."""
     lines = Path(path).read_text(encoding="utf-8").splitlines()
     is_wanted = False
     for line in lines:
@@ -141,13 +142,13 @@ def messages_in(path, modes):
 
 
 def difference_of_messages(path, modes, seen):
-    """To be applied to the file, if what is seen is right."""
+    """A patch for the file, to be applied if the new messages are right."""
     expected = list(messages_in(path, modes))
     return "\n".join(difflib.unified_diff(expected, seen, path, path, lineterm="", n=1))
 
 
 def programs_of(arguments):
-    """By mode; None if these are no arguments for this."""
+    """{mode: program}; None if the arguments are invalid."""
     readme_and_messages, pairs = arguments[:2], arguments[2:]
     are_there = all(Path(file).is_file() for file in readme_and_messages)
     if not pairs or not are_there or not all("=" in pair for pair in pairs):

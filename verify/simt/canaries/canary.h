@@ -14,8 +14,8 @@ namespace recto::simt {
 
 enum class Fault : std::uint8_t { kNone, kPlanted };
 
-// What a canary runs on: memory with fixed contents, and two streams, which run unordered
-// operations newest first.
+// The memory of a canary, with fixed contents, and two streams, which run unordered operations
+// newest first.
 class CanaryBench {
  public:
   virtual ~CanaryBench() = default;
@@ -38,13 +38,13 @@ class CanaryBench {
 
 struct Canary {
   const char* name;
-  const char* fault;  // in words
+  const char* fault;  // description of the fault
   void (*run)(CanaryBench& bench, Fault fault);
 };
 
 // Faults in how threads wait for each other.
 std::span<const Canary> barrier_canaries();
-// Faults in what they do to memory.
+// Faults in how threads access memory.
 std::span<const Canary> memory_canaries();
 // Faults in asynchronous copies, and on streams.
 std::span<const Canary> copy_canaries();

@@ -1,5 +1,5 @@
-// Runs one canary under several schedules, with its fault or without, and prints what was seen.
-// Exits with 0 if nothing was found, else with 1. Sanitizers end it in their own ways.
+// Runs one canary under several schedules, with its fault or without, and prints the findings.
+// Exits with 0 if there are none, else with 1. Sanitizers end it in their own ways.
 //
 //   canary_program            the names of all canaries, and their faults
 //   canary_program NAME wrong|right
@@ -22,7 +22,7 @@
 namespace recto::simt {
 namespace {
 
-// Memory with an exact end: in modes that watch memory, what lies beyond belongs to no buffer.
+// Memory with an exact end: in modes that watch memory, the memory beyond it belongs to no buffer.
 class Memory final : public CanaryBench {
  public:
   explicit Memory(Executor& executor)
@@ -75,7 +75,7 @@ class Memory final : public CanaryBench {
     return runtime_.report();
   }
 
-  // What the kernel may have written, and what that says about unaddressed memory.
+  // The buffers that the kernel may have written, and whether they depend on unaddressed memory.
   std::vector<SweptOutput> outputs() const {
     std::vector<SweptOutput> all;
     for (const Output& output : outputs_) {
@@ -125,7 +125,7 @@ class Memory final : public CanaryBench {
   Stream other_stream_{runtime_};
 };
 
-// Each policy, without preemption and, where accesses are observed, with it.
+// Each policy, without preemption and, where accesses are observed, also with it.
 std::vector<Schedule> schedules(std::uint64_t seeds) {
   std::vector<Schedule> all = all_schedules(seeds);
   if (!MemoryWatch::observes_accesses()) return all;
@@ -136,9 +136,9 @@ std::vector<Schedule> schedules(std::uint64_t seeds) {
   return all;
 }
 
-// Everything found under all schedules, each kind once.
+// All findings under all schedules, each kind once.
 std::string everything_seen(const Canary& canary, Fault fault) {
-  // No seed reproduces what thread blocks do to each other on several OS threads.
+  // No seed reproduces how thread blocks on several OS threads interact.
   const ExecutorOptions options{.os_threads = 1, .switches_max = 100000, .stall_seconds = 30};
   std::string tainted;
   const auto program_with = [&canary, &tainted](Fault planted) {

@@ -1,4 +1,4 @@
-// Faults in copies that run in the background: of a kernel, and beside it on a stream.
+// Faults in asynchronous copies, within a kernel and beside it on a stream.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -20,7 +20,7 @@ __global__ void read_before_wait(const float* in, float* out) {
   wait_for_all_copies();
 }
 
-// Two tiles ahead of each other; the wait that is enough within a loop is not enough after it.
+// Two tiles in flight; the wait that suffices within a loop does not suffice after it.
 template <Fault kFault>
 __global__ void exit_before_wait(const float* in, float* out) {
   KERNEL_SHARED(float, tiles, [2][32]);
@@ -43,14 +43,14 @@ __global__ void read_before_phase(const float* in, float* out) {
     copy_bulk(tile, in, sizeof tile, &full);
   }
   __syncthreads();
-  // The phase of the other parity, the one before the first, counts as ended.
+  // The phase before the first one, of the other parity, counts as ended.
   wait_at_mbarrier(&full, is_planted(kFault) ? 1 : 0);
   out[threadIdx.x] = tile[31 - threadIdx.x];
   __syncthreads();
   wait_at_mbarrier(&full, 0);
 }
 
-// Right on its own.
+// This kernel is right; the fault is in the host program.
 __global__ void add_one(const float* in, float* out) { out[threadIdx.x] = in[threadIdx.x] + 1.0F; }
 
 template <void (*kRight)(const float*, float*), void (*kWrong)(const float*, float*)>

@@ -1,4 +1,4 @@
-// Faults in what threads do to memory.
+// Faults in how threads access memory.
 
 #include <kernel_dialect.h>
 
@@ -33,7 +33,7 @@ __global__ void index_beyond_local(const float* in, float* out) {
   out[threadIdx.x] = *(static_cast<volatile float*>(row) + index);
 }
 
-// Four floats at once, from an address that is a multiple of four bytes only.
+// Loads four floats at once from an address that is only a multiple of four bytes.
 template <Fault kFault>
 __global__ void load_misaligned(const float* in, float* out) {
   const float* row = in + (is_planted(kFault) ? 1 : 4) * (threadIdx.x % 4);
@@ -41,7 +41,7 @@ __global__ void load_misaligned(const float* in, float* out) {
   out[threadIdx.x] = four.x + four.y + four.z + four.w;
 }
 
-// Four floats at once, of a local array, from an address that is a multiple of four bytes only.
+// The same from a local array.
 template <Fault kFault>
 __global__ void load_local_misaligned(const float* in, float* out) {
   alignas(16) float row[8];
@@ -63,7 +63,7 @@ __global__ void overflow_offset(const std::byte* pool, float* out, int block, in
   out[threadIdx.x] = *reinterpret_cast<const float*>(pool + offset);
 }
 
-// Two thread blocks, each with its own half of the pool's blocks.
+// Two thread blocks, each of which owns half of the pool's blocks.
 template <Fault kFault>
 __global__ void take_wrong_block(const float* pool, const int* block_table, float* out) {
   const int entry = block_table[(blockIdx.x + (is_planted(kFault) ? 1 : 0)) % 2];
@@ -84,7 +84,7 @@ __global__ void accumulate_in_output(const float* in, float* out) {
   for (int i = 0; i < 4; ++i) out[threadIdx.x] += in[i];
 }
 
-// Thread blocks add to one number.
+// All thread blocks add to one number.
 template <Fault kFault>
 __global__ void count_in_grid(int* count, float* out) {
   if (threadIdx.x == 0) {
@@ -137,14 +137,14 @@ __global__ void weigh_tail(const float* values, float* out, int context, int slo
     if constexpr (kFault == Fault::kPlanted) {
       sum += weight * value;
     } else {
-      // Read, and thrown away.
+      // The value is read, and not used.
       sum += slot < context ? weight * value : 0.0F;
     }
   }
   out[threadIdx.x] = sum;
 }
 
-// As load_misaligned, of shared memory.
+// The same as load_misaligned, but from shared memory.
 template <Fault kFault>
 __global__ void misalign_shared(const float* in, float* out) {
   KERNEL_SHARED_ALIGNED(16, float, tile, [16]);
@@ -155,7 +155,7 @@ __global__ void misalign_shared(const float* in, float* out) {
   out[threadIdx.x] = four.x + four.y + four.z + four.w;
 }
 
-// Sums of the weights of four slots each, of which the last ones are beyond the context.
+// Each sum adds the weights of four slots; the last slots are beyond the context.
 template <Fault kFault>
 __global__ void sum_weights(const float* scores, float* out, int context) {
   float sum = 0.0F;
@@ -167,7 +167,7 @@ __global__ void sum_weights(const float* scores, float* out, int context) {
   out[threadIdx.x] = sum;
 }
 
-// Two halves at once, which are copied one by one, as NVIDIA's __half2 is by the host compiler.
+// Two halves loaded at once; the host compiler copies them one by one, as it does NVIDIA's __half2.
 struct alignas(4) Pair {
   Pair(const Pair& other) : low(other.low), high(other.high) {}
 
@@ -175,7 +175,7 @@ struct alignas(4) Pair {
   std::uint16_t high;
 };
 
-// From an address that is a multiple of two bytes only.
+// The address is only a multiple of two bytes.
 template <Fault kFault>
 __global__ void load_pair_misaligned(const float* in, float* out) {
   const auto* halves = reinterpret_cast<const std::uint16_t*>(in);

@@ -1,7 +1,7 @@
 #pragma once
 
-// What watches the memory of a canary in the mode for which the program is built: nothing, the
-// checks of observed accesses, or shadow memory. (AddressSanitizer watches by itself.)
+// Watches a canary's memory in the mode for which the program is built: not at all, with the checks
+// of observed accesses, or with shadow memory. (AddressSanitizer works by itself.)
 
 #include <cstddef>
 #include <optional>
@@ -13,16 +13,16 @@ namespace recto::simt {
 
 class MemoryWatch {
  public:
-  // From now on the executor's launches are watched.
+  // Watches the executor's launches from now on.
   explicit MemoryWatch(Executor& executor);
   ~MemoryWatch();
   MemoryWatch(const MemoryWatch&) = delete;
   MemoryWatch& operator=(const MemoryWatch&) = delete;
 
   void add(Buffer buffer);
-  // The buffers that were added, if they are kept; else null.
+  // The added buffers; null if this mode does not keep them.
   const DeviceMemory* memory() const;
-  // As CanaryBench::divide.
+  // The same as CanaryBench::divide.
   void divide(const void* data, std::size_t piece_bytes, unsigned owners);
   void taint(void* data, std::size_t bytes);
   // The first byte that was computed from tainted memory; nothing if none was.

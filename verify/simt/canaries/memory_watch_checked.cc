@@ -1,4 +1,4 @@
-// For observed accesses: each buffer with its bounds and use.
+// For observed accesses: registers each buffer with its bounds and use.
 
 #include <cstdint>
 

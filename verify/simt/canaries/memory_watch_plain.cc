@@ -1,13 +1,12 @@
-// For plain mode, and modes in which a sanitizer watches by itself; with MemorySanitizer, its
-// shadow.
+// For plain mode and for sanitizers that work by themselves; with MemorySanitizer, uses its shadow.
 
 #include "verify/simt/canaries/memory_watch.h"
 
 #if defined(RECTO_SIMT_TAINT)
 #include <sanitizer/msan_interface.h>
 
-// Taints only what is tainted on purpose: code that MemorySanitizer does not see writes memory of
-// the C++ library.
+// Only memory tainted on purpose is tainted: code that MemorySanitizer does not instrument writes
+// memory of the C++ library.
 extern "C" const char* __msan_default_options() {
   return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
 }

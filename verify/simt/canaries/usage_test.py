@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the canaries' programs say of arguments that are none: usage_test.py PROGRAM SCRIPT."""
+"""Checks the canary programs' messages for invalid arguments: usage_test.py PROGRAM SCRIPT."""
 
 import subprocess
 import sys

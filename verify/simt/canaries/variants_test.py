@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Which modes there are on machines that lack a compiler.
+"""Checks which modes exist on machines that lack a compiler.
 
     variants_test.py VARIANTS_BZL
 
-The file is read as Python, which it is but for what it loads.
+The file is run as Python, with replacements for what it loads.
 """
 
 import sys
@@ -19,7 +19,7 @@ class Attributes:
 
 
 def builds(gxx, clangxx, has_msan):
-    """{mode: the compiler, or why there is none}."""
+    """{mode: the compiler, or the reason why there is none}."""
     names = {
         "load": lambda *_args: None,
         "provider": lambda **_kwargs: None,

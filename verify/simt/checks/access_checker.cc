@@ -26,8 +26,8 @@ bool is_misaligned(std::uintptr_t address, const AccessShape& shape) {
   return shape.alignment == AccessAlignment::kNatural && (address & (shape.bytes - 1)) != 0;
 }
 
-// Whether this reads a whole structure, possibly with padding between its members, which nobody
-// writes.
+// Whether the access reads a whole structure. It may have padding between its members, which is
+// never written.
 bool may_have_padding(std::uintptr_t address, const AccessShape& shape) {
   return shape.kind == AccessKind::kRead && shape.alignment == AccessAlignment::kAny &&
          (address | shape.bytes) % 2 == 0;
@@ -83,7 +83,7 @@ void AccessChecker::plan_event() {
   accesses_ += until_event_;
 }
 
-// Subtracts the accesses that were planned but did not happen.
+// Subtracts planned accesses that did not happen.
 void AccessChecker::settle_accesses() {
   accesses_ -= until_event_;
   until_event_ = 0;
@@ -155,7 +155,7 @@ void AccessChecker::look(const Access& access) {
   if (address - shared_begin_ < shared_bytes_) return look_at_shared(access);
   // threadIdx and its siblings.
   if (address - reinterpret_cast<std::uintptr_t>(thread_) < sizeof(KernelThread)) return;
-  // Only the compiler knows where variables on the stack begin and end; and g++ reports the copy of
+  // Only the compiler knows where variables on the stack begin and end. And g++ reports the copy of
   // a 16-byte structure as one access, whatever the structure's alignment.
   if (address - stack_begin_ < stack_bytes_) return;
   if (const auto* range = buffers_.find(address, access.shape.bytes)) {
@@ -218,8 +218,8 @@ void AccessChecker::note(const Access& access, ShadowCells& cells, std::size_t o
   note_bytes<kScope>(access, cells, offset, written_from);
 }
 
-// Padding is shorter than the structure's alignment, which divides its address and its size: in
-// each piece of that size something must have been written.
+// Padding is shorter than the structure's alignment, which divides its address and its size: each
+// piece of that size must contain a written byte.
 template <Scope kScope>
 void AccessChecker::note_copied(const Access& access, ShadowCells& cells, std::size_t offset,
                                 std::uint32_t written_from) {
@@ -272,13 +272,12 @@ void AccessChecker::note_part(const Access& part, AccessRecord& record,
     report_conflict(part, kScope, conflict);
 }
 
-// Handles accesses that are neither to the running thread's own memory nor to a range that it may
-// touch.
+// Handles accesses to memory other than the running thread's own and the ranges that it may touch.
 void AccessChecker::look_elsewhere(const Access& access) {
   if (GlobalBuffer* buffer = buffers_.buffer_at(access.address)) {
     return look_across_ranges(access, *buffer);
   }
-  // The thread-local variable by which threads find their own state.
+  // The thread-local variable through which threads find their own state.
   if (access.address == reinterpret_cast<std::uintptr_t>(&current_thread)) return;
   const ProgramMemory::Range* loaded = program_.find_loaded(access.address);
   if (loaded == nullptr) refuse_place(access, Check::kOutOfBounds, "");

@@ -1,8 +1,8 @@
 #pragma once
 
-// Checks every access of a kernel to memory: bounds, alignment, use, initialisation, data races,
-// asynchronous copies. Kernels must be built for it (NAME_observed of kernels.bzl); in others it
-// sees only the copies.
+// Checks every memory access of a kernel: bounds, alignment, use, initialisation, data races,
+// asynchronous copies. Kernels must be built for it (NAME_observed of kernels.bzl); in other
+// kernels it sees only the copies.
 
 #include <cstdint>
 #include <map>
@@ -38,10 +38,10 @@ struct AccessCheckerOptions {
   // For reads of buffers that must be written first.
   Severity uninitialised_global = Severity::kFinding;
   Severity logical_bounds = Severity::kFinding;
-  // A launch of which no access was seen, for example because the kernel is not built for it.
+  // A launch without any observed access, for example because the kernel is not built for it.
   Severity unobserved_launches = Severity::kFinding;
-  // Accesses of one thread block (of the grid, in cooperative launches) before it is considered to
-  // never end.
+  // The accesses of one thread block (of the grid, in cooperative launches) after which it is
+  // considered to never end.
   std::uint64_t accesses_max = std::uint64_t{1} << 30;
 };
 
@@ -50,7 +50,7 @@ struct AccessCheckerOptions {
 //   AccessChecker checker(memory, {});
 //   executor.set_observer(&checker);
 //
-// What a launch wrote is remembered in later launches. An access costs O(1); memory that is not
+// The writes of a launch are remembered in later launches. An access costs O(1). Memory that is not
 // read-only takes eight times its size in addition once it is touched.
 class AccessChecker final : public Observer {
  public:
@@ -58,9 +58,8 @@ class AccessChecker final : public Observer {
   AccessChecker(const DeviceMemory& memory, const AccessCheckerOptions& options)
       : memory_(memory), options_(options), buffers_(memory) {}
 
-  // The host has written these bytes of a buffer that must be written first; mark_unwritten: has
-  // taken them back, so that reading them is reading what nobody has written. Call between
-  // launches. O(bytes).
+  // Call both between launches. The host has written these bytes of a kWriteFirst buffer;
+  // mark_unwritten: the bytes count as unwritten again. O(bytes).
   void mark_written(const void* data, std::size_t bytes) {
     buffers_.refresh();
     buffers_.mark(data, bytes, AccessOrder::kHostWrite);
@@ -136,7 +135,7 @@ class AccessChecker final : public Observer {
   template <Scope kScope>
   [[gnu::noinline]] void note_part(const Access& part, AccessRecord& record,
                                    std::uint32_t written_from);
-  // Whether it is within the shared variable touched last, or within the one that is there.
+  // Whether the access is in the shared variable touched last, or in the one at that address.
   bool is_in_variable(const Access& access) const {
     const std::uintptr_t offset = access.address - variable_begin_;
     return offset < variable_bytes_ && access.shape.bytes <= variable_bytes_ - offset;
@@ -153,7 +152,7 @@ class AccessChecker final : public Observer {
   Finding finding_of(const Access& access, Check check, std::string what) const;
   std::string describe(std::uintptr_t address) const;
   std::string text_of(const Access& access) const;
-  // Whether this has not been reported yet in this launch.
+  // Whether this finding has not been reported yet in this launch.
   bool is_news(Check check, std::uintptr_t instruction, std::uint32_t other_at);
 
   const DeviceMemory& memory_;
@@ -164,18 +163,18 @@ class AccessChecker final : public Observer {
   std::map<const ThreadBlock*, ShadowCells> shared_cells_;
 
   Launch* launch_ = nullptr;
-  bool tells_touched_ = false;  // the launch's
+  bool tells_touched_ = false;  // whether the launch asks for them
   TouchedMemory touched_;
   std::vector<PendingCopy> pending_;
   std::set<std::tuple<Check, std::uintptr_t, std::uint32_t>> told_;
   std::vector<Finding> notes_;
   RandomStream random_{0};
 
-  // The number of accesses until an event: a thread is preempted, or has touched memory too often.
+  // The number of accesses until the next event: a preemption, or the limit of accesses.
   std::uint64_t until_event_ = 0;
-  std::uint64_t accesses_left_ = 0;  // from the event on
+  std::uint64_t accesses_left_ = 0;  // after the event
   std::uint64_t accesses_ = 0;
-  std::uint64_t accesses_before_ = 0;  // the launch
+  std::uint64_t accesses_before_ = 0;  // before the launch
 
   // State of the running thread.
   const KernelThread* thread_ = nullptr;
@@ -184,11 +183,11 @@ class AccessChecker final : public Observer {
   ShadowCells* cells_ = nullptr;  // of the block's shared memory
   std::uintptr_t shared_begin_ = 0;
   std::size_t shared_bytes_ = 0;
-  std::uintptr_t variable_begin_ = 0;  // the shared variable touched last
+  std::uintptr_t variable_begin_ = 0;  // of the shared variable touched last
   std::size_t variable_bytes_ = 0;
   std::uintptr_t stack_begin_ = 0;
   std::size_t stack_bytes_ = 0;
-  ProgramMemory::Range constants_;  // read last
+  ProgramMemory::Range constants_;  // the constants read last
 };
 
 }  // namespace recto::simt

@@ -1,4 +1,4 @@
-// What checking costs: attention without checks and with every access checked, in query heads x
+// The cost of checking: attention without checks and with every access checked, in query heads x
 // tokens per second.
 
 #include <benchmark/benchmark.h>
@@ -57,7 +57,7 @@ void attention_plain(benchmark::State& state) {
 }
 BENCHMARK(attention_plain)->Unit(benchmark::kMillisecond);
 
-// `use` is the cache's.
+// `use` is that of the cache's buffers.
 void attention_checked(benchmark::State& state, BufferUse use) {
   Inputs inputs;
   DeviceMemory memory;
@@ -79,7 +79,7 @@ BENCHMARK_CAPTURE(attention_checked, read_only_cache, BufferUse::kReadOnly)
 BENCHMARK_CAPTURE(attention_checked, writable_cache, BufferUse::kReadWrite)
     ->Unit(benchmark::kMillisecond);
 
-// Single accesses, by 128 threads that do not interrupt each other.
+// Single accesses by 128 threads without preemption.
 void access_checked(benchmark::State& state, void (*kernel)(const float*, float*, int),
                     BufferUse use) {
   constexpr int kCount = 2048;

@@ -18,7 +18,7 @@ bool is_copy(const AsyncCopy& a, const AsyncCopy& b) {
   return a.destination == b.destination && a.source == b.source;
 }
 
-// What the other access did.
+// Describes the other access of a conflict.
 std::string other_text(const Conflict& conflict) {
   if (conflict.kind == ConflictKind::kPending) {
     return "began a copy to there, which nobody has waited for";
@@ -214,7 +214,7 @@ void AccessChecker::begin_copy(ThreadState& thread, const AsyncCopy& copy) {
   if (copy.mbarrier == nullptr) {
     pending_.push_back({copy, &thread});
   } else {
-    // If nobody waits for it, the thread block reports that.
+    // If no thread waits for it, the thread block reports that.
     release(thread, copy.destination);
   }
 }

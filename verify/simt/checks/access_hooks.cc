@@ -1,6 +1,6 @@
-// The functions that compilers call in code built with -fsanitize=thread,alignment: here they
-// notify the observer of the running kernel. Linked in place of the sanitizers' runtimes. The names
-// are the compilers'.
+// The functions that compilers call in code built with -fsanitize=thread,alignment. Here they
+// notify the observer of the running kernel. They are linked in place of the sanitizers' runtimes,
+// and compilers define their names.
 
 #include <cstddef>
 #include <cstdint>
@@ -29,13 +29,13 @@ struct TypeMismatch {
   const struct {
     std::uint16_t kind;
     std::uint16_t info;
-    char name[1];  // and further ones, up to a zero
+    char name[1];  // the first character of a zero-terminated string
   } * type;
   std::uint8_t alignment_log2;
   std::uint8_t how;
 };
 
-// The value before, whether it was the expected one or not.
+// Returns the old value, whether it was the expected one or not.
 template <typename T>
 T exchange_if(volatile T* address, T expected, T desired) {
   __atomic_compare_exchange_n(address, &expected, desired, false, __ATOMIC_SEQ_CST,
@@ -100,7 +100,7 @@ extern "C" __attribute__((weak)) void __ubsan_handle_type_mismatch_v1(
 extern "C" void __tsan_init() {}
 extern "C" void __tsan_func_entry(void*) {}
 extern "C" void __tsan_func_exit() {}
-// Fences of the thread block alone have a weaker order (simt_memory.h).
+// Fences within a thread block have a weaker order (simt_memory.h).
 extern "C" void __tsan_atomic_thread_fence(int order) {
   recto::simt::Observer* const observer = recto::simt::kernel_observer;
   if (order == __ATOMIC_SEQ_CST && observer != nullptr) {
@@ -111,7 +111,7 @@ extern "C" void __tsan_atomic_thread_fence(int order) {
 }
 extern "C" void __tsan_atomic_signal_fence(int) { __atomic_signal_fence(__ATOMIC_SEQ_CST); }
 
-// Memory orders are treated as the strongest: no schedule shows the effect of weaker ones.
+// All memory orders are treated as the strongest: no schedule shows the effect of weaker ones.
 #define RECTO_ATOMIC(name, result, parameters, kind, is_overwriting, expression)                  \
   extern "C" result __tsan_atomic##name parameters {                                              \
     tell(address, {sizeof *address, AccessKind::kind, AccessAlignment::kNatural, is_overwriting}, \

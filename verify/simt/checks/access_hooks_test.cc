@@ -1,5 +1,5 @@
-// The functions that compilers call: they tell the observer what they are about to do, do it, and
-// outside of kernels do nothing else.
+// The functions that compilers call: in kernels they notify the observer and then do the operation;
+// outside of kernels they only do the operation.
 
 #include <array>
 #include <cstdint>
@@ -73,7 +73,7 @@ class Recorder final : public Observer {
   std::vector<Told> told;
 };
 
-// What is told while `call` runs, as if it were a kernel.
+// The notifications during `call`, which runs as if it were a kernel.
 template <typename Call>
 std::vector<Told> told_by(Call call) {
   Recorder recorder;

@@ -71,7 +71,7 @@ void AccessOrder::pass_grid_barrier() {
   }
 }
 
-// The clocks of a warp, in the block's epoch.
+// The clocks of a warp in the block's epoch.
 AccessOrder::WarpClocks& AccessOrder::clocks_of(Block& block, unsigned warp) {
   WarpClocks& clocks = block.warps[warp];
   if (clocks.epoch != block.epoch) {
@@ -158,7 +158,7 @@ void AccessOrder::pass_fence(const ThreadState& thread) {
   Block& block = blocks_.at(thread.block);
   fences_.pass_fence({block.index, thread.linear},
                      {.epoch = block.epoch, .clocks = clocks_known_to(thread, block)});
-  // What the thread does from now on does not come before the fence.
+  // The thread's later actions do not come before the fence.
   advance(clocks_of(block, thread.linear / kWarpSize).known[thread.lane()][thread.lane()]);
 }
 

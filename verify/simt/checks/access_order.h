@@ -1,9 +1,9 @@
 #pragma once
 
 // The order of accesses, as established by the barriers between them and not by the schedule that
-// happened to run: threads of a block are ordered by block barriers and by objects such as
-// mbarriers, lanes of a warp by warp barriers, thread blocks of a launch by grid barriers, threads
-// of any block by atomic operations between fences, launches always. Shuffles order nothing.
+// happened to run. Block barriers and objects such as mbarriers order the threads of a block, warp
+// barriers the lanes of a warp, grid barriers the thread blocks of a launch, atomic operations
+// between fences threads of any blocks. Launches are always ordered. Shuffles order nothing.
 
 #include <array>
 #include <cstdint>
@@ -18,12 +18,12 @@
 
 namespace recto::simt {
 
-// Whose accesses can meet in a piece of memory.
+// The threads whose accesses can conflict in a piece of memory.
 enum class Scope : std::uint8_t { kBlock, kGrid };
 
 class AccessOrder {
  public:
-  // The epoch of what the host does: before all launches.
+  // The epoch of the host's accesses: before all launches.
   static constexpr std::uint32_t kHostEpoch = 1;
   static constexpr Stamp kHostWrite = Stamp(kHostEpoch, 0, 1);
 
@@ -35,15 +35,15 @@ class AccessOrder {
   void pass_barrier(const ThreadBlock& block);
   void pass_grid_barrier();
   void pass_warp_barrier(const ThreadBlock& block, unsigned warp, std::uint32_t lanes);
-  // What `thread` does before it releases an object is ordered before what another thread of its
-  // block does after it acquires the object, if a phase of the object has ended in between.
-  // O(threads of the block).
+  // Orders what `thread` does before it releases an object before what another thread of its block
+  // does after it acquires the object, if a phase of the object has ended in between. O(threads of
+  // the block).
   void release(const ThreadState& thread, const void* object);
   void end_phase(const ThreadBlock& block, const void* object);
   void acquire(const ThreadState& thread, const void* object);
-  // Counts what was released to `from` so far as released to `to`, too.
+  // Everything released to `from` so far also counts as released to `to`.
   void pass_on(const ThreadBlock& block, const void* from, const void* to);
-  // FenceOrder says what these order. O(threads of the block), and of the blocks that handed over.
+  // FenceOrder says what these order. O(threads of the block), and of the blocks that released.
   void pass_fence(const ThreadState& thread);
   void pass_atomic(const ThreadState& thread, std::uintptr_t address, AccessKind kind);
   // Whether a thread of this launch has passed a fence.
@@ -61,7 +61,7 @@ class AccessOrder {
     return kScope == Scope::kBlock ? block_epoch_ : grid_epoch_;
   }
 
-  // Whether `past` comes before whatever the running thread does now. O(1), except in cooperative
+  // Whether `past` comes before the running thread's next action. O(1), except in cooperative
   // launches and with fences, where it searches the barriers passed so far.
   template <Scope kScope>
   bool precedes(Stamp past) const {
@@ -76,7 +76,7 @@ class AccessOrder {
     return past.epoch() >= grid_epoch_ && block_of(past.epoch()) != block_;
   }
 
-  // Rows of clocks that records refer to while an epoch lasts. Rows do not change.
+  // Adds a row of clocks, to which records refer while an epoch lasts. Rows do not change.
   std::uint32_t add_clocks(const LaneClocks& clocks);
   const LaneClocks& clocks(std::uint32_t row) const { return rows_[row]; }
 
@@ -87,12 +87,12 @@ class AccessOrder {
   bool is_exhausted() const { return epoch_ >= UINT32_MAX / 2; }
 
  private:
-  // What the lanes of a warp know of each other's clocks, all in one epoch.
+  // The clocks of a warp's lanes as each lane knows them, all in one epoch.
   struct WarpClocks {
     std::uint32_t epoch = 0;
     std::array<LaneClocks, kWarpSize> known = {};  // [lane that knows][lane that is known]
   };
-  // By thread, as far as there were messages from it; all in one epoch.
+  // One clock per thread from which messages came, all in one epoch.
   using Clocks = std::vector<std::uint32_t>;
   struct Object {
     Clocks released = {};
@@ -142,7 +142,7 @@ class AccessOrder {
   std::uint64_t block_of(std::uint32_t epoch) const;
 
   std::uint32_t epoch_ = kHostEpoch;  // the latest that has begun
-  std::uint32_t grid_epoch_ = 0;      // anything earlier is ordered for all threads
+  std::uint32_t grid_epoch_ = 0;      // everything earlier is ordered for all threads
   bool is_cooperative_ = false;
   Dim3 grid_ = {};
   Dim3 block_dim_ = {};

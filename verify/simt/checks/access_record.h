@@ -1,8 +1,8 @@
 #pragma once
 
-// What is remembered of the accesses to one piece of memory: the last write, and those later reads
-// (or atomic operations) that a write would conflict with. As in FastTrack (Flanagan and Freund,
-// 2009), but ordered by barriers, and without a clock for each thread.
+// The recorded accesses to one piece of memory: the last write, and the later reads (or atomic
+// operations) with which a write would conflict. As in FastTrack (Flanagan and Freund, 2009), but
+// ordered by barriers, and without a clock for each thread.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@
 
 namespace recto::simt {
 
-// Who else is in a record's set, besides its latest member.
+// The members of a record's set besides its latest one.
 enum class Others : std::uint8_t {
   kNone,
   kLanes,   // lanes of its warp, at its clock

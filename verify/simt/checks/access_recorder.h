@@ -1,6 +1,6 @@
 #pragma once
 
-// Notes accesses in records and determines what is wrong with them.
+// Records accesses and determines the conflicts between them.
 
 #include <cstdint>
 
@@ -19,21 +19,21 @@ enum class ConflictKind : std::uint8_t {
   kPending,
 };
 
-// Something wrong with an access, and who made the other one.
+// A conflict of an access with an earlier one, and the thread of that one.
 struct Conflict {
   Stamp other;
   std::uint32_t other_at = 0;
   ConflictKind kind = ConflictKind::kNone;
 };
 
-// Whether the last access noted was the same one, so that there is nothing new to note.
+// Whether the last recorded access was the same one, so that nothing changes.
 inline bool is_repeated(const AccessRecord& record, AccessKind kind, Stamp now) {
   return kind == AccessKind::kRead    ? record.latest == now
          : kind == AccessKind::kWrite ? record.write == now && record.latest.epoch() == 0
                                       : false;
 }
 
-// Notes an access by the running thread in a record and returns what is wrong with it. All O(1).
+// Records an access by the running thread and returns what is wrong with it. All O(1).
 template <Scope kScope>
 class AccessRecorder {
  public:
@@ -48,7 +48,7 @@ class AccessRecorder {
   }
 
   // A fast path for the usual case of note_read: other lanes of the warp have read the same at the
-  // same time, and nothing is wrong. In all other cases does nothing and returns false.
+  // same time, and nothing is wrong. In all other cases it does nothing and returns false.
   bool joins_lanes(AccessRecord& record) {
     const Stamp latest = record.latest;
     const Stamp write = record.write;
@@ -88,16 +88,16 @@ class AccessRecorder {
     return conflict;
   }
 
-  // An asynchronous copy ended: its bytes are written now.
+  // An asynchronous copy ended: it writes its bytes now.
   void finish_pending(AccessRecord& record) { set_write(record, now_); }
-  // The same for a bulk copy: the write remains that of the thread that requested it, after which
-  // the mbarrier orders others, and does not become that of the thread that happened to wait first.
+  // The same for a bulk copy: the write still belongs to the thread that requested it, which the
+  // mbarrier orders before others, and not to the thread that happened to wait first.
   static void finish_bulk(AccessRecord& record) { record.write = record.write.as_finished(); }
 
  private:
   bool precedes(Stamp past) const { return order_.template precedes<kScope>(past); }
 
-  // Copies that nobody waited for may have left their marks.
+  // Copies without a wait may have left their marks.
   bool is_pending(const AccessRecord& record) const {
     return record.write.is_pending() &&
            record.write.epoch() >= order_.template first_epoch<kScope>();
@@ -125,7 +125,7 @@ class AccessRecorder {
         !precedes(record.write)) {
       conflict = with_write(record, ConflictKind::kWithWrite);
     }
-    // Among plain reads it would look like one of them, and atomic writes conflict with those.
+    // In a set of plain reads it would count as one of them, and atomic writes conflict with those.
     if (record.latest.is_atomic() || is_past(record)) add(record, now_.as_atomic());
     return conflict;
   }
@@ -135,8 +135,8 @@ class AccessRecorder {
     if (conflict.kind == ConflictKind::kNone && !record.latest.is_atomic()) {
       conflict = set_conflict(record);
     }
-    // With fences, whoever did the last atomic operation may know of all others before, and reset
-    // what they counted.
+    // With fences, the thread of the last atomic operation may be ordered after all others, and may
+    // reset their counter.
     if (!record.latest.is_atomic() || order_.has_fences()) {
       clear_set(record);
       add(record, now_.as_atomic());
@@ -164,8 +164,8 @@ class AccessRecorder {
   Stamp unordered_other(const AccessRecord& record) const {
     if (record.others == Others::kNone) return {};
     if (record.others <= Others::kClocks) return unordered_lane(record);
-    // The clock of another block's thread is not kept: the least one, so that nothing that is
-    // ordered is reported.
+    // The record does not keep the clock of another block's thread. The least clock is assumed, so
+    // that no ordered access is reported.
     const Stamp other = record.others == Others::kWarp
                             ? Stamp(record.latest.epoch(), record.other_thread, record.other)
                             : Stamp(record.other, record.other_thread, 1);

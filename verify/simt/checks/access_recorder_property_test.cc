@@ -1,5 +1,5 @@
-// Records see the first race there is, and none where there is none: against clocks of all threads,
-// on drawn accesses and barriers.
+// Records find the first race of random accesses and barriers, and report no race where there is
+// none: compared with full vector clocks.
 
 #include <array>
 #include <optional>
@@ -16,10 +16,10 @@
 namespace recto::simt {
 namespace {
 
-// In each case.
+// Per case.
 constexpr int kPrograms = 10;
 
-// Judges accesses by records.
+// Finds races with records.
 class Records {
  public:
   explicit Records(const Setting& setting)
@@ -75,7 +75,7 @@ class Records {
     order_.begin_block(block_at(block));
   }
 
-  // Taken again and again, as by a scheduler.
+  // The scheduler reuses thread blocks; so does this.
   static ThreadBlock& block_at(unsigned block) {
     static std::array<ThreadBlock, kBlocks> blocks;
     return blocks[block];
@@ -144,8 +144,8 @@ void expect_no_false_alarm(Draw& draw, const Setting& setting) {
   }
 }
 
-// Of several atomic operations one stands for all when a plain read comes, and of readers in
-// several warps two, so that some races are missed.
+// When a plain read comes, one atomic operation stands for several, and two of several reading
+// warps are recorded, so some races are missed.
 TEST_CASE("with atomic operations, or messages, records see no race where there is none") {
   property("atomic operations in shared memory", [](Draw& draw) {
     expect_no_false_alarm(draw, {Scope::kBlock, false, true, false});

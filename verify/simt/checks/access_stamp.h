@@ -1,7 +1,7 @@
 #pragma once
 
-// When, within a launch, a thread did something: 64 bits, kept for each access that may still be in
-// a race.
+// The time of a thread's access within a launch, in 64 bits. It is kept for each access that may
+// still be in a race.
 
 #include <cstdint>
 
@@ -9,7 +9,7 @@
 
 namespace recto::simt {
 
-// An epoch is what one thread block does between two barriers; epoch numbers are unique and grow
+// An epoch of a thread block is the time between two barriers. Epoch numbers are unique and grow
 // with time. Epoch 0 is before everything. Within an epoch, a thread's clock counts its warp
 // barriers.
 class Stamp {
@@ -29,7 +29,7 @@ class Stamp {
     return static_cast<std::uint32_t>(bits_ >> 2) & kClockMax;
   }
 
-  // An atomic access, which does not conflict with other atomic ones.
+  // Marks an atomic access, which does not conflict with other atomic accesses.
   constexpr bool is_atomic() const { return (bits_ & 1) != 0; }
   constexpr Stamp as_atomic() const { return with(1); }
   // An access by an asynchronous copy that has not been waited for.
@@ -41,7 +41,7 @@ class Stamp {
     return stamp;
   }
 
-  // Whether it is equal except for the lane.
+  // Whether the stamps are equal except for the lane.
   constexpr bool is_beside(Stamp other) const {
     return ((bits_ ^ other.bits_) & ~(std::uint64_t{kWarpSize - 1} << 22)) == 0;
   }

@@ -1,4 +1,4 @@
-// Where kernels may touch memory, and how.
+// Bounds, alignment and use of memory in kernels.
 
 #include <sys/mman.h>
 
@@ -110,7 +110,7 @@ TEST_CASE("gaps between shared variables belong to nobody") {
   CHECK(out[5] == 66.0F);
   check_finding(run.run({"sum", {1}, {64}}, sum_shared, out, 1), Check::kOutOfBounds,
                 {"reads 4 bytes of memory 0 bytes past the end of shared parts (256 bytes)"});
-  // The nearer variable is the one that was meant.
+  // The message names the nearer variable.
   check_finding(run.run({"sum", {1}, {64}}, sum_shared, out, -1), Check::kOutOfBounds,
                 {"reads 4 bytes of memory 4 bytes before shared parts (256 bytes)"});
   check_finding(run.run({"sum", {1}, {64}}, sum_shared, out, 79), Check::kOutOfBounds,
@@ -160,14 +160,14 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
   check_finding(report, Check::kLogicalBounds,
                 {"of block (1, 0, 0)", "reads 4 bytes of pool+128, in piece 1 (of 128 bytes)",
                  "which is not for owner 0: it is owner 1's"});
-  // Nothing was wrong with the memory itself, so the kernel has gone on.
+  // The memory itself is valid, so the kernel continued.
   CHECK(out[127] == 0.0F);
   bounds.owner_of_block.pop_back();
   REQUIRE(run.memory().set_logical_bounds(pool, bounds).is_ok());
   check_finding(run.run({"gather", {4}, {32}}, gather_pieces, pool, table, out, 0),
                 Check::kLogicalBounds,
                 {"of block (3, 0, 0)", "which is not for a thread block without owner"});
-  // Of several, and of none.
+  // Pieces that several owners, or no owner, may touch.
   bounds.may_touch.assign(7, std::vector<bool>(4, false));
   bounds.owner_of_block = {6, 6, 6, 6};
   const auto text_of_run = [&] {
@@ -202,8 +202,8 @@ TEST_CASE("a kernel that spins on memory ends, with where its threads stand") {
   auto* out = run.buffer<int>("out", 64, BufferUse::kWriteFirst);
   check_finding(run.run({"spin", {1}, {64}}, spin, flag, out), Check::kNeverEnds,
                 {"still runs after 100000 accesses to memory", "threads 0 to 63: running"});
-  // Longer than it may stand still: the clock says where, and the line is the kernel's all the
-  // same.
+  // It runs longer than the stall limit: the clock decides where it is stopped, but the line is the
+  // kernel's.
   CheckedRun stalled;
   stalled.executor().set_options({.stall_seconds = 1});
   flag = stalled.buffer<int>("flag", 1, BufferUse::kReadWrite);

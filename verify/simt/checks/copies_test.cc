@@ -1,4 +1,4 @@
-// Asynchronous copies as the dialect has them, under the checks: right pipelines are silent.
+// The dialect's asynchronous copies under the checks: correct pipelines give no finding.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ namespace {
 constexpr int kTiles = 5;
 constexpr LaunchConfig kOneWarp = {"copies", {1}, {32}};
 
-// With buffers of 32 * kTiles words and of 32.
+// Buffers of 32 * kTiles words and of 32 words.
 struct WordsRun : CheckedRun {
   using CheckedRun::CheckedRun;
   const unsigned* in = buffer<unsigned>("in", 32 * kTiles, BufferUse::kReadOnly);
@@ -52,7 +52,7 @@ TEST_CASE("who waits for a phase knows nothing of what arrives for the next one"
     check_nothing(right.run(kTwoWarps, read_after_phase, 0U, right.out));
     WordsRun late(schedule);
     const LaunchReport report = late.run(kTwoWarps, read_after_phase, 1U, late.out);
-    // Where the reader comes first, it finds nothing there.
+    // If the reader runs first, it finds the memory unwritten.
     CHECK(contains(report.text(), "shared words+4"));
     if (report.findings.size() == 1) CHECK(report.findings[0].check == Check::kRace);
   }

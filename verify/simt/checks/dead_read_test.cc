@@ -1,5 +1,5 @@
-// Reads that the optimiser takes out are seen in kernels that are built without it. The optimised
-// build, which the other tests have, does not see them: this says so, too.
+// The checks find dead reads only in kernels built without optimisation: in the optimised build,
+// which the other tests use, the compiler has removed them.
 
 #include "verify/simt/checks/testdata/dead_read.cuh"
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace {
 
 using Kernel = void (*)(const float* in, float* out, int beyond);
 
-// Of an input of `count` elements.
+// Reads `beyond` elements further in an input of `count` elements.
 LaunchReport read_beyond(Kernel kernel, std::size_t count, int beyond) {
   CheckedRun run;
   const float* in = run.buffer<float>("in", count, BufferUse::kReadOnly);
@@ -30,7 +30,7 @@ TEST_CASE("a dead read out of bounds is found in a build without optimisation") 
 
 TEST_CASE("the optimiser takes a dead read out, and nobody sees it") {
   check_nothing(read_beyond(read_dead_optimised, 40, 9));
-  // A read that is used is there.
+  // The compiler keeps a read that is used.
   check_finding(
       read_beyond(read_dead_optimised, 31, 0), Check::kOutOfBounds,
       {"dead_read_optimised.cu:", "thread 31 ", "0 bytes past the end of in (124 bytes)"});

@@ -1,7 +1,6 @@
 #pragma once
 
-// Random accesses and barriers of some threads, and which of the accesses race, determined with
-// full vector clocks.
+// Random accesses and barriers of some threads. Full vector clocks determine which accesses race.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +17,7 @@ namespace recto::simt {
 inline constexpr unsigned kBlocks = 3;
 inline constexpr unsigned kThreads = 64;
 inline constexpr std::size_t kBytes = 4;
-// Few, so that they meet often, both within a warp and across two.
+// Few threads, so that they meet often, both within a warp and across two warps.
 inline constexpr std::array<unsigned, 6> kActors = {0, 1, 17, 31, 32, 63};
 
 enum class Step : std::uint8_t {
@@ -42,13 +41,13 @@ struct Event {
   std::uint32_t lanes = 0;  // of the thread's warp
 };
 
-// Which memory, and how the thread blocks run.
+// The kind of memory, and how the thread blocks run.
 struct Setting {
   Scope scope = Scope::kBlock;
   bool is_cooperative = false;
   bool has_atomics = false;
   bool has_messages = false;
-  bool has_fences = false;  // then atomic operations hand over
+  bool has_fences = false;  // atomic operations then order threads
 };
 
 inline Event draw_event(Draw& draw, const Setting& setting, unsigned block) {
@@ -91,7 +90,7 @@ inline bool is_atomic(AccessKind kind) {
   return kind == AccessKind::kAtomic || kind == AccessKind::kAtomicRead;
 }
 
-// Vector clocks: for each thread, how far it knows every other thread to be.
+// Vector clocks: for each thread, its knowledge of every other thread's progress.
 class Clocks {
  public:
   explicit Clocks(Scope scope) : scope_(scope) {}
@@ -144,7 +143,7 @@ class Clocks {
     unsigned clock = 0;
   };
 
-  // What a fence finds observed is known from then on, and what it finds known is handed over.
+  // A fence makes observed clocks known, and known clocks are handed over from then on.
   void pass_fence(std::size_t id) {
     tell(observed_[id], known_[id]);
     tell(known_[id], fenced_[id]);
@@ -191,7 +190,7 @@ class Clocks {
 
   Scope scope_;
   std::array<Known, kIds> known_ = {};     // [who knows][who is known]
-  std::array<Known, kIds> fenced_ = {};    // of that, what comes before a fence
+  std::array<Known, kIds> fenced_ = {};    // the part of `known_` that comes before a fence
   std::array<Known, kIds> observed_ = {};  // what atomic operations handed over
   std::array<Known, kBytes> handed_over_ = {};
   std::array<Known, kBlocks> released_ = {};  // through the single object of each block
@@ -199,7 +198,7 @@ class Clocks {
   std::vector<Past> past_;
 };
 
-// Most races are left out, so that there are many events before the first one.
+// Most races are removed, so that many events come before the first one.
 inline std::vector<Event> draw_events(Draw& draw, const Setting& setting) {
   std::vector<Event> events;
   Clocks clocks(setting.scope);

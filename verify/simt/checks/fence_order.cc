@@ -11,9 +11,10 @@ void FenceOrder::clear() {
   handed_over_.clear();
 }
 
-// A fence is both: what the thread has observed is ordered before what follows, and what it knows,
-// before what it hands over from now on. All fences are taken for sequentially consistent, as
-// __threadfence() is, so that a barrier may lie between a fence and the atomic operation.
+// A fence both acquires and releases: what the thread has observed is ordered before its later
+// accesses, and what it knows is ordered before what it hands over from now on. All fences count as
+// sequentially consistent, as __threadfence() is, so a barrier may lie between a fence and the
+// atomic operation.
 void FenceOrder::pass_fence(Actor actor, const Reach& present) {
   has_fences_ = true;
   Block& block = blocks_[actor.block];
@@ -25,7 +26,7 @@ void FenceOrder::pass_fence(Actor actor, const Reach& present) {
   join(sight.fenced[actor.block], present);
 }
 
-// Atomic operations that write continue what earlier ones began to hand over.
+// An atomic operation that writes also hands over what earlier ones on the address handed over.
 void FenceOrder::pass_atomic(Actor actor, std::uintptr_t address, AccessKind kind) {
   Block& block = blocks_[actor.block];
   Sight& sight = block.of_threads[actor.thread];
@@ -81,7 +82,7 @@ bool FenceOrder::contains(const Reaches& reaches, std::uint64_t block, Stamp pas
   return past.thread() < reach.clocks.size() && reach.clocks[past.thread()] >= past.clock();
 }
 
-// Of one block's, what reaches into a later epoch contains the other.
+// For one block, a reach into a later epoch contains any reach into an earlier one.
 void FenceOrder::join(Reach& reach, const Reach& other) {
   if (other.epoch < reach.epoch) return;
   if (other.epoch > reach.epoch) {

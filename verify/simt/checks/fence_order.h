@@ -1,8 +1,9 @@
 #pragma once
 
-// What threads hand to each other by fences and atomic operations, also across thread blocks: what
-// comes before a fence, which an atomic operation follows, is ordered before what comes after a
-// later atomic operation on the same address and a fence. Barriers pass it on to all who meet.
+// The order that fences and atomic operations establish, also across thread blocks. A fence
+// followed by an atomic operation releases all accesses before the fence. A later atomic operation
+// on the same address followed by a fence acquires them. Barriers pass the order on to all threads
+// that meet.
 
 #include <cstdint>
 #include <map>
@@ -22,28 +23,28 @@ struct Actor {
 
 class FenceOrder {
  public:
-  // A part of what a thread block does: all that comes before an epoch of the block and, in the
-  // epoch, what each thread does up to a clock.
+  // A part of a thread block's actions: all actions before an epoch of the block and, in the epoch,
+  // those of each thread up to a clock.
   struct Reach {
     std::uint32_t epoch = 0;
     std::vector<std::uint32_t> clocks = {};  // [thread], or empty
   };
 
-  // Forgets everything.
+  // Removes everything.
   void clear();
-  // Forgets what threads know, but not what they have handed over.
+  // Removes what threads know, but keeps what they have handed over.
   void end_blocks() { blocks_.clear(); }
 
-  // Whether there has been a fence, without which there is no order.
+  // Whether there has been a fence; without one nothing is ordered.
   bool has_fences() const { return has_fences_; }
-  // `present` is what the thread knows of its own block.
+  // `present`: the thread's clocks of its own block.
   void pass_fence(Actor actor, const Reach& present);
   void pass_atomic(Actor actor, std::uintptr_t address, AccessKind kind);
   void pass_barrier(std::uint64_t block);
   // `lanes` are those of the warp that begins at `thread`.
   void pass_warp_barrier(std::uint64_t block, unsigned thread, std::uint32_t lanes);
 
-  // Whether what `past` stands for, in block `past_block`, was handed to the thread.
+  // Whether the access of `past`, in block `past_block`, was handed to the thread.
   bool was_handed(Actor to, std::uint64_t past_block, Stamp past) const;
 
  private:
@@ -54,7 +55,7 @@ class FenceOrder {
     Reaches known = {};
   };
   struct Block {
-    Sight of_all = {};  // what the last barrier passed on
+    Sight of_all = {};  // passed on by the last barrier
     std::map<unsigned, Sight> of_threads = {};
   };
 

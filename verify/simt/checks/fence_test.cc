@@ -1,4 +1,4 @@
-// What fences and atomic operations order, within a thread block and across them.
+// The order that fences and atomic operations establish, within a thread block and across blocks.
 
 #include <cstdint>
 #include <string>
@@ -62,7 +62,7 @@ TEST_CASE("without one of the fences, or the barrier before it, merging is a rac
                  "wrote it; thread blocks of one launch are ordered by grid barriers, and by "
                  "__threadfence() before one's and after the other's atomic operation on one "
                  "address (if by anything else, mark the buffer with blocks_communicate)"});
-  // Thread 0's own writes come before its fence, those of others need not.
+  // Thread 0's own writes come before its fence; those of other threads need not.
   check_finding(add_parts({}, Handover::kNoBarrier), Check::kGridRace,
                 {"thread 1 (warp 0, lane 1) of block (3, 0, 0) reads 4 bytes of parts+4",
                  "thread 1 (warp 0, lane 1) of block (0, 0, 0) wrote it"});

@@ -20,7 +20,7 @@ struct GlobalBuffer {
   std::uintptr_t end = 0;
   BufferUse use = BufferUse::kReadWrite;
   ShadowCells cells;          // mapped when first needed; read-only buffers need none
-  bool is_forgotten = false;  // it is no longer known what was written
+  bool is_forgotten = false;  // true: no record says which bytes were written
 
   // Maps the cells if necessary. False if there is no address space for them.
   bool has_cells() { return cells.is_mapped() || cells.map(end - begin); }

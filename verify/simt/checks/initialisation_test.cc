@@ -1,4 +1,4 @@
-// Reads of what nobody has written, and of what asynchronous copies still write.
+// Reads of memory that was never written, and of memory that asynchronous copies still write.
 
 #include <algorithm>
 #include <cstddef>
@@ -43,7 +43,7 @@ TEST_CASE("an output is written before it is read, and stays written in later la
   right.checker().mark_unwritten(right_out + 7, sizeof(float));
   check_finding(right.run({"sum", {1}, {32}}, accumulate, right_out, 0), Check::kUninitialised,
                 {"thread 7 ", "reads 4 bytes of out+28"});
-  // Registered again, it is another buffer.
+  // After it is registered again, it is another buffer.
   CHECK(right.memory().remove(right_out));
   REQUIRE(right.memory()
               .add({"out", reinterpret_cast<std::byte*>(right_out), 128, BufferUse::kWriteFirst})
@@ -101,7 +101,7 @@ TEST_CASE("copies and fills of the host program end where their buffers do") {
   host.assign(64, 2.0F);
   CHECK(text_of([&](Stream& stream) { stream.copy(to, host.data(), 132); }) ==
         "out of bounds in the host program: copy writes 132 bytes of to+0, beyond its end\n");
-  CHECK(to[0] == 1.0F);  // it does not happen
+  CHECK(to[0] == 1.0F);  // the copy does not happen
   CHECK(text_of([&](Stream& stream) { stream.copy(host.data(), from + 1, 128); }) ==
         "out of bounds in the host program: copy reads 128 bytes of from+4, beyond its end\n");
   CHECK(text_of([&](Stream& stream) { stream.fill(to + 31, 0, 5); }) ==
@@ -153,7 +153,7 @@ TEST_CASE("an asynchronous copy is waited for before its bytes are used, and bef
 
 TEST_CASE("what a copy reads and writes is looked at like any access") {
   forget_copies();
-  // A kernel here does nothing but copy.
+  // The kernel only copies, so it has no observed accesses.
   CheckedRun run({}, {.unobserved_launches = Severity::kOff});
   auto* in = run.buffer<float>("in", 4, BufferUse::kReadWrite);
   auto* out = run.buffer<float>("out", 8, BufferUse::kWriteFirst);
@@ -172,7 +172,7 @@ TEST_CASE("what a copy reads and writes is looked at like any access") {
                 {"writes 16 bytes of out+8, which is not aligned to 16 bytes"});
   check_finding(run.run({"copy", {1}, {1}}, copy_to, in + 1, out, 4), Check::kOutOfBounds,
                 {"reads 16 bytes of in+4, beyond its end"});
-  // Two of them to one place.
+  // Two copies to one place.
   check_among(run.run({"copy", {2}, {1}}, copy_to, in, out, 4), Check::kGridRace,
               {"writes 4 bytes of out+16"});
 }
@@ -186,7 +186,7 @@ TEST_CASE("of many findings the first are told, as many as are asked for") {
     const LaunchReport report =
         run.run({"read", {1}, {32}}, read_unwritten_on_lines, unwritten, out);
     INFO(findings_max << "\n" << report.text());
-    // None would be a pass.
+    // A limit of 0 counts as 1, because a launch without findings would pass.
     const std::size_t expected = findings_max == 0 ? 1 : std::min<std::size_t>(5, findings_max);
     REQUIRE(report.findings.size() == expected);
     for (std::size_t i = 0; i < expected; ++i) {

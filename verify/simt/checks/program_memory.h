@@ -1,7 +1,7 @@
 #pragma once
 
-// The memory of the program itself and its shared libraries: code, and constants and tables that
-// kernels may read.
+// The memory of the program and its shared libraries: code, constants, and tables that kernels may
+// read.
 
 #include <cstdint>
 #include <vector>

@@ -1,4 +1,4 @@
-// Accesses that no barrier orders.
+// Races: accesses that no barrier orders.
 
 #include <cstdint>
 #include <string>
@@ -23,7 +23,7 @@ std::vector<Schedule> some_schedules() {
   return all;
 }
 
-// A kernel whose second argument makes it right or wrong, from one thread block of `threads`.
+// Runs a kernel in one thread block of `threads`; its second argument makes it right or wrong.
 LaunchReport run_with(const Schedule& schedule, unsigned threads, void (*kernel)(float*, int),
                       int argument) {
   CheckedRun run(schedule);
@@ -39,7 +39,8 @@ TEST_CASE("lanes that exchange through shared memory need a barrier of their war
     REQUIRE(report.findings.size() >= 1);
     CHECK(contains(report.text(), "shared slots+"));
   }
-  // In order, thread 0 reads first what nobody has written, then others write where it has read.
+  // In order, thread 0 first reads memory that is not written yet; then others write where it has
+  // read.
   const LaunchReport report = run_with({}, 32, exchange_in_warp, kNoBarrier);
   REQUIRE(report.findings.size() == 3);
   CHECK(report.findings[0].check == Check::kUninitialised);
@@ -138,7 +139,7 @@ TEST_CASE("thread blocks that write to one place race, whatever their order") {
     check_finding(run.run(config, write_by_blocks, out, 0), Check::kGridRace,
                   {"race between thread blocks in kernel 'write'", "writes 4 bytes of out+",
                    "wrote it; thread blocks of one launch are ordered by grid barriers"});
-    // The next launch comes after it.
+    // The next launch is ordered after this one.
     check_nothing(run.run(config, write_by_blocks, out, 32));
   }
 }

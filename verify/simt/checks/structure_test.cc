@@ -1,5 +1,5 @@
-// What is right though it looks wrong: bytes between the members of structures, and waits within a
-// thread block.
+// Correct kernels that look wrong: unwritten bytes between the members of structures, and waits
+// within a thread block.
 
 #include <utility>
 
@@ -9,7 +9,7 @@
 namespace recto::simt {
 namespace {
 
-// Runs both kernels; `skipped` as theirs.
+// Runs both kernels, which get `skipped`.
 template <typename T>
 std::pair<LaunchReport, LaunchReport> exchange(int skipped) {
   CheckedRun run;

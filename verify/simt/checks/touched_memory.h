@@ -28,7 +28,7 @@ class TouchedMemory {
     }
   }
 
-  // Returns what was noted since the last call, sorted by kind and address; ranges of one kind
+  // Returns the ranges noted since the last call, sorted by kind and address; ranges of one kind
   // neither overlap nor touch. O(n log n) in pages.
   std::vector<TouchedRange> take();
 

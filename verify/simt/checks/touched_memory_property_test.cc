@@ -1,4 +1,4 @@
-// Ranges against the bytes themselves, each for itself.
+// Compares ranges of touched memory with a record of each byte.
 
 #include "verify/simt/checks/touched_memory.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 using Bytes = std::map<AccessKind, std::set<std::uintptr_t>>;
 
-// Near the ends of pages and words of bits, most often.
+// An address that is most often near the end of a page or of a word of bits.
 std::uintptr_t draw_address(Draw& draw) {
   constexpr std::uintptr_t kBase = std::uintptr_t{5} << 40;
   const auto page = draw.growing<std::uintptr_t>(0, 3) << 12;

@@ -64,7 +64,7 @@ void AccessCounter::note(const ThreadState& thread, std::uintptr_t address,
       {thread.lane(), address, address + shape.bytes});
 }
 
-// Counts what the warp's lanes did, which is complete now.
+// Counts the accesses of the warp's lanes, which are complete now.
 void AccessCounter::finish(Warp& warp) {
   for (const auto& [occurrence, access] : warp.accesses) {
     Counts counts = {.instructions = 1, .bytes = access.bytes()};

@@ -1,8 +1,9 @@
 #pragma once
 
-// Counts what can be known about the speed of a kernel without a GPU: for each source line, the
-// memory that its warps access, and how often they wait for each other. Kernels must be built for
-// it (NAME_observed of kernels.bzl); in others it counts only barriers and warp-wide operations.
+// Counts what determines a kernel's speed, as far as it can be known without a GPU: for each source
+// line, the memory that its warps access, and how often they wait for each other. Kernels must be
+// built for it (NAME_observed of kernels.bzl); in others it counts only barriers and warp-wide
+// operations.
 
 #include <cstdint>
 #include <map>
@@ -26,7 +27,7 @@ struct Counts {
   std::uint64_t bytes = 0;
   // Global memory: sectors of 32 bytes, each counted once per instruction that touches it.
   std::uint64_t sectors = 0;
-  std::uint64_t wasted_bytes = 0;  // bytes of sectors that no lane asked for
+  std::uint64_t wasted_bytes = 0;  // bytes of sectors that no lane requested
   // Shared memory: passes over the banks, beyond those that the bytes need.
   std::uint64_t bank_conflicts = 0;
 
@@ -52,7 +53,7 @@ class AccessCounter final : public Observer {
   // The counts of all launches so far, sorted by kernel, place and kind. Looks up source lines, so
   // it must not be called while a kernel runs.
   std::vector<LineCount> counts() const;
-  // The sum over everything. Looks up no source lines, each of which would start a process.
+  // The sum over everything. It looks up no source lines, because each look-up starts a process.
   LineCount sum() const;
   // The counts as text, one per line.
   std::string table() const;

@@ -13,7 +13,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// A kernel's memory, and what it counted.
+// A kernel's memory and counts.
 class Counted {
  public:
   Counted() : counter_(memory_) {
@@ -34,7 +34,7 @@ class Counted {
     REQUIRE(launch(executor_, {name, {1}, {threads}}, kernel, arguments...).text().empty());
   }
 
-  // Of all lines, as far as they do this.
+  // The sum over all lines with this kind of operation.
   LineCount sum(const std::string& what) const {
     LineCount sum;
     for (const LineCount& count : counter_.counts()) {
@@ -145,7 +145,7 @@ TEST_CASE("vectors of two are served by half warps, vectors of four and matrices
 TEST_CASE("lanes that come to an instruction more often do so without the others") {
   Counted counted;
   counted.run(32, read_twice_in_odd_lanes, counted.in(), counted.out());
-  // 32 lanes side by side, then 16, every other one.
+  // 32 adjacent lanes, then 16 lanes, every second one.
   check(counted.sum("global read"), 2, 128 + 64, 4 + 4, 64);
 }
 
@@ -165,8 +165,8 @@ TEST_CASE("atomic operations touch what they update") {
   check(counted.sum("global atomic read"), 0, 0, 0, 0);
 }
 
-// All that is counted, a line each: kernel, line of counted_kernels.cu, what, instructions, bytes,
-// sectors, wasted bytes.
+// All counts, one per line: kernel, line of counted_kernels.cu, kind, instructions, bytes, sectors,
+// wasted bytes.
 std::vector<std::string> rows_of(const AccessCounter& counter) {
   std::vector<std::string> rows;
   const std::string file = "verify/simt/counters/testdata/counted_kernels.cu:";
@@ -218,7 +218,7 @@ TEST_CASE("each count stands with its kernel and its line") {
                                  "twice " + twice + " global write 2 256 8 0",
                                  "twice " + twice_2 + " global read 2 256 16 256",
                                  "twice " + twice_2 + " global write 2 256 8 0"});
-  // The same kernel by another name is another one; by the same name it is added up.
+  // The same kernel under another name counts separately; under the same name counts are summed.
   counted.run_as("again", 32, read_apart, counted.in(), counted.out());
   counted.run_as("apart", 32, read_apart, counted.in(), counted.out());
   const std::vector<std::string> rows = rows_of(counted.counter());

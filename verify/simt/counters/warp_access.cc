@@ -15,7 +15,7 @@ void add_units(const LaneRange& range, std::uint64_t unit_bytes, std::vector<std
   }
 }
 
-// Each once, sorted.
+// Removes duplicates, and sorts.
 void make_unique(std::vector<std::uint64_t>& units) {
   std::ranges::sort(units);
   const auto rest = std::ranges::unique(units);

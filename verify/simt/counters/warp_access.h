@@ -1,6 +1,6 @@
 #pragma once
 
-// What one warp does with one instruction: the bytes that its lanes access together.
+// One instruction of one warp: the bytes that its lanes access together.
 
 #include <cstdint>
 #include <vector>
@@ -27,9 +27,9 @@ class WarpAccess {
   // Distinct bytes: those that several lanes access count once. All O(n log n) in lanes and words.
   std::uint64_t bytes() const;
   std::uint64_t sectors() const;
-  // Words of one bank are served one after the other: their number in the bank with the most. All
-  // lanes are served together if each accesses at most one word; half of them, if two; eight, if
-  // four, as ldmatrix does. A pass serves one such group.
+  // The bank with the most words decides, because words of one bank are served one after the other.
+  // All lanes are served together if each accesses at most one word; half of them, if two; eight,
+  // if four, as ldmatrix does. A pass serves one such group.
   std::uint64_t bank_passes() const;
   // The number of passes if each group's words were spread evenly over the banks.
   std::uint64_t bank_passes_min() const;

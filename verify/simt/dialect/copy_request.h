@@ -1,6 +1,6 @@
 #pragma once
 
-// An asynchronous copy, as requested from the executor.
+// A request for an asynchronous copy.
 
 #include "verify/simt/dialect/simt_taint.h"
 #include "verify/simt/executor/device_copies.h"

@@ -97,8 +97,8 @@ double error_allowed(const DocumentedError& row, double x, float rounded) {
   return (row.ulps + std::floor(row.ulps_per_argument * std::abs(x))) * ulp_of(rounded);
 }
 
-// Taint is removed from the arguments, because the mathematical library does not propagate it and
-// branches depend on them, and put on the result.
+// Taint is removed from the arguments and put on the result: the mathematical library does not
+// propagate it, and its branches depend on the arguments.
 
 float approximate(ApproximateFunction function, float given) {
   const float x = without_taint(given);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The functions that CUDA computes approximately, each with the error that is documented for it.
+// The functions that CUDA computes approximately, each with its documented error.
 
 #include <cstdint>
 #include <span>
@@ -32,7 +32,7 @@ enum class ApproximateFunction : std::uint8_t {
   kFastTanh,
 };
 
-// Distances are from the correctly rounded result.
+// Distances from the correctly rounded result.
 struct DocumentedError {
   ApproximateFunction function;
   const char* name;
@@ -46,13 +46,13 @@ struct DocumentedError {
   double absolute_to = 0;
 };
 
-// By function.
+// One row per function.
 std::span<const DocumentedError> documented_errors();
 
-// How far a result for x may lie from the correctly rounded one, `rounded`.
+// The largest allowed distance of a result for x from the correctly rounded one, `rounded`.
 double error_allowed(const DocumentedError& row, double x, float rounded);
 
-// Results within that error, as the running launch's arithmetic says. Special cases (exp(0) = 1,
+// A result within that error, chosen by the running launch's arithmetic. Special cases (exp(0) = 1,
 // log(1) = 0, tanh(0) = 0, infinities, NaN) are exact. Subnormals are kept, as without -ftz=true.
 float approximate(ApproximateFunction function, float x);
 

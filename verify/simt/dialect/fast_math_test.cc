@@ -60,7 +60,7 @@ bool same_bits(float a, float b) {
   return std::bit_cast<std::uint32_t>(a) == std::bit_cast<std::uint32_t>(b);
 }
 
-// A second opinion: the mathematical library in the machine's longest format.
+// An independent result: the mathematical library in the machine's longest format.
 long double second_opinion(int function, long double x) {
   using enum device::ApproximateFunction;
   switch (static_cast<device::ApproximateFunction>(function)) {

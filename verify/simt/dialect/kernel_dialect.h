@@ -20,7 +20,7 @@
 #include "verify/simt/dialect/simt_types.h"
 #include "verify/simt/dialect/simt_warp.h"
 
-// After all others: they use parts of C++ that it refuses.
+// After all other headers, because they use parts of C++ that it refuses.
 #include "verify/simt/dialect/simt_refused.h"
 
 namespace recto::simt::device {
@@ -55,7 +55,7 @@ int variables_are_not_supported();  // verify/simt: a __device__ variable is not
   using name##_shared_type = type __VA_ARGS__;            \
   RECTO_SIMT_SHARED(name, name##_shared_type, alignment)
 
-// Declares extern T name[], of as many bytes as the launch gives, aligned to 16 bytes.
+// Declares extern T name[], with the number of bytes that the launch gives, aligned to 16 bytes.
 #define KERNEL_DYNAMIC_SHARED(type, name)                    \
   static_assert(alignof(type) <= 16, "aligned to 16 bytes"); \
   type* const name = static_cast<type*>(::recto::simt::device::dynamic_shared(16))

@@ -1,6 +1,6 @@
 #pragma once
 
-// What the tests of warp-wide operations share: a block of two warps, in three dimensions.
+// Shared by the tests of warp-wide operations: a block of two warps, in three dimensions.
 
 #include <cstdint>
 #include <cstring>
@@ -25,7 +25,7 @@ LaunchReport run_block(void (*kernel)(Parameters...), Arguments... arguments) {
 
 inline bool is_in(unsigned mask, int lane) { return (mask >> lane & 1) != 0; }
 
-// Values are the same only if all their bytes are.
+// Values are equal only if all their bytes are.
 template <typename T>
 T value_of(std::uint64_t bits) {
   T value = {};

@@ -54,7 +54,7 @@ float expected_truncated(float sum, const float* a, const float* b, int count, i
   return std::abs(nearest) > std::abs(exact) ? std::nextafter(nearest, 0.0F) : nearest;
 }
 
-// A whole step, of which the products not given are zero.
+// A whole step; the products that are not given are zero.
 float one_step(float sum, const std::vector<float>& a, const std::vector<float>& b,
                unsigned extra_bits = 0) {
   MatrixProduct product = {};
@@ -114,7 +114,7 @@ TEST_CASE("truncated sums are cut off below the largest exponent, in steps") {
   }
 }
 
-// Probes of the kind that Fasi et al. put to the hardware.
+// Probes of the kind that Fasi et al. ran on hardware.
 TEST_CASE("what is below the last bit of the largest is lost, one by one, and kept by extra bits") {
   // 1 and four times 2^-24, half a unit each: truncation loses all, exact sums and two extra bits
   // keep 2^-22.
@@ -122,7 +122,7 @@ TEST_CASE("what is below the last bit of the largest is lost, one by one, and ke
   const std::vector<float> halves(4, 0x1p-24F);
   CHECK(one_step(1.0F, ones, halves) == 1.0F);
   CHECK(one_step(1.0F, ones, halves, 1) == 1.0F + 0x1p-22F);
-  // The order is no matter: the accumulator is aligned as the products are.
+  // The order does not matter: the accumulator is aligned as the products are.
   CHECK(one_step(0x1p-24F, {1.0F, 1.0F}, {1.0F, 0x1p-24F}) == 1.0F);
   CHECK(one_step(0x1p-24F, {1.0F, 1.0F}, {1.0F, 0x1p-24F}, 1) == 1.0F + 0x1p-23F);
   // Towards zero, for both signs.
@@ -133,10 +133,10 @@ TEST_CASE("what is below the last bit of the largest is lost, one by one, and ke
 }
 
 TEST_CASE("the exponent of a product is its factors', before it is normalised") {
-  // 1.5 * 1.5 = 2.25 has exponent 0 here: a bit more is kept than of 2.25 itself.
+  // 1.5 * 1.5 = 2.25 has exponent 0 here, so one more bit is kept than for 2.25 itself.
   CHECK(one_step(0x1p-23F, {1.5F}, {1.5F}) == 2.25F);
   CHECK(one_step(0x1p-22F, {1.5F}, {1.5F}) == 2.25F + 0x1p-22F);
-  // It cancels in the second step of alignment, if it was kept in the first.
+  // The products cancel, and leave what alignment has kept of the accumulator.
   CHECK(one_step(0x1p-23F, {1.5F, -1.5F}, {1.5F, 1.5F}) == 0x1p-23F);
   CHECK(one_step(0x1p-24F, {1.5F, -1.5F}, {1.5F, 1.5F}) == 0.0F);
 }

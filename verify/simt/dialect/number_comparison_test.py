@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Compares the executor's 16- and 8-bit numbers with NVIDIA's headers, which compile for the host.
 
-Skipped, with the reason, where the CUDA Toolkit's headers or a compiler are not there.
+Skipped, with the reason, where the CUDA Toolkit's headers or a compiler are missing.
 """
 
 import os

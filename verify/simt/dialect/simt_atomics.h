@@ -27,8 +27,8 @@ RECTO_SIMT_UNOBSERVED T atomic_retry(T* address, T old, Change change) {
   }
 }
 
-// Replaces the old value with change(old, value). The first attempt is the access that is observed:
-// it guesses the old value, and learns it.
+// Replaces the old value with change(old, value). The observed access is the first attempt, which
+// guesses the old value, and learns it.
 template <typename T, typename Change>
 inline T atomic_change_known(T* address, T value, Change change) {
   const auto changed = [change, value](T old) { return change(old, value); };
@@ -71,7 +71,7 @@ template <typename T>
 concept AtomicExchanged = AtomicWord<T> || std::same_as<T, float>;
 template <typename T>
 concept AtomicCompared = AtomicWord<T> || std::same_as<T, unsigned short>;
-// To be specialised for other types of 2 or 4 bytes for which CUDA has atomicAdd.
+// Specialise it for other types of 2 or 4 bytes for which CUDA has atomicAdd.
 template <typename T>
 inline constexpr bool kHasAtomicAdd =
     AtomicAmong<T, int, unsigned, unsigned long long, float, double>;

@@ -9,7 +9,7 @@
 namespace recto {
 namespace {
 
-// What is there after a change, which gives what was there before.
+// The value in memory after a change that returned the old value.
 template <typename T, typename Change>
 T after(T before, const Change& change) {
   T value = before;

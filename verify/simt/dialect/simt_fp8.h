@@ -67,7 +67,7 @@ inline __half_raw __nv_cvt_fp8_to_halfraw(__nv_fp8_storage_t code,
   return __half(recto::simt::device::fp8_value(code, interpretation));
 }
 
-// Two at a time, the first in the lower byte.
+// Converts two numbers at a time, the first into the lower byte.
 inline __nv_fp8x2_storage_t __nv_cvt_float2_to_fp8x2(float2 x, __nv_saturation_t saturation,
                                                      __nv_fp8_interpretation_t interpretation) {
   const unsigned low = __nv_cvt_float_to_fp8(x.x, saturation, interpretation);
@@ -88,7 +88,7 @@ inline __half2_raw __nv_cvt_fp8x2_to_halfraw2(__nv_fp8x2_storage_t codes,
           __nv_cvt_fp8_to_halfraw(high, interpretation).x};
 }
 
-// Both saturate, as NVIDIA's constructors do.
+// Both constructors saturate, as NVIDIA's do.
 #define RECTO_SIMT_FP8(name, interpretation)                                                     \
   struct name {                                                                                  \
     name() = default;                                                                            \

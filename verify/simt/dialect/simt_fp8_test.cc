@@ -13,7 +13,7 @@ namespace {
 static_assert(std::is_trivial_v<__nv_fp8_e4m3> && sizeof(__nv_fp8_e4m3) == 1);
 static_assert(std::is_trivial_v<__nv_fp8_e5m2> && sizeof(__nv_fp8_e5m2) == 1);
 
-// By the formats' definition (OCP 8-bit floating point specification): NaN is a value of its own.
+// By the format's definition (OCP 8-bit floating point specification). NaN is a value of its own.
 double e4m3_meaning(unsigned code) {
   const unsigned field = code >> 3 & 15;
   const unsigned fraction = code & 7;
@@ -30,7 +30,7 @@ double e5m2_meaning(unsigned code) {
   return (code & 0x80) != 0 ? -magnitude : magnitude;
 }
 
-// Of the finite codes, the one whose meaning is nearest, the even one of two: by looking at all.
+// The finite code whose meaning is nearest, the even one of two, by trying all codes.
 template <typename Meaning>
 unsigned nearest_code(double x, unsigned largest, Meaning meaning) {
   unsigned best = 0;

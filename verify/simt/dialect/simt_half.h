@@ -60,7 +60,7 @@ using nv_bfloat162 = __nv_bfloat162;
             value)};                                                                             \
   }
 
-// The functions of both types: `name` is what NVIDIA's have in theirs.
+// The conversions of both types; `name` is the type's part of NVIDIA's function names.
 #define RECTO_SIMT_HALF_CONVERSIONS(half, pair, name)                                              \
   RECTO_SIMT_TO_HALF(__float2##name, half, float, kNearestEven)                                    \
   RECTO_SIMT_TO_HALF(__float2##name##_rn, half, float, kNearestEven)                               \

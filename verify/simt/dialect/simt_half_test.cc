@@ -185,7 +185,7 @@ TEST_CASE("operations on pairs are those on their elements") {
 TEST_CASE("integers convert with one rounding") {
   CHECK(code_of(__int2half_rn(2049)) == code_of(__half(2048.0F)));
   CHECK(code_of(__uint2half_rn(70000)) == 0x7c00);
-  // A tie of bfloat16, and one more: fp32 would lose the one.
+  // A tie of bfloat16, plus one: fp32 would lose the one.
   CHECK(code_of(__int2bfloat16_rn((1 << 30) + (1 << 22))) == code_of(__nv_bfloat16(0x1p30F)));
   CHECK(code_of(__int2bfloat16_rn((1 << 30) + (1 << 22) + 1)) ==
         code_of(__nv_bfloat16(0x1.02p30F)));

@@ -1,7 +1,7 @@
 #pragma once
 
-// What CUDA's 16-bit types have in common, those of this dialect and NVIDIA's own: they are codes
-// of a format. And fused multiply-adds, which NVIDIA's headers provide only to nvcc.
+// The common properties of CUDA's 16-bit types, of this dialect and of NVIDIA: each is a code of a
+// format. Also fused multiply-adds, which NVIDIA's headers provide only to nvcc.
 
 #include <bit>
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace recto::simt::device {
 
-// Of a 16-bit type; of other types, no format.
+// The format of a 16-bit type; other types have none.
 template <typename T>
 inline constexpr NarrowFormat kFormatOf = {};
 

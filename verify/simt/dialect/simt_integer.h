@@ -120,7 +120,7 @@ Integer saturated_known(double whole) {
   return static_cast<Integer>(whole);
 }
 
-// It branches on the value, so taint is taken off before.
+// The conversion branches on the value, so taint is removed first.
 template <typename Integer>
 Integer saturated_integer(double whole) {
   return with_taint_of(saturated_known<Integer>(without_taint(whole)), whole);

@@ -16,7 +16,7 @@ constexpr int kSamples = 20000;
 
 unsigned next_word(RandomStream& random) {
   const auto word = static_cast<unsigned>(random.next_u64());
-  return word >> random.next_below(33) % 32;  // of all lengths
+  return word >> random.next_below(33) % 32;  // numbers of all lengths
 }
 
 unsigned bit_of(unsigned word, int index) { return word >> index & 1; }

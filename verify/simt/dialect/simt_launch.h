@@ -1,6 +1,6 @@
 #pragma once
 
-// Launches, as in both halves of the dialect.
+// Kernel launches, which both halves of the dialect have.
 
 #include <cstddef>
 #include <type_traits>
@@ -10,7 +10,7 @@
 
 using KernelStream = recto::simt::Stream*;
 
-// How a kernel is launched.
+// The configuration of a launch.
 struct KernelLaunch {
   dim3 grid = {};
   dim3 block = {};
@@ -19,7 +19,7 @@ struct KernelLaunch {
   bool is_cooperative = false;
 };
 
-// The outcome: null, or what was wrong.
+// The outcome: null, or the error.
 struct KernelStatus {
   const char* error = nullptr;
 };

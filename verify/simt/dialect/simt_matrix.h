@@ -15,15 +15,15 @@ namespace recto::simt::device {
 // A vector: every compiler loads it at once, and instruments it as one access of 16 bytes.
 using MatrixRow = std::uint32_t __attribute__((vector_size(16), may_alias));
 
-// What one lane contributes, and receives.
+// The input and output of one lane.
 struct MatrixLoad {
-  MatrixRow row;  // of those lanes that give an address
+  MatrixRow row;  // of the lanes that give an address
   std::uint32_t fragment[4];
 };
 
 enum class MatrixOrder : std::uint8_t { kPlain, kTransposed };
 
-// Of kCount matrices. (Here and below: payloads and mask as in Collective.)
+// Loads kCount matrices. (Here and below: payloads and mask as in Collective.)
 template <unsigned kCount, MatrixOrder kOrder>
 void combine_matrices(void* const* payloads, std::uint32_t mask);
 

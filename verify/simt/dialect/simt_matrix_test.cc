@@ -86,8 +86,8 @@ unsigned code_of(int value) {
   return __bfloat16_as_ushort(__nv_bfloat16(static_cast<float>(value)));
 }
 
-// Multiplies, and adds to a sum that is different everywhere; how many of its elements have not
-// got what `product` says of their cell.
+// Multiplies, and adds the product to distinct initial sums. Returns the number of elements that
+// are not what `product` gives for their cell.
 template <typename T, typename Product>
 int misplaced_in_sum(MatrixShape shape, Warp& warp, const Product& product) {
   const auto before = [](const Cell& cell) { return 1000 + 8 * cell.row + cell.column; };
@@ -106,8 +106,8 @@ int misplaced_in_sum(MatrixShape shape, Warp& warp, const Product& product) {
   return wrong;
 }
 
-// One element of a at a time, and all of b: of the products only those in the row that the table
-// says can be other than zero, and they tell the column.
+// One element of a at a time, and all of b: only products in the table's row are nonzero, and their
+// values identify the column.
 template <typename T>
 int misplaced_in_a(MatrixShape shape) {
   int wrong = 0;
@@ -205,7 +205,7 @@ TEST_CASE("a product of whole matrices is that of a plain loop") {
   RandomStream random(3);
   std::vector<__half> a(256);
   std::vector<__half> b(128);
-  // Small integers, so that every order of sums gives the same.
+  // Small integers, so that every order of summation gives the same result.
   for (__half& x : a) x = __half(static_cast<int>(random.next_below(65)) - 32);
   for (__half& x : b) x = __half(static_cast<int>(random.next_below(65)) - 32);
   std::vector<float> product(128);

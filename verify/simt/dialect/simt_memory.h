@@ -29,7 +29,7 @@ RECTO_SIMT_STORE(__stcs)
 RECTO_SIMT_STORE(__stwt)
 #undef RECTO_SIMT_STORE
 
-// Builds with observed accesses tell fences across thread blocks from others by their order.
+// Builds with observed accesses recognise fences across thread blocks by their memory order.
 inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_ACQ_REL); }
 inline void __threadfence_system() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }

@@ -1,8 +1,8 @@
 #pragma once
 
 // Rounding to floating-point formats of 16 and 8 bits, and back, bit by bit. Nothing here branches
-// on a value (both sides of each choice are computed first), so that tools that track what is known
-// about an argument, such as MemorySanitizer, track it into the result.
+// on a value (both sides of each choice are computed first), so that MemorySanitizer and similar
+// tools propagate the taint of an argument into the result.
 
 #include <bit>
 #include <cstdint>
@@ -83,7 +83,7 @@ constexpr std::uint32_t sign_code(double x) {
   return (std::bit_cast<std::uint64_t>(x) & kDoubleSign) != 0 ? kFormat.sign() : 0;
 }
 
-// Converts to a format with infinities, as in IEEE 754; NaN becomes the canonical one.
+// Converts to a format with infinities, as in IEEE 754; NaN becomes the canonical NaN.
 template <NarrowFormat kFormat, Rounding kRounding = Rounding::kNearestEven>
 constexpr std::uint16_t narrowed(double x) {
   const auto bits = std::bit_cast<std::uint64_t>(x);

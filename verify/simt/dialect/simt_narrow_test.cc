@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kSamples = 300000;
 
-// What a code means, by the definition of its format: an independent formula.
+// The meaning of a code by the definition of its format: an independent formula.
 template <NarrowFormat kFormat>
 double meaning(std::uint32_t code) {
   const bool is_negative = (code >> (kFormat.exponent_bits + kFormat.fraction_bits) & 1) != 0;
@@ -53,7 +53,7 @@ double sample(RandomStream& random) {
   }
 }
 
-// The neighbours of |x| among the format's numbers; the upper one may be where infinity is.
+// The neighbours of |x| among the format's numbers; the upper one may be at infinity's place.
 template <NarrowFormat kFormat>
 struct Neighbours {
   explicit Neighbours(double x) {
@@ -197,7 +197,7 @@ TEST_CASE("a fused multiply-add rounds once") {
     };
     const float a = next();
     const float b = next();
-    // Of a size that leaves a tie within reach.
+    // Chosen so that the sum may be near a tie.
     const float c = i % 2 == 0 ? next() : std::ldexp(a * b * widened<kHalf>(0x3d55), 8);
     const float addend = widened<kHalf>(narrowed<kHalf>(c));
     if (std::isinf(addend)) continue;
@@ -223,11 +223,11 @@ TEST_CASE("a fused multiply-add rounds once") {
     if (error > limit || (error == limit && magnitude % 2 == 1)) ++wrong;
   }
   CHECK(wrong == 0);
-  // The sample has cases in which it is seen that fp32 rounds first.
+  // The sample has cases in which rounding to fp32 first gives a wrong result.
   CHECK(double_rounding_is_wrong > 0);
 }
 
-// 259 and 261 have nine bits: each is half way between two bfloat16 numbers, and fp64 loses what is
+// 259 and 261 have nine bits: each lies half way between two bfloat16 numbers, and fp64 loses the
 // 2^-120 beside them.
 TEST_CASE("a fused multiply-add of bfloat16 sees what fp64 rounds off") {
   const auto code = [](double x) { return narrowed<kBfloat16>(x); };

@@ -24,7 +24,7 @@
   template <typename...>        \
   int name(...) RECTO_SIMT_REFUSAL(name);
 
-// Applies a macro to each name. Expanding one may use up a scan, of which there are 27.
+// Applies a macro to each name. Each expansion may use up one scan, of which there are 27.
 #define RECTO_SIMT_EACH(macro, ...) RECTO_SIMT_SCAN(RECTO_SIMT_EACH_OF(macro, __VA_ARGS__))
 #define RECTO_SIMT_EACH_OF(macro, name, ...) \
   macro(name) __VA_OPT__(RECTO_SIMT_EACH_AGAIN RECTO_SIMT_NO_ARGUMENTS(macro, __VA_ARGS__))
@@ -114,9 +114,9 @@ RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __barrier_sync, __barrier_sync_count, __named
 // C++ cannot express what CUDA means by it; KERNEL_SHARED can.
 #define __shared__ _Pragma("GCC error \"verify/simt: __shared__ is not supported\"")
 
-// kernel_ptx.h provides the GPU's instructions; those of foreign sources are interpreted.
-// (Headers of the C library use __asm__, and those of C++ use what is refused below: the headers
-// that kernel files may need are included above, and by the rest of the dialect.)
+// kernel_ptx.h provides the GPU's instructions; PTX of foreign sources is interpreted. (Headers of
+// the C library use __asm__, and those of C++ use features that are refused below. Therefore the
+// headers that kernel files may need are included above, and by the rest of the dialect.)
 #if defined(RECTO_SIMT_KERNEL_FILE)
 #define asm _Pragma("GCC error \"verify/simt: asm is not supported; kernel_ptx.h has functions\"")
 #define __asm__ \
@@ -125,7 +125,7 @@ RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __barrier_sync, __barrier_sync_count, __named
   _Pragma("GCC error \"verify/simt: __asm is not supported; kernel_ptx.h has functions\"")
 #endif
 
-// C++ keywords that the executor does not implement: they would act on the host, be shared by all
+// C++ keywords that the executor does not support: they would act on the host, be shared by all
 // thread blocks, or end the launch halfway.
 #if defined(RECTO_SIMT_KERNEL_FILE)
 #define throw _Pragma("GCC error \"verify/simt: throw is not supported\"")
@@ -169,7 +169,7 @@ RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, surf1Dread, surf1Dwrite, surf2Dread, surf2Dwr
 RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, cudaLaunchDevice, cudaGetParameterBuffer,
                 cudaGridDependencySynchronize, cudaTriggerProgrammaticLaunchCompletion)
 
-// Of these, only grid_barrier() exists; for matrices there is kernel_ptx.h.
+// Of cooperative groups, only grid_barrier() exists; for matrices there is kernel_ptx.h.
 namespace cooperative_groups {
 RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, this_thread_block, this_grid, this_cluster, coalesced_threads,
                 sync)
@@ -193,7 +193,7 @@ struct fragment {
 #undef RECTO_SIMT_WMMA_SHAPE
 }  // namespace nvcuda::wmma
 
-// Only in kernel files: the host may use its memory and time as it likes.
+// Only in kernel files: host code may use memory and time as it likes.
 #ifdef RECTO_SIMT_KERNEL_FILE
 extern "C" clock_t clock() noexcept RECTO_SIMT_REFUSAL(clock);
 extern "C" void* malloc(std::size_t bytes) noexcept RECTO_SIMT_REFUSAL(malloc);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What kernels may not use must fail to compile, with a message that says so.
+"""Language features that kernels may not use must fail to compile, with a message that says so.
 
 Each snippet is a kernel; the same one with its allowed counterpart must compile.
 """
@@ -21,7 +21,7 @@ HEAD = """\
 """
 LINES_OF_HEAD = HEAD.count("\n")
 
-# What is refused, by what the message names, and what is allowed in its place.
+# {name in the message: (refused code, allowed code instead)}.
 SNIPPETS = {
     "__nanosleep": ("__nanosleep(100);", "__syncwarp();"),
     "clock64": ("out[0] = clock64();", "out[0] = n;"),
@@ -125,7 +125,7 @@ SNIPPETS = {
 }
 
 
-# What CUDA accepts, in forms that are easily forgotten.
+# Code that CUDA accepts, in rare forms.
 ACCEPTED = [
     "} __constant__ const float halves[] = {0.5f, 1.0f}; __global__ void reads(float* out) { "
     "out[0] = halves[1];",
@@ -160,17 +160,17 @@ def compile_kernels(compiler, bodies):
 
 
 def lines_with_errors(text):
-    """The numbers of all lines of the source that an error or its note is about."""
+    """The numbers of all source lines named by an error or its note."""
     return {int(line) for line in re.findall(r"<stdin>:(\d+):", text)}
 
 
-# A write to it would be one for all thread blocks, and for what comes after the launch.
+# A write would affect all thread blocks, and later launches.
 WRITTEN_CONSTANTS = [
     "} __constant__ int limit = 1; __global__ void writes() { limit = 2;",
     "} __constant__ float table[2] = {1, 2}; __global__ void adds() { atomicAdd(&table[1], 1.0f);",
 ]
 
-# What files of kernels include for their host's half.
+# Headers that kernel files include for their host code.
 HOST_HEADERS = """
 #include <algorithm>
 #include <array>

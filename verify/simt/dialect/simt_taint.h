@@ -1,7 +1,8 @@
 #pragma once
 
-// Taint: MemorySanitizer's shadow of a value, where it does not track the value by itself. Used in
-// programs built with it (variants.bzl, mode "taint"); does nothing elsewhere.
+// Taint is MemorySanitizer's shadow of a value. These functions propagate it where MemorySanitizer
+// does not do so by itself. They are used in programs built with it (variants.bzl, mode "taint"),
+// and do nothing elsewhere.
 
 #include <cstdint>
 
@@ -39,7 +40,7 @@ T with_taint_of(T result, const Arguments&... arguments) {
   return result;
 }
 
-// Ends the program if `value` is tainted, as an access through a tainted address does: for
+// Ends the program if `value` is tainted, as an access through a tainted address does. For
 // addresses that the executor uses later, where nothing checks them.
 template <typename T>
 void expect_untainted(const T& value) {

@@ -1,5 +1,5 @@
-// In a program with shadow memory: what is computed from tainted memory is tainted, whichever way
-// it is computed, and what is computed beside it is not.
+// In a program with shadow memory: every result computed from tainted memory is tainted, by
+// whatever operation, and no other result is.
 
 #include <sanitizer/msan_interface.h>
 #include <sys/wait.h>
@@ -16,8 +16,8 @@
 #include "verify/simt/dialect/testdata/taint_kernels.cuh"
 #include "verify/simt/executor/executor.h"
 
-// Only what is tainted on purpose is: memory of the C++ library is written by code that
-// MemorySanitizer does not see.
+// Only memory tainted on purpose is tainted: code that MemorySanitizer does not instrument writes
+// memory of the C++ library.
 extern "C" const char* __msan_default_options() {
   return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
 }
@@ -27,7 +27,7 @@ namespace {
 
 constexpr int kTainted = 5;
 
-// Memory that is free of taint when it is given back, as whoever gets it next expects.
+// Numbers in memory that is untainted before it is freed, as its next user expects.
 template <typename T>
 class Numbers {
  public:
@@ -40,7 +40,7 @@ class Numbers {
   void taint(std::size_t i) { __msan_poison(data() + i, sizeof(T)); }
   void untaint() { __msan_unpoison(data(), values_.size() * sizeof(T)); }
 
-  // The numbers of those that are tainted.
+  // The indices of the tainted numbers.
   std::set<int> tainted() const {
     std::set<int> all;
     for (std::size_t i = 0; i < values_.size(); ++i) {
@@ -117,7 +117,7 @@ TEST_CASE("copies in the background hand taint on") {
   }
 }
 
-// Whether a process of its own gets to its end.
+// Whether a process of its own runs `run` to its end.
 bool survives(const std::function<void()>& run) {
   const pid_t child = fork();
   if (child == 0) {
@@ -144,7 +144,7 @@ TEST_CASE("a copy in the background from an address that is tainted ends the pro
   };
   CHECK(copies_from(false, 1));
   CHECK_FALSE(copies_from(true, 1));
-  // Where it reads nothing, it may have any.
+  // A copy that reads nothing may have any source address.
   CHECK(copies_from(true, 0));
 }
 
@@ -191,7 +191,7 @@ void check_product(ProductKernel<T> kernel) {
   for (int i = 0; i < 16; ++i) row_and_column.insert(i * 8 + 6);
   run_warp(kernel, a.data(), b.data(), out.data(), 0);
   CHECK(out.tainted() == row_and_column);
-  // What is thrown away taints nothing.
+  // Unused columns taint nothing.
   a.untaint();
   run_warp(kernel, a.data(), b.data(), out.data(), 2);
   CHECK(out.tainted() == kNone);

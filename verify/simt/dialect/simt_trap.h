@@ -1,6 +1,6 @@
 #pragma once
 
-// A kernel that gives up. assert() is the host's; what it does when it fails is in simt_trap.cc.
+// A kernel that gives up. assert() is the host's; simt_trap.cc handles its failure.
 
 #include <cassert>
 
@@ -11,7 +11,7 @@
   recto::simt::device::fail("calls {}", "__trap", site);
 }
 
-// What assert() calls when it fails.
+// assert() calls this when it fails.
 extern "C" __attribute__((noreturn)) void __assert_fail(const char* condition, const char* file,
                                                         unsigned line,
                                                         const char* function) noexcept;

@@ -21,7 +21,7 @@ std::string text_of(Trap trap) {
       .text();
 }
 
-// Allocations that live.
+// Allocations that have not been freed.
 std::atomic<long> allocations = 0;
 
 }  // namespace

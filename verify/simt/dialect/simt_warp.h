@@ -1,8 +1,8 @@
 #pragma once
 
 // The thread's place and its shared memory; warp-wide operations: shuffles, votes, matches,
-// reductions, __syncwarp. Values and corner cases are those of the CUDA C++ Programming Guide and
-// the PTX ISA.
+// reductions, __syncwarp. Values and corner cases follow the CUDA C++ Programming Guide and the PTX
+// ISA.
 
 #include <bit>
 #include <cstdint>
@@ -37,7 +37,7 @@ RECTO_SIMT_UNOBSERVED void for_each_lane(std::uint32_t mask, Visit visit) {
 }
 
 struct ShuffleRequest {
-  std::uint64_t value = 0;  // the value given, then the one taken
+  std::uint64_t value = 0;  // before: the given value; after: the received one
   unsigned source = 0;
 };
 
@@ -69,7 +69,7 @@ RECTO_SIMT_UNOBSERVED T shuffle(std::uint32_t mask, T value, unsigned source,
   return value;
 }
 
-// The lanes within which a shuffle of `width` stays: `begin` is the first of them, `end` the last.
+// The lanes within which a shuffle of `width` stays, from `begin` to `end`, both included.
 struct Segment {
   unsigned lane;
   unsigned begin;
@@ -200,7 +200,7 @@ inline void __syncwarp(unsigned mask = 0xffffffff, RECTO_SIMT_SITE) {
   recto::simt::device::collective(mask, nullptr, recto::simt::device::kWarpBarrier, site);
 }
 
-// The lanes that happen to run with this one: CUDA guarantees no more than the lane itself.
+// The lanes that run together with this one: CUDA guarantees no more than the lane itself.
 inline unsigned __activemask() { return 1U << recto::simt::device::lane(); }
 
 #define RECTO_SIMT_REDUCTION(type, name, expression)                                               \

@@ -14,8 +14,8 @@
 namespace recto::simt {
 namespace {
 
-// The source lane, as the PTX ISA's pseudo-code of shfl.sync has it, where c is what the
-// programming guide's functions give it: a segment mask of 32 - width, and a clamp.
+// The source lane by the PTX ISA's pseudo-code of shfl.sync, with the c that the programming
+// guide's functions pass: a segment mask of 32 - width, and a clamp.
 int source_lane(Shuffle how, int lane, int argument, int width) {
   const int bval = argument & 31;
   const int segment_mask = 32 - width;
@@ -45,7 +45,7 @@ int source_lane(Shuffle how, int lane, int argument, int width) {
   return is_inside ? j : lane;
 }
 
-// Each byte of a value tells its thread.
+// Each byte of a value identifies its thread.
 std::uint64_t own_bits(int thread) {
   return 0x0102040810204080ULL * static_cast<std::uint64_t>(thread % 2 + 1) ^
          0x0101010101010101ULL * static_cast<std::uint64_t>(thread);
@@ -56,7 +56,7 @@ struct ShuffleCase {
   std::vector<int> arguments;  // [kThreads]
 };
 
-// What comes of it; nothing where some lane's source takes no part.
+// The expected values; nothing if the source lane of some lane does not take part.
 template <typename T>
 std::optional<std::vector<T>> expected_of(const ShuffleCase& what, const std::vector<T>& values,
                                           const std::vector<T>& untouched) {

@@ -1,5 +1,5 @@
-// Votes, matches and reductions of the lanes of a warp, value by value, against the words of the
-// CUDA C++ Programming Guide. (Shuffles: simt_warp_shuffle_test.cc.)
+// Votes, matches and reductions of the lanes of a warp, value by value, as the CUDA C++ Programming
+// Guide defines them. (Shuffles: simt_warp_shuffle_test.cc.)
 
 #include "verify/simt/dialect/simt_warp.h"
 
@@ -15,7 +15,7 @@
 namespace recto::simt {
 namespace {
 
-// Patterns of predicates: none, all, one lane, drawn; true is whatever is not zero.
+// Patterns of predicates: none, all, one lane, random; any nonzero value is true.
 std::vector<std::vector<int>> predicate_patterns() {
   std::vector<std::vector<int>> patterns = {std::vector<int>(kThreads, 0),
                                             std::vector<int>(kThreads, 1)};
@@ -115,7 +115,7 @@ TEST_CASE("votes count the lanes that take part, and no others") {
         CHECK(votes.ballot == ballot);
         CHECK((votes.any != 0) == (ballot != 0));
         CHECK((votes.all != 0) == (ballot == mask));
-        // CUDA promises no more of it.
+        // CUDA guarantees no more.
         CHECK(is_in(votes.active, i % 32));
         CHECK((votes.active & ~mask) == 0);
       }
@@ -133,7 +133,7 @@ TEST_CASE("__match_any_sync gives the lanes with all the same bits") {
   }
   check_matches(few);
   check_matches(apart_above);
-  // Zeros of both signs are two values, and a NaN is itself.
+  // Zeros of both signs are two different values, and a NaN matches itself.
   std::vector<float> floats;
   std::vector<double> doubles;
   for (int i = 0; i < kThreads; ++i) {
@@ -151,7 +151,7 @@ TEST_CASE("reductions are those of the lanes that take part") {
     for (int i = 0; i < kThreads; ++i) {
       values.push_back(static_cast<unsigned>(random.next_u64()) >> (number % 3 * 10));
     }
-    // Some bit in all of them, or all but one.
+    // One bit is set in all values, another one in all but one.
     for (unsigned& value : values) value |= 0x00010100;
     values[3] &= ~0x100U;
     for (const unsigned mask : kMasks) {

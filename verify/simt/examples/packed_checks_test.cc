@@ -1,5 +1,5 @@
-// The extension under the checks of memory: nothing is found in it, and no bit depends on the
-// schedule, on where threads are preempted, or on how many OS threads there are.
+// The extension under the memory checks: they find nothing, and no bit depends on the schedule, on
+// where threads are preempted, or on the number of OS threads.
 
 #include <bit>
 #include <cstdint>
@@ -18,7 +18,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Adds what each call's checker has seen to `accesses`, which outlives the calls.
+// Adds the accesses that each call's checker has seen to `accesses`, which outlives the calls.
 ObserverMaker checker_of(std::uint64_t& accesses) {
   return [&accesses](const simt::DeviceMemory& memory) {
     return std::shared_ptr<simt::AccessChecker>(new simt::AccessChecker(memory, {}),
@@ -40,7 +40,7 @@ std::vector<std::uint64_t> result_bits(const simt::ExecutorOptions& options,
   return bits;
 }
 
-// Under many schedules, with checks and without.
+// Runs the case under many schedules, with checks and without.
 void check_case(const PackedDecodeHow& how, const PagedAttentionInputs& inputs) {
   const std::vector<std::uint64_t> expected = result_bits({}, how, inputs);
   std::uint64_t accesses = 0;
@@ -54,7 +54,7 @@ void check_case(const PackedDecodeHow& how, const PagedAttentionInputs& inputs) 
       CHECK(result_bits({.schedule = schedule}, checked, inputs) == expected);
       CHECK(accesses > 0);
       accesses = 0;
-      schedule.preemption_period = 0;  // nobody is there to preempt
+      schedule.preemption_period = 0;  // no observer that could preempt
       CHECK(result_bits({.schedule = schedule, .os_threads = 2}, how, inputs) == expected);
     }
   }
@@ -86,7 +86,7 @@ TEST_CASE("a block of another sequence is seen, in one pass and in partitions") 
     const BlockTableView& own = inputs.block_table;
     std::vector<std::int32_t> table(own.data, own.data + own.num_seqs * own.row_stride);
     inputs.block_table.data = table.data();
-    // Once everything is registered, the second sequence's fifth block becomes one of the first.
+    // After registration, the second sequence's fifth block becomes one of the first sequence's.
     for (const bool is_planted : {false, true}) {
       const ObserverMaker checks = [&](const simt::DeviceMemory& memory) {
         if (is_planted) table[static_cast<std::size_t>(own.row_stride) + 4] = table[4];

@@ -38,7 +38,7 @@ struct Variant {
   PackedDecodeHow how = {};
 };
 
-// What a call computes, and (taint_text) whether it depends on memory that is not addressed.
+// The result of a call, and (taint_text) whether it depends on memory that is not addressed.
 struct Outcome {
   std::uint64_t bits = 0;
   std::string taint;
@@ -111,7 +111,8 @@ const Variant kVariants[] = {
     {"half-sums", kHalf, {.half_sums = true}},
 };
 
-// The same under every schedule: the number with other bits than in order.
+// Runs the call under every schedule. Returns the number of schedules with other bits than in
+// order.
 int sweep_case(const Variant& variant, std::uint64_t number, simt::Executor& executor) {
   const PlacedProblem placed = drawn_problem(variant, number, 0);
   executor.set_options({});
@@ -144,15 +145,15 @@ std::span<const std::byte> pool_bytes(const KvTensorView& view) {
           static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
 }
 
-// A fault that reads what is not addressed: a slot after the context, or a table entry after its
-// blocks.
+// A fault that reads memory that is not addressed: a slot after the context, or a table entry after
+// the sequence's blocks.
 int run_planted(const Variant& variant, std::uint64_t number, std::string_view fault,
                 simt::Executor& executor) {
   const PlacedProblem placed = drawn_problem(variant, number, 4);
   const PagedAttentionInputs& inputs = placed.inputs();
   const TaintScope tainted(inputs);
   const bool is_slot = fault == "slot";
-  // Only values stay tainted: nothing branches on them.
+  // Only values stay tainted, because no branch depends on them.
   if (is_slot) clear_taint(pool_bytes(inputs.kv.k));
   std::vector<std::int32_t> lengths(inputs.context_length.begin(), inputs.context_length.end());
   for (std::int32_t& length : lengths) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The example as an implementation under test.
+// The example as a backend under test.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,9 +16,9 @@ namespace recto::verify {
 struct PackedDecodeHow {
   std::int64_t partition_size = 0;  // 0: one pass
   bool half_sums = false;           // the product with V in half precision
-  ObserverMaker observer = {};      // none, if empty
-  // Called with `out`, [num_seqs, num_heads, head_dim] of q's type, as the kernels have left it,
-  // unless empty.
+  ObserverMaker observer = {};      // empty: none
+  // Called, unless empty, with the kernels' output `out`: [num_seqs, num_heads, head_dim] of q's
+  // type.
   std::function<void(std::span<std::byte> out)> look = {};
 };
 

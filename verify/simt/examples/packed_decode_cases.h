@@ -1,6 +1,6 @@
 #pragma once
 
-// The cases with which the example is tested.
+// The cases on which the example is tested.
 
 #include "verify/cases/case_generator.h"
 

@@ -1,4 +1,4 @@
-// A CUDA extension as it is, on the executor: its results against the oracle. It gives no
+// An unchanged CUDA extension on the executor: its results against the oracle. It gives no
 // log-sum-exp, so only `out` is compared.
 
 #include <cmath>

@@ -1,13 +1,13 @@
 #pragma once
 
-// How to compute what CUDA leaves open: the results of fast functions and of tensor cores.
+// The arithmetic of results that CUDA leaves open: those of fast functions and of tensor cores.
 
 #include <cstdint>
 
 namespace recto::simt {
 
 enum class FastMath : std::uint8_t {
-  kAccurate,   // to nearest, as far as fp64 tells
+  kAccurate,   // correctly rounded, as far as fp64 arithmetic can decide
   kPerturbed,  // off by up to the error that CUDA documents, by a hash of the arguments and the
                // seed
 };

@@ -21,8 +21,8 @@ void collective(std::uint32_t mask, void* payload, const Collective& what, Site 
 
 void grid_barrier(Site site);
 
-// The running thread is about to do an atomic operation, perhaps in a loop that waits for one by
-// another thread of its block: now and then this lets the other threads run.
+// The running thread is about to do an atomic operation, perhaps in a loop that waits for another
+// thread of its block: now and then this lets the other threads run.
 void let_others_run(Site site);
 RECTO_SIMT_UNOBSERVED inline void begin_atomic(Site site) {
   constexpr unsigned kAtomicsOfTurn = 64;
@@ -30,18 +30,19 @@ RECTO_SIMT_UNOBSERVED inline void begin_atomic(Site site) {
   if (++current_thread->atomics % kAtomicsOfTurn == 0) let_others_run(site);
 }
 
-// That of the running launch; outside kernels, the default.
+// The arithmetic of the running launch; outside kernels, the default.
 const Arithmetic& arithmetic();
 
 void* shared_variable(const SharedVariable& variable);
-// `alignment` is the declared one. The default is for foreign sources, which may have declared any.
+// `alignment` is the declared one. The default serves foreign sources, whose declaration is not
+// known.
 void* dynamic_shared(std::size_t alignment = SharedMemory::kDynamicAlignmentMax);
 
-// The kernel itself gives up. `what` describes the running thread; `detail` replaces its {}.
+// The kernel gives up. `what` describes the running thread; `detail` replaces its {}.
 [[noreturn]] void fail(const char* what, const char* detail, Site site);
 
 // For .aligned instructions of PTX, after the lanes of `mask` have met: requires that all lanes of
-// the warp are there and came to the same line. (Two calls on one line count as one.)
+// the warp take part, from the same source line. (Two calls on one line count as one.)
 void require_whole_warp(std::uint32_t mask);
 
 // Reports that the running thread takes the value of a lane that does not take part.

@@ -33,7 +33,7 @@ void require_aligned_source(const ThreadState& thread, const CopyRequest& reques
                             request.source, alignment));
 }
 
-// A fault must occur where the copy is requested, not at its wait; also that of a null pointer.
+// A fault, such as that of a null pointer, must occur where the copy is requested, not at its wait.
 __attribute__((no_sanitize("undefined"))) void probe(ThreadState& thread,
                                                      const CopyRequest& request) {
   if (request.source_bytes == 0) return;

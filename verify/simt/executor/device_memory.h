@@ -34,7 +34,8 @@ struct LogicalBounds {
     if (owner_of_block.empty() && may_touch.size() == 1) return may_touch[0][piece];
     return thread_block < owner_of_block.size() && may_touch[owner_of_block[thread_block]][piece];
   }
-  // Who may touch that piece: "owner 1's", "for owners 1, 2 and 3", "nobody's". O(owners).
+  // The owners that may touch that piece: "owner 1's", "for owners 1, 2 and 3", "nobody's".
+  // O(owners).
   std::string owners_text(std::size_t piece) const;
 };
 
@@ -53,7 +54,8 @@ struct Buffer {
 
 class DeviceMemory {
  public:
-  // Invalid input: null, empty, overlapping another buffer, or with logical bounds that do not fit.
+  // Invalid input: the buffer is null, empty or overlaps another one, or its logical bounds do not
+  // fit.
   Status add(Buffer buffer);
   // Sets the bounds of the buffer that begins at `data`, for later launches. Invalid input: as
   // above.
@@ -69,7 +71,7 @@ class DeviceMemory {
   // the number alone if no buffer is near.
   std::string describe(std::uintptr_t address) const;
 
-  // By address.
+  // Keyed by address.
   const std::map<std::uintptr_t, Buffer>& buffers() const { return buffers_; }
 
  private:

@@ -64,7 +64,7 @@ TEST_CASE("addresses are told by the buffer they lie in or next to") {
   CHECK(memory.known.describe(memory.address(128)) ==
         "memory 0 bytes past the end of one (64 bytes)");
   CHECK(memory.known.describe(memory.address(60)) == "memory 4 bytes before one (64 bytes)");
-  // Between two of them the nearer one counts.
+  // Between two buffers the nearer one counts.
   CHECK(memory.known.describe(memory.address(252)) == "memory 4 bytes before two (8 bytes)");
   CHECK(memory.known.describe(memory.address(191)) ==
         "memory 63 bytes past the end of one (64 bytes)");

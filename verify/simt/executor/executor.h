@@ -31,8 +31,8 @@ class Executor {
   void set_observer(Observer* observer) { observer_ = observer; }
   Observer* observer() const { return observer_; }
 
-  // Runs the whole grid and reports what was wrong. A finding from which the kernel cannot continue
-  // ends the launch after its thread block.
+  // Runs the whole grid and reports all findings. If the kernel cannot continue after a finding,
+  // the launch ends after that thread block.
   LaunchReport launch(const LaunchConfig& config, const KernelCall& call);
 
   // The names of all kernels launched so far, each once, in the order of their first launches.
@@ -49,8 +49,8 @@ class Executor {
   std::vector<std::unique_ptr<Scheduler>> schedulers_;  // one per OS thread
 };
 
-// A kernel with its arguments, by value, as in CUDA: what one CUDA thread calls. (No standard
-// library here: launches may be in files whose memory accesses are observed.)
+// A kernel with its arguments, by value, as in CUDA: one CUDA thread calls it. (No standard library
+// here: launches may be in files whose memory accesses are observed.)
 template <typename... Parameters>
 auto bind_kernel(void (*kernel)(Parameters...), Parameters... arguments) {
   return [=]() RECTO_SIMT_UNOBSERVED { kernel(arguments...); };

@@ -1,4 +1,4 @@
-// The executor on kernels that are right: what CUDA promises is there, whatever the schedule.
+// The executor on correct kernels: it keeps CUDA's promises under every schedule.
 
 #include "verify/simt/executor/executor.h"
 
@@ -182,7 +182,7 @@ TEST_CASE("a schedule is what its name says, and the same for the same seed") {
   std::vector<unsigned> ascending(96);
   std::iota(ascending.begin(), ascending.end(), 0U);
   std::vector<unsigned> descending(ascending.rbegin(), ascending.rend());
-  // The last to arrive is the last that ran, so the first to go on is the first in order again.
+  // The last thread in order arrives last, so the first thread in order continues first.
   CHECK(order_of_threads({SchedulePolicy::kInOrder}) == ascending);
   CHECK(order_of_threads({SchedulePolicy::kReverse}) == descending);
   for (const SchedulePolicy policy : {SchedulePolicy::kRandomWarp, SchedulePolicy::kRandomThread}) {
@@ -206,7 +206,7 @@ TEST_CASE("thread blocks start in an order of the schedule, each once") {
   }
 }
 
-// Whether `count` thread blocks run side by side, which those of one OS thread do not.
+// Whether `count` thread blocks run concurrently, which thread blocks of one OS thread do not.
 __global__ void meet_blocks(std::atomic<unsigned>* running, unsigned count,
                             std::atomic<bool>* met) {
   running->fetch_add(1);

@@ -51,7 +51,7 @@ void handle_second(int, siginfo_t*, void* context) {
 
 [[maybe_unused]] void handle_fault(int signal_number, siginfo_t* info, void* context) {
   if (current_thread == nullptr) {
-    // Not in a kernel: the instruction faults again, and ends the program.
+    // The fault is not in a kernel: the instruction faults again, and ends the program.
     signal(signal_number, SIG_DFL);
     return;
   }
@@ -65,7 +65,7 @@ void handle_second(int, siginfo_t*, void* context) {
 
 thread_local bool has_told = false;
 
-// Does not use the heap, which may be what is broken.
+// Does not use the heap, which may be corrupt.
 void tell_thread() {
   if (current_thread == nullptr) return;
   const ThreadState& thread = running_thread();
@@ -97,7 +97,8 @@ constexpr Handled kHandled[] = {
 #endif
 };
 
-// The handlers are installed while any thread is guarded; then the previous ones are restored.
+// The handlers are installed while any thread is guarded. The previous ones are restored
+// afterwards.
 std::mutex handlers_mutex;
 int guards = 0;
 struct sigaction replaced_actions[std::size(kHandled)];
@@ -118,7 +119,7 @@ void restore_handlers() {
   }
 }
 
-// Sends SIGUSR2 to this OS thread, and to no other, each second.
+// Sends SIGUSR2 to this OS thread only, once per second.
 timer_t start_timer() {
 #ifndef sigev_notify_thread_id
 #define sigev_notify_thread_id _sigev_un._tid

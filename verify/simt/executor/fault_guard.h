@@ -1,10 +1,10 @@
 #pragma once
 
-// Turns what would crash or hang the program in a kernel into findings: a machine fault (a null
-// pointer, unmapped memory, a stack overflow) and an endless loop. A fault anywhere else ends the
-// program, as usual. Under sanitizers, faults are left to them; reports of AddressSanitizer, UBSan
-// and MemorySanitizer name a file and a line, and an additional line says which kernel, thread
-// block and thread it was.
+// Turns events that would crash or hang the program in a kernel into findings: a machine fault (a
+// null pointer, unmapped memory, a stack overflow) and an endless loop. A fault anywhere else ends
+// the program, as usual. Under sanitizers, faults are left to them: reports of AddressSanitizer,
+// UBSan and MemorySanitizer name a file and a line, and an additional line names kernel, thread
+// block and thread.
 
 #include <signal.h>
 #include <time.h>
@@ -14,7 +14,7 @@
 
 namespace recto::simt {
 
-// While it lives, guards the kernels that this OS thread runs. Not reentrant.
+// While it lives, it guards the kernels that this OS thread runs. Not reentrant.
 class FaultGuard {
  public:
   // A kernel whose scheduler counts no step for `stall_seconds` is considered to spin.

@@ -1,4 +1,4 @@
-// What the machine itself refuses a kernel, and kernels that stand still.
+// Machine faults in kernels, and kernels that make no progress.
 
 #include "verify/simt/executor/fault_guard.h"
 
@@ -17,7 +17,7 @@
 namespace recto::simt {
 namespace {
 
-// The one finding of a launch of one kernel.
+// The only finding of a launch of one kernel.
 template <typename... Parameters>
 Finding found(const Dim3& threads, void (*kernel)(Parameters...),
               std::type_identity_t<Parameters>... arguments) {
@@ -44,8 +44,8 @@ TEST_CASE("a kernel that spins without ever waiting is told") {
   CHECK(finding.thread->linear == 0);
 }
 
-// All in order: two exit, six wait at a barrier, eight for lane 16, which passes a barrier of its
-// own and spins; the others have not begun.
+// In order: two threads exit, six wait at a barrier, and eight wait for lane 16, which passes a
+// barrier of its own and spins. The others have not begun.
 const int kLineOfWaiting = __LINE__ + 3;
 __global__ void spin_beside_others(volatile int* flag) {
   if (threadIdx.x < 2) return;
@@ -83,7 +83,7 @@ TEST_CASE("many thread blocks that end are not taken for one that does not") {
 
 TEST_CASE("a kernel that spins is told though others are launched all the time") {
   int flag = 0;
-  // Ends in any case, for else nobody would.
+  // Sets the flag after a while, because no other code would end the kernel if the test failed.
   const std::jthread others([&flag](const std::stop_token& stop) {
     Executor executor({});
     for (int i = 0; i < 50 && !stop.stop_requested(); ++i) {

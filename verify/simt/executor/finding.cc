@@ -41,7 +41,7 @@ static_assert(std::size(kCheckNames) == static_cast<int>(Check::kMissingDependen
 // Farther away than this, an address has nothing to do with a piece of memory.
 constexpr std::uintptr_t kNearBytes = std::uintptr_t{1} << 34;
 
-// What a command prints, or nothing if it cannot be run.
+// What a command prints; empty if it cannot be run.
 std::string output_of(const std::string& command) {
   FILE* pipe = popen(command.c_str(), "r");
   if (pipe == nullptr) return {};
@@ -127,7 +127,7 @@ std::string address_text(std::uintptr_t address, const std::optional<NamedMemory
   }
   const std::uintptr_t past_before = before ? address - before->begin - before->bytes : kNearBytes;
   const std::uintptr_t to_behind = behind ? behind->begin - address : kNearBytes;
-  // The nearer one was meant.
+  // The nearer piece of memory was probably meant.
   if (past_before < kNearBytes && past_before <= to_behind) {
     return fmt::format("memory {} bytes past the end of {} ({} bytes)", past_before, before->name,
                        before->bytes);

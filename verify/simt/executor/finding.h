@@ -1,7 +1,7 @@
 #pragma once
 
-// What the executor found wrong with a kernel, or with how it was launched, and how messages name
-// places: in the source, among threads, in memory.
+// A finding: an error in a kernel, or in how it was launched. Also how messages name places in the
+// source, threads and memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,12 +13,12 @@
 namespace recto::simt {
 
 enum class Check : std::uint8_t {
-  kInvalidLaunch,      // too many threads, too much shared memory, an argument that points nowhere
+  kInvalidLaunch,      // too many threads, too much shared memory, an invalid pointer argument
   kBarrierDivergence,  // threads of one block at different barriers, or some at none
   kExitBeforeBarrier,
-  kWarpMask,       // a lane that is not in its own mask, or lanes that disagree about the mask
+  kWarpMask,       // a lane not in its own mask, or lanes that disagree about the mask
   kShuffleSource,  // a value taken from a lane that does not take part
-  kDeadlock,       // every thread waits for something that no thread will do
+  kDeadlock,       // every thread waits for something that cannot happen
   kNeverEnds,
   kOutOfBounds,
   kLogicalBounds,  // inside the buffer, but another sequence's
@@ -27,13 +27,13 @@ enum class Check : std::uint8_t {
   kUninitialised,  // a read of memory that was never written
   kRace,
   kGridRace,        // the same between thread blocks of one launch
-  kUnfinishedCopy,  // memory that an asynchronous copy still writes, or a copy nobody waited for
-  kMbarrier,        // an mbarrier that is not initialised, is overwritten, or has too many arrivals
-  kAssertion,       // the kernel itself gave up: assert, __trap
-  kFault,           // the machine itself refused an access
+  kUnfinishedCopy,  // memory that an asynchronous copy still writes, or a copy without a wait
+  kMbarrier,        // an mbarrier that is uninitialised, overwritten, or has too many arrivals
+  kAssertion,       // the kernel gave up: assert, __trap
+  kFault,           // a machine fault at an access
   kUnobserved,      // the observer that checks accesses saw none of a launch
   kScheduleDependence,
-  kMissingDependency,  // two operations of a stream's host program that nothing orders
+  kMissingDependency,  // two unordered operations of a stream's host program
 };
 
 const char* check_name(Check check);
@@ -82,7 +82,7 @@ struct Finding {
   std::string kernel = {};  // empty for findings in the host program
   std::optional<ThreadPlace> thread = {};
   CodePlace place = {};
-  std::string what = {};  // what happened there, with addresses by name
+  std::string what = {};  // the event, with addresses by name
   // The other thread of a race, or the one at another barrier.
   std::optional<ThreadPlace> other_thread = {};
   CodePlace other_place = {};

@@ -1,7 +1,7 @@
 #pragma once
 
-// What the dialect and the executor share: what a CUDA thread knows about itself, which threadIdx
-// and its siblings read, and how threads call operations that several of them do together.
+// Types that the dialect and the executor share: the state of a CUDA thread, which threadIdx and
+// its siblings read, and calls of operations that several threads do together.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace recto::simt {
 inline constexpr unsigned kWarpSize = 32;
 
 struct Dim3 {
-  // As in CUDA, so that dim3(2) works as well.
+  // As in CUDA, so that dim3(2) works, too.
   constexpr Dim3(unsigned of_x = 1, unsigned of_y = 1, unsigned of_z = 1)
       : x(of_x), y(of_y), z(of_z) {}
 

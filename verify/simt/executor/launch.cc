@@ -16,8 +16,8 @@ namespace {
 constexpr unsigned kGridXMax = 2147483647;
 constexpr unsigned kGridYzMax = 65535;
 constexpr unsigned kBlockZMax = 64;
-// The fibers of a cooperative launch. Each has a stack, which with its guard takes two mappings, of
-// which Linux gives a process 65530 (vm.max_map_count) by default: these take half of them. A card
+// The limit of fibers in a cooperative launch. Each stack with its guard takes two mappings. Linux
+// gives a process 65530 mappings (vm.max_map_count) by default: these take half of them. A card
 // with 132 multiprocessors holds sixteen times as many threads.
 constexpr std::uint64_t kCooperativeThreadsMax = 16384;
 
@@ -91,7 +91,7 @@ void Launch::stop_after(std::uint64_t order) {
 std::vector<Finding> Launch::take_findings() {
   std::ranges::stable_sort(findings_, {}, [](const auto& entry) { return entry.first; });
   std::vector<Finding> different;
-  // With no findings, the launch would seem to have passed.
+  // Without room for a finding, a wrong launch would seem to have passed.
   const std::size_t most = std::max<std::size_t>(1, options.findings_max);
   for (auto& [order, finding] : findings_) {
     if (order >= stop_at || different.size() == most) break;

@@ -1,6 +1,6 @@
 #pragma once
 
-// One launch of a kernel: what was asked for, and what was found.
+// One launch of a kernel: its configuration and its findings.
 
 #include <atomic>
 #include <cstddef>
@@ -28,8 +28,8 @@ struct LaunchConfig {
   bool is_cooperative = false;  // all thread blocks run side by side and may wait for each other
   bool tells_touched = false;   // its report includes the memory that it touched
   Site site = {};               // of the call in the host program, if it is known
-  // The limit that the host program has set. The default is for launches that raise it to what they
-  // need.
+  // The limit that the host program has set. The default is for launches that raise the limit to
+  // their size.
   std::size_t dynamic_shared_max = SharedMemory::kBytesMax;
 };
 
@@ -51,14 +51,14 @@ struct KernelCall {
 
 struct ExecutorOptions {
   Schedule schedule = {};
-  // The number over which thread blocks are distributed; 0: as many as the machine runs at once.
-  // Reports do not depend on it, nor do results of kernels whose thread blocks do not communicate
-  // through memory.
+  // The number of OS threads over which thread blocks are distributed; 0: as many as the machine
+  // runs at once. Reports do not depend on it, nor do results of kernels whose thread blocks do not
+  // communicate through memory.
   unsigned os_threads = 0;
   // Switches and warp-wide operations of one thread block before it is considered to never end.
   std::uint64_t switches_max = std::uint64_t{1} << 27;
-  // Time without any switch before a thread is considered to spin. Wall-clock time, so it judges no
-  // kernels that end; under a debugger or on a busy machine a large number does no harm.
+  // Time without any switch before a thread is considered to spin. It is wall-clock time, so under
+  // a debugger or on a busy machine choose a large number: that does no harm to kernels that end.
   unsigned stall_seconds = 60;
   // Threads may exit before a barrier at which others wait, as sm_70 and later allow. In most
   // kernels that do so, it is a mistake.
@@ -93,8 +93,9 @@ struct Launch {
   const ExecutorOptions& options;
   Observer* const observer;  // or null
 
-  // Thread blocks are numbered in the order in which they start. Those from `stop_at` on are not
-  // run: the one before was abandoned. The report does not depend on the number of OS threads.
+  // Thread blocks are numbered in the order in which they start. Those from `stop_at` on do not
+  // run, because the one before was abandoned. The report does not depend on the number of OS
+  // threads.
   std::atomic<std::uint64_t> next_block = 0;
   std::atomic<std::uint64_t> stop_at = UINT64_MAX;
   std::atomic<std::uint64_t> switches = 0;
@@ -114,7 +115,7 @@ struct Launch {
   std::vector<std::pair<std::uint64_t, Finding>> findings_;
 };
 
-// Why this cannot be launched, or nothing if it can.
+// The reason why this cannot be launched; nothing if it can.
 std::optional<Finding> why_invalid(const LaunchConfig& config, const KernelCall& call);
 
 }  // namespace recto::simt

@@ -12,7 +12,7 @@
 namespace recto::simt {
 namespace {
 
-// The value of an object, by which overwriting it is detected.
+// The value stored in the object. If it changes, somebody overwrote the mbarrier.
 std::uint64_t mark_of(std::uint64_t phase) { return 0x6d62617272696572 + phase; }
 
 [[noreturn]] void refuse(const ThreadState& thread, std::string what) {
@@ -53,7 +53,7 @@ void end_phase_if_due(ThreadBlock& block, Mbarrier& barrier) {
   for (ThreadState* waiting : barrier.waiting) {
     waiting->standing = Standing::kCanRun;
     block.ready().insert(waiting->linear);
-    // Not when it runs: further phases may have ended by then.
+    // Acquires here and not when the thread runs, because further phases may have ended by then.
     if (observer != nullptr) observer->acquire(*waiting, barrier.object);
   }
   barrier.waiting.clear();
@@ -94,7 +94,7 @@ void Mbarriers::begin_copy(ThreadState& thread, std::uint64_t* object, AsyncCopy
   copies.push_back(copy);
   Observer* observer = thread.block->launch().observer;
   if (observer != nullptr) observer->begin_copy(thread, copy);
-  // Threads that already wait will not ask again.
+  // Threads that already wait do not ask again.
   if (!barrier.waiting.empty()) deliver(*barrier.waiting.front(), barrier);
 }
 

@@ -1,4 +1,4 @@
-// What is wrong with kernels and launches, as far as no access to memory needs to be observed.
+// Findings in kernels and launches that need no observation of memory accesses.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 namespace recto::simt {
 namespace {
 
-// The one finding of a launch, or an empty one.
+// The only finding of a launch; empty if there is none.
 template <typename... Parameters>
 Finding found(const LaunchConfig& config, void (*kernel)(Parameters...),
               std::type_identity_t<Parameters>... arguments) {

@@ -69,7 +69,7 @@ struct AsyncCopy {
   std::size_t destination_bytes = 0;
   std::uintptr_t instruction = 0;
   Site site = {};  // also of the instruction
-  // For a bulk copy: threads that have waited at this mbarrier may read its bytes.
+  // For a bulk copy: threads that have waited at this mbarrier may read the copy's bytes.
   const std::uint64_t* mbarrier = nullptr;
 };
 
@@ -79,7 +79,7 @@ class Observer {
   virtual ~Observer() = default;
 
   // Between launches: an operation of the host program, such as "copy", is about to touch `range`.
-  // Returns what is wrong with that, or nothing: then the operation goes ahead.
+  // Returns a finding if that is wrong; otherwise the operation continues.
   virtual std::optional<Finding> touch_by_host(const char* /*operation*/, const TouchedRange&) {
     return std::nullopt;
   }
@@ -111,9 +111,9 @@ class Observer {
   virtual void pass_collective(ThreadBlock&, unsigned /*warp*/, std::uint32_t /*lanes*/,
                                const Collective&) {}
 
-  // What a thread does before it releases `object` (for example, before it arrives at an mbarrier)
-  // is ordered before what follows when another thread acquires it (has waited there), if a phase
-  // of the object has ended in between.
+  // Orders what a thread does before it releases `object` (for example, before it arrives at an
+  // mbarrier) before what another thread does after it acquires the object (has waited there), if a
+  // phase of the object has ended in between.
   virtual void release(ThreadState&, const void* /*object*/) {}
   virtual void end_phase(ThreadBlock&, const void* /*object*/) {}
   virtual void acquire(ThreadState&, const void* /*object*/) {}
@@ -128,9 +128,9 @@ class Observer {
   virtual void pass_fence() {}
 };
 
-// The observer of what the running kernel does to memory; null in all other code, even if it runs
-// for a kernel. (The linker may give other code inline functions that were compiled with a kernel,
-// so that their accesses are reported, too.)
+// The observer of the running kernel's memory accesses; null in all other code, even if it runs for
+// a kernel. (The linker may give other code inline functions that were compiled with a kernel, so
+// that their accesses are reported, too.)
 extern constinit thread_local Observer* kernel_observer;
 
 // Marks a scope of code that the kernel calls but that is not part of it.

@@ -57,7 +57,7 @@ class ReadySet {
     return word * 64 + 63 - static_cast<unsigned>(std::countl_zero(bits));
   }
 
-  // The one that is preceded by `rank` others; rank < size().
+  // The thread of the set that `rank` others precede; rank < size().
   unsigned nth(unsigned rank) const {
     unsigned word = 0;
     while (true) {

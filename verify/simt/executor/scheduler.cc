@@ -14,7 +14,7 @@ namespace recto::simt {
 constinit thread_local KernelThread* current_thread = nullptr;
 constinit thread_local Observer* kernel_observer = nullptr;
 
-// Defined by MemorySanitizer, in programs that have it: forgets what it knows about arguments.
+// MemorySanitizer defines it in programs that have it: it clears the shadow of arguments.
 extern "C" __attribute__((weak)) void __msan_unpoison_param(std::size_t count);
 
 namespace {
@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kTopOffset = 192;
 constexpr std::size_t kTopOffsets = 16;
 
-// All that MemorySanitizer keeps about arguments.
+// As many words as MemorySanitizer keeps about arguments.
 constexpr std::size_t kTaintedWords = 100;
 
 }  // namespace
@@ -33,7 +33,7 @@ void Scheduler::run(Launch& launch, std::uint64_t first, std::uint64_t count) {
   if (!begin(launch, first, count)) return;
   current_thread = next();
   Fiber::switch_between(home_, running_thread().fiber);
-  // What the last calls in the launch left there says nothing about the host's next call.
+  // The shadow that calls in the launch left there does not belong to the host's next call.
   if (__msan_unpoison_param != nullptr) __msan_unpoison_param(kTaintedWords);
   current_thread = nullptr;
   kernel_observer = nullptr;
@@ -50,14 +50,14 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
   order_ = first;
   block_count_ = count;
   block_at_ = 0;
-  // So that the first one in order is thread 0, and in reverse the last.
+  // Then the first thread in order is thread 0, and in reverse order the last one.
   thread_at_ =
       launch.options.schedule.policy == SchedulePolicy::kReverse ? 0 : ReadySet::kThreadsMax - 1;
   lane_at_ = {};
   at_grid_barrier_ = 0;
   exited_blocks_ = 0;
-  // The count never goes back, and each thread block counts as a step; otherwise many that take no
-  // steps would look like one that never ends.
+  // The count never decreases, and each thread block counts as a step. Otherwise many thread blocks
+  // without steps would look like one that never ends.
   steps_before_ = steps() + 1;
   steps_ = steps_before_;
   steps_max_ = steps_before_ + std::min(launch.options.switches_max, UINT64_MAX - steps_before_);
@@ -93,7 +93,7 @@ bool Scheduler::begin(Launch& launch, std::uint64_t first, std::uint64_t count) 
 void Scheduler::run_thread(void* argument) {
   auto& thread = *static_cast<ThreadState*>(argument);
   const Launch& launch = thread.block->launch();
-  // What the last call of another fiber left there says nothing about this one.
+  // The shadow that another fiber's last call left there does not belong to this call.
   if (__msan_unpoison_param != nullptr) __msan_unpoison_param(1);
   kernel_observer = launch.observer;
   launch.call.call(launch.call.arguments);
@@ -129,7 +129,7 @@ unsigned Scheduler::next_lane_of(const ReadySet& ready, unsigned warp) {
   return thread;
 }
 
-// The running block continues while it can; with random schedules any may be next.
+// The running block continues while it can; with random schedules any block may be next.
 ThreadBlock* Scheduler::next_block() {
   if (policy_ == SchedulePolicy::kRandomWarp || policy_ == SchedulePolicy::kRandomThread) {
     block_at_ = random_.next_below(block_count_);
@@ -202,7 +202,7 @@ void Scheduler::abandon(Finding finding) {
 void Scheduler::abandon_at(const Fault& fault) {
   fault_ = fault;
   fault_->thread = &running_thread();
-  // Where it was interrupted may be within the observer, and differs from run to run.
+  // The place of the interruption may be within the observer, and differs from run to run.
   if (fault.kind == FaultKind::kStall && launch_->observer != nullptr) {
     fault_->last_access = launch_->observer->last_access(running_thread());
   }
@@ -216,7 +216,7 @@ std::string Scheduler::fault_text() const {
     return "divides an integer by zero, or its quotient does not fit";
   }
   if (fault_->kind == FaultKind::kStall) {
-    // It would see plain or volatile writes of other threads only if those came to run.
+    // Other threads' plain or volatile writes would reach it only if those threads ran.
     return fmt::format(
         "{}has run for {} seconds without a barrier, a warp-wide or an atomic "
         "operation, where alone threads take turns; {}",

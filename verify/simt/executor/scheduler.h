@@ -27,14 +27,14 @@ class Scheduler {
   Scheduler& operator=(const Scheduler&) = delete;
 
   // Runs blocks [first, first + count) of the launch concurrently, until all of their threads have
-  // exited or one was abandoned. Reports what is wrong to the launch.
+  // exited or one was abandoned. Reports findings to the launch.
   void run(Launch& launch, std::uint64_t first, std::uint64_t count);
 
-  // Called by the running thread, `thread`.
+  // The running thread, `thread`, calls these.
   void wait(ThreadState& thread);   // it cannot continue; returns when it can
   void yield(ThreadState& thread);  // it can continue, but others may run first
   void wait_at_grid_barrier(ThreadState& thread);
-  void report(Finding finding);                  // the thread continues all the same
+  void report(Finding finding);                  // the thread continues
   [[noreturn]] void leave(ThreadState& thread);  // it has exited
   [[noreturn]] void abandon(Finding finding);    // the launch is over
 
@@ -56,7 +56,7 @@ class Scheduler {
       give_up(thread);
   }
 
-  // Grows as long as kernels do anything but compute. Any OS thread may call this.
+  // Counts everything that kernels do except computing. Any OS thread may call this.
   std::uint64_t steps() const { return steps_.load(std::memory_order_relaxed); }
   RandomStream& random() { return random_; }
 
@@ -93,7 +93,7 @@ class Scheduler {
   std::uint64_t steps_before_ = 0;  // those of earlier thread blocks
   std::uint64_t steps_max_ = 0;
   SchedulePolicy policy_ = SchedulePolicy::kInOrder;
-  bool neighbour_is_next_ = false;  // in order, and of one block
+  bool neighbour_is_next_ = false;  // in-order schedule and a single block
   bool is_abandoned_ = false;
   std::optional<Fault> fault_;
   RandomStream random_{0};

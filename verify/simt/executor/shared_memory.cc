@@ -28,7 +28,7 @@ void SharedMemory::begin(std::size_t dynamic_bytes) {
   placed_.clear();
   dynamic_bytes_ = dynamic_bytes;
   dynamic_ = nullptr;
-  // Even an empty dynamic part has a place: touching it must not reach a variable.
+  // Even an empty dynamic part has an address of its own, so touching it does not reach a variable.
   end_ = kDynamicAlignmentMax + dynamic_bytes + kGapBytes;
   static_bytes_ = 0;
 }

@@ -54,7 +54,8 @@ class SharedMemory {
 
   // All memory that may be handed out, gaps included.
   std::span<std::byte> memory() const { return {memory_.get(), kMemoryBytes}; }
-  // What contains this offset or, if it is in a gap, what lies before it; null if nothing does.
+  // The part that contains this offset or, for an offset in a gap, the part before it; null if
+  // there is none.
   const Placed* placed_at(std::size_t offset) const {
     for (std::size_t i = placed_.size(); i > 0; --i) {
       if (placed_[i - 1].offset <= offset) return &placed_[i - 1];
@@ -77,7 +78,7 @@ class SharedMemory {
   std::unique_ptr<std::byte, Unmap> memory_;
   std::size_t dynamic_bytes_ = 0;
   std::byte* dynamic_ = nullptr;  // once it is handed out
-  std::size_t end_ = 0;           // of what is handed out, with its gap
+  std::size_t end_ = 0;           // end of the parts handed out, with the last gap
   std::size_t static_bytes_ = 0;  // without gaps
   std::vector<Placed> placed_;    // sorted by offset
 };

@@ -50,7 +50,7 @@ struct WarpState {
 
 // The members that every switch touches come first, so that they are adjacent.
 struct ThreadState : KernelThread {
-  // Where it is, and what it waits at, if it waits.
+  // The thread's place, and what it waits at, if it waits.
   const char* operation = "";
   ThreadBlock* block = nullptr;
   WarpState* warp = nullptr;
@@ -89,7 +89,7 @@ class ThreadBlock {
                       const char* name);
   void exit_thread(ThreadState& thread);
 
-  // What is wrong if this block is not done after all threads of all blocks have run as far as they
+  // Describes why this block is not done after all threads of all blocks have run as far as they
   // can.
   bool is_done() const { return exited_ == threads_.size(); }
   Finding stuck() const;
@@ -113,7 +113,7 @@ class ThreadBlock {
 
   struct Barrier {
     unsigned arrived = 0;
-    const ThreadState* first = nullptr;  // who arrived first
+    const ThreadState* first = nullptr;  // the thread that arrived first
     int sum = 0;                         // of predicates that hold
     int result = 0;                      // from the last time all had arrived
     BarrierReduction reduction = BarrierReduction::kNone;
@@ -144,7 +144,7 @@ class ThreadBlock {
 
 // The running thread's state.
 inline ThreadState& running_thread() { return static_cast<ThreadState&>(*current_thread); }
-// The same, of a thread that calls something at `site`.
+// The same, for a thread that calls an operation at `site`.
 inline ThreadState& running_thread_at(Site site) {
   running_thread().site = site;
   return running_thread();

@@ -1,4 +1,4 @@
-// Descriptions of what is wrong in a thread block.
+// Describes the findings in a thread block.
 
 #include <fmt/format.h>
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Marks code that emulates what the hardware does in registers, so that builds that observe memory
+// Marks code that emulates hardware operations on registers, so that builds that observe memory
 // accesses (-fsanitize=thread) do not observe it.
 
 #if defined(__clang__)

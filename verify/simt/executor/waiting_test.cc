@@ -1,4 +1,4 @@
-// Threads of one block that wait for each other by memory, and lanes that others name in masks.
+// Threads of one block that wait for each other through memory, and masks that name other lanes.
 
 #include <array>
 
@@ -71,7 +71,7 @@ TEST_CASE("a mask may name lanes that have exited, unless that is not allowed") 
     CHECK_THAT(report.text(),
                Catch::Matchers::ContainsSubstring("calls __shfl_xor_sync with mask 0xffffffff, of "
                                                   "which lanes 0xffff0000 have exited"));
-    // Lanes that there never were are nobody's mistake.
+    // Lanes that never existed are not reported.
     CHECK(launch(strict, {"half", {1}, {16}}, shuffle_in_half, out.data()).text() == "");
   }
 }

@@ -45,7 +45,7 @@ class Fiber {
   // allocates nothing.
   void prepare(const StackMemory& stack, FiberEntry entry, void* argument);
 
-  // The prepared stack; empty for the OS thread's own.
+  // The prepared stack; empty for the OS thread's own fiber.
   const StackMemory& stack() const { return stack_; }
 
   // Switches from `running`, the fiber that runs, to another one.
@@ -76,9 +76,9 @@ class Fiber {
 
 #if !defined(RECTO_SIMT_BOOST_CONTEXT)
 // Inlined, so that the processor's return-address stack is not disturbed: fibers mostly wait at the
-// same place, so the returns that follow are predicted correctly. The compiler saves what it needs
-// of the clobbered registers; rbp cannot be listed as clobbered. Rounding modes and the like
-// (mxcsr, x87) are shared by all fibers and not switched.
+// same place, so the returns that follow are predicted correctly. The compiler saves the clobbered
+// registers that it needs; rbp cannot be listed as clobbered. All fibers share rounding modes and
+// the like (mxcsr, x87), which are not switched.
 [[gnu::always_inline]] inline void Fiber::switch_between(Fiber& running, Fiber& next) {
   void** from = &running.stack_pointer_;
   void** to = &next.stack_pointer_;

@@ -1,6 +1,6 @@
 // The switch with Boost.Context, for machines without one of our own. It notifies sanitizers of
-// switches: AddressSanitizer, so that it knows which stack is in use; ThreadSanitizer, which keeps
-// for each fiber the calls on its stack and what happened before it.
+// switches: AddressSanitizer must know which stack is in use; ThreadSanitizer keeps each fiber's
+// call stack and the events that happen before it.
 
 #include "verify/simt/fibers/fiber.h"
 
@@ -103,7 +103,7 @@ void Fiber::switch_between(Fiber& running, Fiber& next) {
   __sanitizer_start_switch_fiber(&running.asan_stack_, next.stack_.bottom, next.stack_.bytes);
 #endif
 #ifdef RECTO_SIMT_TSAN
-  // The OS thread's own fiber: not always the same OS thread as the last time.
+  // The OS thread's own fiber. The OS thread may differ from the last time.
   if (running.tsan_context_ == nullptr) running.tsan_fiber_ = __tsan_get_current_fiber();
   __tsan_switch_to_fiber(next.tsan_fiber_, 0);
 #endif

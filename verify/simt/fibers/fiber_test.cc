@@ -1,4 +1,4 @@
-// Built twice: with the switch of this machine, and with Boost.Context's.
+// Built twice: with this machine's switch, and with Boost.Context's.
 
 #include "verify/simt/fibers/fiber.h"
 
@@ -15,7 +15,7 @@ namespace {
 
 constexpr std::size_t kStackBytes = 256 << 10;
 
-// A fiber with its stack, and whom it goes to when it is done.
+// A fiber with its stack, and the fiber to which it switches when it is done.
 struct OwnFiber {
   std::unique_ptr<std::byte[]> memory = std::make_unique<std::byte[]>(kStackBytes);
   Fiber fiber = {};
@@ -48,7 +48,7 @@ TEST_CASE("fibers take turns, each on its own stack") {
   CHECK(log == "ababab");
 }
 
-// As many values alive across a switch as there are registers to lose, and a double.
+// As many values alive across a switch as there are registers that may be lost, and a double.
 void keep_values(void* argument) {
   auto& self = *static_cast<OwnFiber*>(argument);
   std::array<std::uint64_t, 12> values;

@@ -1,4 +1,4 @@
-// Copies in the background of a foreign source, plain and, with the same test, observed.
+// Asynchronous copies of a foreign source, plain and, with the same test, observed.
 
 #include <simt_foreign.h>
 
@@ -50,7 +50,8 @@ struct Run {
   recto::simt::DeviceMemory memory;
 };
 
-// That a run without its wait is wrong, and is found where that is looked for.
+// Checks that a run without its wait is wrong, and that the checks find it where accesses are
+// observed.
 void check_unfinished(const Run& run, const std::string& text, const std::vector<float>& right,
                       [[maybe_unused]] const std::string& kernel) {
   CHECK(run.out != right);

@@ -1,4 +1,4 @@
-"""What becomes of __shared__ variables."""
+"""Translates __shared__ variables."""
 
 import re
 
@@ -14,13 +14,13 @@ ALIGNMENT = re.compile(r"__align__\s*\(\s*(\d+)\s*\)|alignas\s*\(\s*(\d+)\s*\)")
 
 
 def translate_shared(_text, code, match):
-    """Returns (start, end, replacement): one declaration for each declarator. They share a type."""
+    """Returns (start, end, replacement): a declaration per declarator, all with one type."""
     check_scope(code, match)
     declaration = match["rest"]
     check_named_type(declaration)
     if "=" in declaration:
         raise Failure("a __shared__ variable cannot have an initialiser")
-    # Not at commas between the arguments of a template.
+    # Does not split at commas between the arguments of a template.
     first, *others = split_top(declaration, declaration, ",", "([{<)]}>")
     texts = [translate_declarator(first, match["before"])]
     if others:
@@ -59,7 +59,7 @@ NAMESPACE = re.compile(r"(?:inline\s+)?namespace\b[^()]*|extern")
 
 
 def is_in_function(code, position):
-    """Whether not all braces that are open at `position` are namespaces'."""
+    """Whether a brace that is not a namespace's is open at `position`."""
     code = DIRECTIVE.sub(blank, code)
     are_namespaces = []
     head = 0
@@ -86,7 +86,7 @@ def check_named_type(declaration):
 
 
 def check_scope(code, match):
-    # A macro's body is wherever the macro is used.
+    # The scope of a macro's body is where the macro is used.
     if DIRECTIVE.sub(blank, code)[match.start() : match.end()].strip() == "":
         return
     if not is_in_function(code, match.start()):

@@ -1,4 +1,4 @@
-"""The text of a CUDA source: what of it is comment, string or code, and its brackets."""
+"""The text of a CUDA source: its comments, strings, code and brackets."""
 
 import re
 
@@ -12,11 +12,11 @@ def line_of(text, position):
 
 
 def blank(match):
-    """Spaces for everything but line ends."""
+    """Replaces everything but line ends with spaces."""
     return re.sub(r"[^\n]", " ", match.group(0))
 
 
-# Numbers are among them for the sake of their digit separators, which open no character.
+# Numbers are tokens because their digit separators do not open a character literal.
 TOKEN = re.compile(
     r"(?P<comment>//(?:[^\n\\]|\\.|\\\n)*|/\*.*?\*/)"
     r"|(?P<number>(?<!\w)\.?\d(?:[eEpP][+-]|'?[\w.])*)"
@@ -27,12 +27,12 @@ TOKEN = re.compile(
 
 
 def without_comments(text):
-    """Comments become spaces; string literals stay, since asm needs them."""
+    """Replaces comments with spaces; string literals stay, because asm needs them."""
     return TOKEN.sub(lambda m: blank(m) if m["comment"] else m.group(0), text)
 
 
 def code_only(text):
-    """Comments and string literals become spaces."""
+    """Replaces comments and string literals with spaces."""
     return TOKEN.sub(lambda m: m.group(0) if m["number"] else blank(m), text)
 
 
@@ -57,7 +57,7 @@ def is_balanced(code):
 
 
 def split_top(text, code, separator, brackets="([{)]}"):
-    """Parts of `text` between separators that are in no bracket; `code` is it without strings."""
+    """Splits `text` at separators outside brackets; `code` is `text` without strings."""
     opening = brackets[: len(brackets) // 2]
     parts, depth, start = [], 0, 0
     for position, character in enumerate(code):
@@ -73,5 +73,5 @@ DIRECTIVE = re.compile(r"^[ \t]*#(?:[^\\\n]|\\.|\\\n)*$", re.M)
 
 
 def keep_lines(replacement, original):
-    """Appends as many line ends as the replacement lacks."""
+    """Appends the line ends that the replacement lacks."""
     return replacement + "\n" * (original.count("\n") - replacement.count("\n"))

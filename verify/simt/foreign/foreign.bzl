@@ -30,14 +30,14 @@ def _translated(name, source):
 def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
     """A library of kernels, and NAME_observed, the same with observed accesses.
 
-    Nothing is there where no CUDA Toolkit is.
+    Without a CUDA Toolkit the targets do not exist.
 
     Args:
       srcs: .cu files.
-      hdrs: what they include, as far as kernels are among it. Of this package (file.cuh), and
-        included by the path from there; or labels (//package:file.cuh), and included by the path
-        from the workspace.
-      deps: stubs of frameworks, in which no kernels are.
+      hdrs: the included headers that contain kernels. Files of this package (file.cuh) are
+        included by their path in it; labels (//package:file.cuh) are included by their path in
+        the workspace.
+      deps: stubs of frameworks, without kernels.
     """
     if not TOOLKIT.nvcc:
         return
@@ -48,7 +48,7 @@ def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
             name = name + suffix,
             srcs = sources,
             textual_hdrs = headers,
-            # People's warnings are theirs.
+            # Warnings in foreign code are left to its authors.
             copts = built + ["-w"] + copts,
             includes = [name + "_translated"],
             tags = [KERNEL_TAG],
@@ -58,7 +58,7 @@ def foreign_kernels(name, srcs, hdrs = [], deps = [], copts = [], **kwargs):
         )
 
 def foreign_library(name, **kwargs):
-    """A recto_library that needs the toolkit's headers; nothing where no CUDA Toolkit is."""
+    """A recto_library that needs the toolkit's headers; absent without a CUDA Toolkit."""
     if TOOLKIT.nvcc:
         recto_library(name = name, **kwargs)
 
@@ -70,7 +70,7 @@ def _skipped_test(name):
     )
 
 def foreign_test(name, **kwargs):
-    """A recto_test; skipped where no CUDA Toolkit is."""
+    """A recto_test; skipped without a CUDA Toolkit."""
     if TOOLKIT.nvcc:
         recto_test(name = name, **kwargs)
     else:
@@ -83,7 +83,7 @@ def foreign_cover_test(name, srcs, deps, modes, script, tags, args = [], size = 
       modes: of simt_variant.
       script: takes MODE=PROGRAM for the usual build, "plain", and for each mode.
       tags: of the test and its programs.
-      args: what it takes before them.
+      args: arguments of the script before them.
     """
     if not TOOLKIT.nvcc:
         _skipped_test(name)

@@ -1,4 +1,4 @@
-// What foreign_kernels builds: headers by their labels, and assert() as nvcc has it.
+// The targets of foreign_kernels: headers given by label, and assert() enabled as with nvcc.
 
 #include <simt_foreign.h>
 

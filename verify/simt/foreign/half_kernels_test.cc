@@ -1,4 +1,4 @@
-// A source with NVIDIA's types of 16 and 8 bits, plain and, with the same test, observed: then its
+// A source with NVIDIA's 16- and 8-bit types, plain and, with the same test, observed: then its
 // accesses are checked, too.
 
 #include <cuda_bf16.h>
@@ -27,7 +27,7 @@ using recto::simt::Stream;
 using recto::simt::device::number_of;
 using recto::simt::device::rounded;
 
-// A stream, and memory that is checked where that is possible.
+// A stream, and memory that is checked where accesses are observed.
 class Run {
  public:
   template <typename T>
@@ -75,7 +75,7 @@ TEST_CASE("codes of 8 bits become bfloat16, rounded once") {
   for (int i = 0; i < kCount; ++i) {
     const float code = static_cast<float>(i % 16) / 4.0F;
     INFO(code);
-    // Its neighbours are 2^-7 of its power of two apart; halves of that go up, by the bias.
+    // bfloat16 neighbours are 2^-7 of the power of two apart; the bias makes ties round up.
     const float step = code == 0 ? 0x1p-47F : std::ldexp(1.0F, std::ilogb(code * kScale) - 7);
     const float exact = code * kScale;
     const float expected = code == 0 ? 0x1p-40F : std::floor(exact / step + 0.5F) * step;

@@ -79,7 +79,7 @@ std::uint64_t compute(const PtxInstruction& instruction, std::span<const std::ui
   return result;
 }
 
-// Which bits of a result the tainted bits of its sources reach.
+// The bits of a result that depend on the tainted bits of its sources.
 std::uint64_t tainted_by(const PtxInstruction& instruction, std::span<const std::uint64_t> in) {
   if (instruction.operation == PtxOperation::kMove) return in[0];
   const auto all_if = [](std::uint64_t any, std::uint64_t all) { return any != 0 ? all : 0; };
@@ -101,7 +101,7 @@ std::uint64_t tainted_by(const PtxInstruction& instruction, std::span<const std:
   RECTO_UNREACHABLE("all types are listed");
 }
 
-// What a register or an operand holds.
+// The value of a register or an operand.
 struct PtxValue {
   std::uint64_t bits = 0;
   std::uint64_t tainted = 0;
@@ -111,7 +111,7 @@ std::uint64_t lowest(std::uint64_t bits, unsigned width) {
   return width == 64 ? bits : bits & ((std::uint64_t{1} << width) - 1);
 }
 
-// The value of an operand; a vector's as `width` bits.
+// The value of an operand; for a vector, its `width` bits.
 PtxValue value_of(const PtxParsed& operand, unsigned width, std::span<const PtxValue> places) {
   const auto value = [places](const PtxElement& element) {
     return element.place < 0 ? PtxValue{element.number}

@@ -32,10 +32,10 @@ struct PtxText {
 
 // The bits of an operand of the asm statement.
 struct PtxOperand {
-  void* place = nullptr;  // null: read-only
+  void* place = nullptr;  // null: read-only operand
   std::size_t bytes = 0;
   std::uint64_t bits = 0;
-  std::uint64_t tainted = 0;  // which of the bits are tainted, in programs with shadow memory
+  std::uint64_t tainted = 0;  // the tainted bits, in programs with shadow memory
 };
 
 template <typename T>

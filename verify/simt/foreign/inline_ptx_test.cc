@@ -27,12 +27,12 @@ long double value_of(std::uint16_t bits) {
 
 bool is_finite(std::uint16_t bits) { return (bits >> 10 & 31) != 31; }
 
-// The half nearest to a number, of two equally near the even one.
+// The half nearest to a number; of two equally near halves, the even one.
 std::uint16_t nearest_half(long double value) {
   const std::uint16_t sign = std::signbit(value) ? 0x8000 : 0;
   const long double magnitude = std::fabs(value);
   std::uint16_t low = 0;
-  std::uint16_t high = 0x7c00;  // stands for 2^16, from half of whose last step on halves overflow
+  std::uint16_t high = 0x7c00;  // 2^16; from half of the last step on, halves overflow
   const auto of = [](std::uint16_t bits) { return bits == 0x7c00 ? 65536.0L : value_of(bits); };
   while (high - low > 1) {
     const auto middle = static_cast<std::uint16_t>((low + high) / 2);
@@ -173,7 +173,7 @@ TEST_CASE("operands are what the statement gives, declared registers, and number
   CHECK(sum == 2.0F);
 }
 
-// The tainted bits of %0 after `text`, where the operands have those bits tainted before.
+// The tainted bits of %0 after `text`, if the operands have these tainted bits before.
 std::uint64_t tainted_after(std::string_view text, std::vector<std::uint64_t> tainted) {
   std::vector<PtxOperand> operands;
   for (const std::uint64_t bits : tainted) operands.push_back({.bytes = 8, .tainted = bits});

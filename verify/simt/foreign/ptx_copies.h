@@ -16,10 +16,10 @@ enum class PtxCopyKind : std::uint8_t { kCopy, kCommit, kWaitGroup, kWaitAll };
 
 struct PtxCopy {
   PtxCopyKind kind = PtxCopyKind::kCopy;
-  bool is_cg = false;  // bypasses the multiprocessor's cache, and is of 16 bytes only
+  bool is_cg = false;  // bypasses the multiprocessor's cache; 16 bytes only
   PtxElement destination = {};
   PtxElement source = {};
-  PtxElement bytes = {};  // or the groups left by a wait
+  PtxElement bytes = {};  // or the groups that a wait leaves pending
   PtxElement source_bytes = {};
 };
 
@@ -53,7 +53,7 @@ constexpr bool is_ptx_copy_name(std::string_view name) {
          name == "cp.async.ca.shared::cta.global" || name == "cp.async.cg.shared::cta.global";
 }
 
-// Nothing if the statement is not such a copy, or has other operands.
+// The copy; nothing if the statement is not such a copy, or has other operands.
 constexpr std::optional<PtxCopy> find_ptx_copy(std::string_view statement, std::size_t given) {
   const std::string_view name = ptx_name(statement);
   std::string_view operands = trim_ptx(statement.substr(name.size()));

@@ -16,7 +16,8 @@ namespace simt_foreign {
 
 constexpr bool is_ptx_digit(char c) { return c >= '0' && c <= '9'; }
 
-// The value of digits of that base, modulo 2^64; nothing if there are none, or anything else.
+// The value of `text` in digits of that base, modulo 2^64; nothing if there are other characters,
+// or none.
 constexpr std::optional<std::uint64_t> ptx_digits(std::string_view text, unsigned base = 10) {
   std::uint64_t value = 0;
   for (const char c : text) {
@@ -47,14 +48,14 @@ constexpr std::optional<std::uint64_t> ptx_number(std::string_view text) {
   return number && is_negative ? std::optional(0 - *number) : number;
 }
 
-// Where a value is: an operand of the asm statement or, behind these, a register; and what is added
-// to it. Without a place, a number.
+// The place of a value: an operand of the asm statement or, numbered after these, a register; and a
+// number added to it. Without a place, a number.
 struct PtxElement {
   int place = -1;
   std::uint64_t number = 0;
 };
 
-// %0, %1 and so on, as far as that many are given.
+// %0, %1 and so on, if that many operands are given.
 constexpr std::optional<PtxElement> ptx_given(std::string_view operand, std::size_t given) {
   if (operand.substr(0, 1) != "%" || operand.size() > 10) return std::nullopt;
   const std::optional<std::uint64_t> number = ptx_digits(operand.substr(1));
@@ -91,7 +92,7 @@ constexpr std::optional<PtxElement> ptx_register(std::string_view text, std::str
   }
 }
 
-// An operand, or the elements of a vector, of which the first is the lowest.
+// An operand, or the elements of a vector, lowest first.
 struct PtxParsed {
   std::array<PtxElement, 4> elements = {};
   unsigned count = 0;
@@ -100,7 +101,7 @@ struct PtxParsed {
 struct PtxStatement {
   PtxInstruction instruction = {};
   std::array<PtxParsed, 4> operands = {};  // the destination, and the sources
-  unsigned width = 0;                      // of what it writes, in bits
+  unsigned width = 0;                      // of the result, in bits
 };
 
 constexpr std::optional<PtxParsed> parse_ptx_operand(std::string_view text,
@@ -118,8 +119,8 @@ constexpr std::optional<PtxParsed> parse_ptx_operand(std::string_view text,
   return parsed;
 }
 
-// A statement of `text` with an instruction of the table; nothing if it has other operands than the
-// instruction takes. `given` is the number of those of the asm statement. Only moves take vectors.
+// A statement of `text` with an instruction of the table; nothing if its operands do not fit the
+// instruction. `given` is the number of the asm statement's operands. Only moves take vectors.
 constexpr std::optional<PtxStatement> parse_ptx(std::string_view text, std::string_view statement,
                                                 std::size_t given) {
   const std::string_view name = ptx_name(statement);
@@ -146,7 +147,7 @@ constexpr std::optional<PtxStatement> parse_ptx(std::string_view text, std::stri
   return count == parsed.instruction.sources + 1 ? std::optional(parsed) : std::nullopt;
 }
 
-// Whether all statements, whose instructions must be known, have such operands.
+// Whether all statements, whose instructions must be known, have operands that fit.
 constexpr bool has_known_ptx_operands(std::string_view text, std::size_t given) {
   std::string_view rest = text;
   for (;;) {

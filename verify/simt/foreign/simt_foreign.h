@@ -39,7 +39,7 @@ inline constexpr bool kHasAtomicAdd<T> = true;
 #define _CUDA_PIPELINE_H_
 #define _CUDA_PIPELINE_PRIMITIVES_H_
 
-// The toolkit's own definitions of these are for CUDA compilers.
+// The toolkit defines these for CUDA compilers.
 #undef __global__
 #undef __device__
 #undef __host__
@@ -51,7 +51,7 @@ inline constexpr bool kHasAtomicAdd<T> = true;
 #define __host__
 #define __constant__
 #define __launch_bounds__(...)
-// translate.py leaves none of these, and an empty definition would make a local variable.
+// translate.py translates all of these, and an empty definition would make a local variable.
 #define __shared__ \
   _Pragma(         \
       "GCC error \"verify/simt: __shared__ in a file that was not translated: it is to \
@@ -64,9 +64,9 @@ namespace simt_foreign {
 
 inline void* dynamic_shared() { return recto::simt::device::dynamic_shared(); }
 
-// What is between <<< and >>>. A launch goes to the stream that a StreamHandle represents; with
-// anything else in its place, to the stream of the innermost StreamScope.
-// Has a constructor, because in braces an int would not convert to a size.
+// The arguments between <<< and >>>. A launch goes to the stream that a StreamHandle represents;
+// with any other handle, to the stream of the innermost StreamScope.
+// It has a constructor, because in braces an int would not convert to a size.
 struct LaunchShape {
   LaunchShape(dim3 blocks, dim3 threads, std::size_t bytes = 0, cudaStream_t on = nullptr)
       : grid(blocks), block(threads), dynamic_shared_bytes(bytes), stream(on) {}
@@ -109,7 +109,7 @@ class StreamHandle {
 
   cudaStream_t get() const { return handle_; }
 
-  // Null if `handle` is not a StreamHandle's.
+  // The stream of a StreamHandle; null for any other handle.
   static recto::simt::Stream* find(cudaStream_t handle) {
     const std::scoped_lock lock(mutex_);
     const bool is_known = handles_.contains(handle);
@@ -129,7 +129,7 @@ void launch(const recto::simt::LaunchName& name, const LaunchShape& shape,
   const auto dims = [](const dim3& d) { return recto::simt::Dim3{d.x, d.y, d.z}; };
   recto::simt::Stream* stream = StreamHandle::find(shape.stream);
   if (stream == nullptr) stream = StreamScope::current();
-  RECTO_CHECK(stream != nullptr);  // a StreamScope is to be around the call
+  RECTO_CHECK(stream != nullptr);  // the call needs a StreamScope around it
   recto::simt::LaunchConfig config = {name.text, dims(shape.grid), dims(shape.block),
                                       shape.dynamic_shared_bytes};
   config.site = name.site;

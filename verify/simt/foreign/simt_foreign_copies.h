@@ -75,7 +75,7 @@ class InlinePtx {
     if constexpr (kCopies == 0) {
       inline_ptx<kText>(given...);
     } else {
-      // One more, because there may be none.
+      // One more element, because there may be no operands.
       const PtxOperand operands[] = {given..., {}};
       run<sizeof...(given)>(operands, std::make_index_sequence<kCopies>());
     }
@@ -93,7 +93,7 @@ class InlinePtx {
 
 }  // namespace simt_foreign
 
-// Addresses of shared memory as in PTX: relative to the beginning of the thread block's.
+// Addresses of shared memory as in PTX: relative to the beginning of the thread block's memory.
 inline std::size_t __cvta_generic_to_shared(const void* address, int line = __builtin_LINE(),
                                             const char* file = __builtin_FILE()) {
   return recto::simt::device::shared_offset(address, {file, line});

@@ -1,8 +1,7 @@
 #pragma once
 
-// Functions of the CUDA runtime that accompany launches and that sources cannot do without:
-// cudaFuncSetAttribute, cudaGetLastError, cudaPeekAtLastError, cudaGetErrorString, whose
-// declarations are the toolkit's.
+// Functions of the CUDA runtime that sources need around launches: cudaFuncSetAttribute,
+// cudaGetLastError, cudaPeekAtLastError, cudaGetErrorString. The toolkit declares them.
 
 #include <cuda_runtime.h>
 

@@ -1,4 +1,5 @@
-// Launches between <<< and >>> go where the source says, as far as its streams are the executor's.
+// Launches by <<< and >>> go to the stream that the source names, if it is a stream of the
+// executor.
 
 #include <simt_foreign.h>
 
@@ -35,7 +36,7 @@ TEST_CASE("a launch goes to the stream of its handle, and without one to the sco
     CHECK(values[4] == 2.0F);
     gone = handle.get();
   }
-  // What is no handle, or no longer, is somebody else's stream.
+  // A handle that is unknown or no longer valid counts as a foreign stream.
   const StreamScope scope(usual);
   launch("add", {dim3(1), dim3(4), 0, gone}, add, values.data(), 1.0F);
   named.synchronise();

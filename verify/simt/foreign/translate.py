@@ -3,7 +3,7 @@
 
     translate.py SOURCE [-o OUTPUT]
 
-The source stays as it is; the output differs from it where CUDA's syntax does from C++'s:
+The source is not changed. The output differs from it where CUDA's syntax differs from C++'s:
 
     __shared__ T name[N];               a variable in the thread block's shared memory
     extern __shared__ T name[];         the dynamic part of it
@@ -38,7 +38,7 @@ KERNEL_NAME = re.compile(r"([A-Za-z_][\w:]*)\s*$")
 
 
 def start_of_kernel(code, position):
-    """Where the kernel's name begins, whose launch has <<< at `position`."""
+    """The position of the kernel's name, whose launch has <<< at `position`."""
     end = len(code[:position].rstrip())
     if code[end - 1] == ">":
         depth = 0
@@ -58,7 +58,7 @@ def translate_launch(text, code, match):
     position = match.start()
     start = start_of_kernel(code, position)
     close = code.find(">>>", position)
-    # What stands behind the statement, or another launch, belongs to somebody else.
+    # Text after the end of the statement, or of another launch, does not belong to this one.
     inside = code[position + 3 : max(close, 0)]
     if close < 0 or re.search(r";|<<<", inside) or not is_balanced(inside):
         raise Failure("a launch without >>>")
@@ -81,7 +81,7 @@ ATTRIBUTE = re.compile(r"__\w+$")
 
 
 def find_body(code, position):
-    """Behind the { of the kernel whose attributes end at `position`; None of a declaration."""
+    """The position after the { of the kernel with attributes up to `position`; else None."""
     while True:
         opening = code.find("(", position)
         if opening < 0:
@@ -97,7 +97,7 @@ def find_body(code, position):
 
 
 def translate_bounds(text, code, match):
-    """Returns (start, end, replacement) of __launch_bounds__ up to the begin of the kernel."""
+    """Returns (start, end, replacement) from __launch_bounds__ to the beginning of the kernel."""
     end = end_of_group(code, match.end() - 1)
     body = find_body(code, end)
     if body is None:
@@ -135,7 +135,7 @@ def translate_asm(text, code, match):
         raise Failure("expected a string literal in asm")
     operands = []
     for part in parts[1:3]:
-        # Brackets of operands are balanced, so that commas between them are at the top.
+        # Brackets within operands are balanced, so commas between operands are outside brackets.
         operands += [p for p in split_top(part, code_only(part), ",") if p]
     template = " ".join(parts[0].split("\n"))
     values = ", ".join(translate_operand(operand) for operand in operands)
@@ -143,8 +143,8 @@ def translate_asm(text, code, match):
     return match.start(), end, keep_lines(call, text[match.start() : end])
 
 
-# A pattern, a function of the text, its code and the match that returns (start, end, replacement),
-# and whether matches in directives are left alone.
+# (pattern, function of the text, its code and the match, which returns (start, end, replacement),
+# whether matches in directives are skipped).
 RULES = (
     (ASM, translate_asm, False),
     (LAUNCH, translate_launch, False),
@@ -154,7 +154,7 @@ RULES = (
 
 
 def replace_all(text, pattern, function, skips_directives):
-    """Replaces from the first match on, each time anew, as positions move."""
+    """Replaces match after match, searching anew each time because positions move."""
     position = 0
     while True:
         code = code_only(text)
@@ -169,7 +169,7 @@ def replace_all(text, pattern, function, skips_directives):
         position = start + len(replacement)
 
 
-# An error in their place is one only where they are included, whatever #if stands around them.
+# The replacement is an error only where the header is really included, whatever #if is around it.
 REFUSED_HEADERS = re.compile(
     r"^([ \t]*#[ \t]*)include[ \t]*(?P<header><cuda/(?:std/)?(?:barrier|pipeline)>"
     r"|[<\"]cuda_awbarrier(?:_primitives)?\.h[>\"]).*$",
@@ -190,7 +190,7 @@ MENTION = re.compile(r"^[ \t]*#[ \t]*(?:define[ \t]+__shared__|(?:undef|ifn?def|
 
 
 def check_nothing_is_left(text):
-    """Directives may ask for __shared__, or define it."""
+    """Fails if CUDA syntax is left. Directives may test for __shared__, or define it."""
     code = MENTION.sub(blank, code_only(text))
     left = LEFT_OVER.search(code)
     if left is None:

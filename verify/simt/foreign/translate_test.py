@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What translate.py makes of CUDA's syntax, and what it refuses."""
+"""Tests how translate.py translates CUDA's syntax, and what it refuses."""
 
 import unittest
 
@@ -8,12 +8,12 @@ import translate
 
 
 def body(source):
-    """The translation, without the lines put in front."""
+    """The translation, without the lines inserted before it."""
     return translate.translate(source, "x.cu").split("\n", 2)[2]
 
 
 def in_kernel(source):
-    """The translation of what stands in a kernel."""
+    """The translation of a kernel's body."""
     return body("void k() {" + source + "}").removeprefix("void k() {").removesuffix("}")
 
 

@@ -39,7 +39,7 @@ class UntranslatedTest(unittest.TestCase):
                 self.assertIn("__shared__ in a file that was not translated", errors)
                 self.assertIn("<stdin>:3", errors)
                 self.assertIn("hdrs of foreign_kernels", errors)
-                # The rest compiles.
+                # Everything else compiles.
                 self.assertEqual(errors.count("error:"), 1, errors)
 
 

@@ -1,12 +1,12 @@
 #!/usr/bin/env python3
-"""Holds what probes print on a GPU against what the executor makes of them.
+"""Compares the output of probes on a GPU with their output on the executor.
 
     compare_probes.py EXECUTOR_PROGRAM GPU_PROGRAM
 
-Copies, matrix loads, mbarriers and products of small whole numbers are to agree bit for bit, fast
-functions to keep their documented errors. CUDA leaves the sums of a matrix product open: they are
-to be within a bound of those that are rounded to nearest, and it says which of the executor's
-arithmetics the hardware follows, how often, and where none does.
+Copies, matrix loads, mbarriers and products of small whole numbers must agree bit for bit, fast
+functions must keep their documented errors. CUDA leaves the sums of a matrix product open: they
+must be within a bound of the sums rounded to nearest. The comparison reports which of the
+executor's arithmetics the hardware follows, how often, and which sums follow none.
 """
 
 import math
@@ -38,7 +38,7 @@ def parse(text):
 
 
 def exp2_error(x, seen):
-    """In units of the last place of 2^x, subnormal ones being zero."""
+    """The error in units in the last place of 2^x. Subnormal results count as zero."""
     x = 0.0 if abs(x) < SMALLEST_NORMAL else x
     exact = 2.0**x if x < 128 else math.inf
     if exact > LARGEST:
@@ -49,7 +49,7 @@ def exp2_error(x, seen):
 
 
 def tanh_error(x, seen):
-    """In units of 2^-11 of tanh x."""
+    """The error relative to tanh x, in units of 2^-11."""
     exact = math.tanh(x)
     return abs(seen - exact) / (abs(exact) * 2.0**-11) if exact != 0 else abs(seen)
 
@@ -78,7 +78,7 @@ def compare_exact(name, executor, gpu):
     return True, f"{name}: {len(gpu)} words agree bit for bit"
 
 
-TOLD_MAX = 5  # sums that are like none
+TOLD_MAX = 5  # at most, of sums that follow none
 
 
 def told(word):
@@ -86,11 +86,11 @@ def told(word):
 
 
 def compare_product(name, executor, gpu):
-    """Which arithmetic it is, is a question and not a claim; how far it is off is not."""
+    """Reports which arithmetic the sums follow; fails only if a sum is beyond its bound."""
     bounds, nearest = executor.pop("bound", []), executor["nearest"]
     if any(len(words) != len(gpu) for words in [bounds, *executor.values()]):
         return False, f"{name}: expected {len(nearest)} sums, got {len(gpu)}"
-    # So many of each trial; whatever is not a number is not within.
+    # Each trial has SUMS sums. NaN is never within the bound.
     place = [f"trial {i // SUMS}, sum {i % SUMS}" for i in range(len(gpu))]
     for i, (seen, expected, bound) in enumerate(zip(gpu, nearest, bounds)):
         if not abs(number(seen) - number(expected)) <= number(bound):
@@ -109,7 +109,7 @@ def compare_product(name, executor, gpu):
 
 
 def compare(executor_text, gpu_text):
-    """(how many failed, what there is to say)."""
+    """(number of failures, lines of the report)."""
     executor, _ = parse(executor_text)
     gpu, others = parse(gpu_text)
     skipped = {line.split(": ")[1] for line in others if line.startswith("SKIPPED: ")}

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What is said of results that agree, that differ, and that are missing."""
+"""Tests the report on results that agree, that differ, and that are missing."""
 
 import struct
 import sys

@@ -1,5 +1,5 @@
-// Runs the probes on the executor and prints the results: products in each arithmetic that it has,
-// and the inputs of approximate functions.
+// Runs the probes on the executor and prints the results: matrix products in each of its
+// arithmetics, and the inputs of approximate functions.
 
 #include <fmt/format.h>
 
@@ -51,14 +51,14 @@ std::optional<std::vector<unsigned>> output_of(const Probe& probe, const std::ve
   return std::nullopt;
 }
 
-// The error allowed per product, relative to the sum of all magnitudes. When truncating, a step
-// loses less than 2^-23 of its largest number for each product, for the accumulator, and for
-// truncating its sum: with steps of four or more, 1.5 2^-23 per product. The sum with which it is
-// compared loses 2^-24. (Slightly more, because the probe itself sums the magnitudes.)
+// The error allowed per product, relative to the sum of all magnitudes. Per step, truncation loses
+// less than 2^-23 of the largest number for each product, for the accumulator, and for truncating
+// the sum: with steps of four or more, 1.5 2^-23 per product. The sum with which it is compared
+// loses 2^-24. (Slightly more, because the probe itself sums the magnitudes.)
 constexpr float kLossOfProduct = 0x1.001p-22F;
 
 bool print_bounds(const Probe& probe, std::vector<unsigned> in) {
-  // Pairs and, at the end of each trial, one number to add to for each sum.
+  // Pairs and, at the end of each trial, one accumulator for each sum.
   for (std::size_t i = 0; i < in.size(); ++i) {
     const int place = static_cast<int>(i % static_cast<std::size_t>(probe.words_in));
     in[i] &= place < probe.words_in - probe.words_out ? 0x7fff7fffU : 0x7fffffffU;

@@ -1,4 +1,4 @@
-// Runs the probes on a GPU and prints what comes out. Without one, it says so.
+// Runs the probes on a GPU and prints the results. Without a GPU, it says so.
 
 #include <cuda_runtime.h>
 

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""What the comparison says of the executor's own results in place of a GPU's.
+"""Tests the comparison with the executor's own results in place of a GPU's.
 
     planted_probes_test.py EXECUTOR_PROGRAM SWAPPED_PROGRAM...
 
-In each of its arithmetics nothing is wrong; with registers of matrix products in each other's place
-each of these products is.
+In each of the executor's arithmetics nothing is wrong. With swapped registers every matrix product
+is.
 """
 
 import subprocess
@@ -24,7 +24,7 @@ EXECUTOR, *SWAPPED = [output_of(program) for program in sys.argv[1:]]
 
 
 def as_gpu(text, mode):
-    """The lines that a GPU would print if it summed like that."""
+    """The lines that a GPU would print if it summed in this arithmetic."""
     lines = []
     for line in text.splitlines():
         name, seen, kind, *rest = line.split("|")
@@ -53,7 +53,7 @@ class PlantedProbes(unittest.TestCase):
             _, lines = compare_probes.compare(EXECUTOR, as_gpu(swapped, "nearest"))
             failed = [line for line in lines if line.startswith("FAILED")]
             products = [line for line in failed if "multiply_accumulate_m16n8k" in line]
-            # Of two depths and two types, drawn and small.
+            # Two depths and two types, each with random and with small numbers.
             self.assertEqual((len(failed), len(products)), (8, 8), failed)
 
 

@@ -19,7 +19,7 @@ constexpr Format kHalf = {10, 15};
 constexpr Format kBfloat16 = {7, 127};
 constexpr Format kSingle = {23, 127};
 
-// The range of the exponents of numbers, and of what they are added to.
+// The range of the exponents of numbers, and of the accumulators.
 struct Range {
   int low = 0;
   int high = 0;
@@ -61,7 +61,7 @@ unsigned small_code(RandomStream& random, Format format, unsigned limit) {
          mantissa;
 }
 
-// A pair, or a number to add to.
+// A pair of numbers, or an accumulator.
 unsigned small_word(RandomStream& random, Format format, bool is_sum) {
   if (is_sum) return small_code(random, kSingle, 1000);
   const unsigned low = small_code(random, format, 15);

@@ -1,4 +1,4 @@
-// Which probes a card is asked for.
+// Which probes run on a card of a given compute capability.
 
 #include "verify/simt/hardware/probes.h"
 

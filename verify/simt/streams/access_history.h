@@ -1,7 +1,7 @@
 #pragma once
 
-// What operations have done to memory, as far as a later one may conflict with it: like FastTrack
-// (Flanagan and Freund, 2009), but for ranges of bytes.
+// The accesses of earlier operations with which a later one may conflict. Like FastTrack (Flanagan
+// and Freund, 2009), but for ranges of bytes.
 
 #include <cstdint>
 #include <map>
@@ -21,7 +21,7 @@ bool needs_order(AccessKind one, AccessKind other);
 struct UnorderedAccess {
   OperationId operation = 0;  // the one that ran before
   AccessKind kind = AccessKind::kRead;
-  TouchedRange range = {};  // some of the bytes, and what the operation that runs now does to them
+  TouchedRange range = {};  // some of the bytes, and the current operation's kind of access to them
 };
 
 class AccessHistory {

@@ -1,5 +1,5 @@
-// Orders and histories against what they stand for: all operations before an operation as a set,
-// and all that any of them did.
+// Compares orders and histories with their definitions: the set of all operations before an
+// operation, and all accesses of any of them.
 
 #include "verify/simt/streams/access_history.h"
 
@@ -41,7 +41,7 @@ bool meet(const std::vector<TouchedRange>& some, const std::vector<TouchedRange>
   return false;
 }
 
-// A drawn host program, and a device that runs its operations as late as it likes.
+// A random host program, and a device that runs its operations arbitrarily late.
 class Program {
  public:
   explicit Program(Draw& draw) : draw_(draw) {}
@@ -95,7 +95,7 @@ class Program {
     run(operation);
   }
 
-  // Those asked for earlier first, which is an order that all may run in.
+  // Runs older operations first, which is always an allowed order.
   void run(OperationId operation) {
     if (waiting_.erase(operation) == 0) return;
     const std::vector<TouchedRange> ranges = draw_ranges(draw_);

@@ -47,7 +47,7 @@ bool DependencyCheck::is_news(OperationId operation, const UnorderedAccess& acce
   if (told_.size() == kFindingsMax) return false;
   const Buffer* buffer = memory == nullptr ? nullptr : memory->find(access.range.begin);
   const std::string place = buffer == nullptr ? describe(access.range.begin, memory) : buffer->name;
-  // The same two in the opposite order count as the same.
+  // The same two operations in the opposite order count as the same finding.
   std::string one =
       fmt::format("{} {}", asked_[operation - 1].name, access_verb(access.range.kind));
   std::string other =

@@ -21,8 +21,8 @@ class DeviceMemory;
 
 class DependencyCheck {
  public:
-  // The maximum number of distinct findings, by the operations' names, what they do, and the
-  // buffer.
+  // The maximum number of distinct findings. Findings are distinct by the operations' names, their
+  // accesses, and the buffer.
   static constexpr std::size_t kFindingsMax = 16;
 
   // Describes an operation in messages.

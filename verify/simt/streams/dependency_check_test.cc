@@ -1,4 +1,4 @@
-// Copies and fills, of which it is known what they touch, on streams that forget each other.
+// Copies and fills, whose accesses are known, on streams without the dependencies they need.
 
 #include "verify/simt/streams/dependency_check.h"
 
@@ -21,7 +21,7 @@ std::vector<HostOptions> all_orders() {
   return all;
 }
 
-// A device with one buffer of 256 bytes, and a host's memory of as many.
+// A device with one buffer of 256 bytes, and host memory of the same size.
 struct Device {
   explicit Device(HostOptions options = {}) : runtime(executor, with_names(options)) {}
 
@@ -102,7 +102,7 @@ TEST_CASE("a missing dependency is told with both operations, what they do, and 
           "device+16; fill (operation 2) writes the same, and no stream, event, graph or wait of "
           "the host orders the two\n");
   }
-  // Memory of the host has no name.
+  // Host memory has no name.
   Device device;
   copy_out(device, device.first);
   device.second.fill(device.host.data() + 100, 1, 1);
@@ -132,7 +132,7 @@ TEST_CASE("what the host has waited for comes before what it asks for then") {
     device.runtime.finish_all();
     fill(device, device.first);
     CHECK(device.text() == "");
-    // Of the other stream, which says nothing of this one.
+    // Waiting for the second stream does not order the first stream's fill.
     device.second.synchronise();
     fill(device, device.first);
     device.second.synchronise();
@@ -174,7 +174,7 @@ TEST_CASE("a host that has waited for an event knows what came before it, and no
   }
 }
 
-// Two branches of a graph: the one of `side` fills 8 bytes from there on, the other one the
+// Two branches of a graph: the side branch fills 8 bytes from `from` on, the other one fills the
 // first 8.
 Graph two_branches(Device& device, std::size_t from) {
   Graph graph;
@@ -194,7 +194,7 @@ TEST_CASE("branches of a graph are unordered at each replay, and replays of one 
     Graph apart = two_branches(right, 8);
     for (int i = 0; i < 3; ++i) CHECK(right.first.replay(apart).is_ok());
     CHECK(right.text() == "");
-    // Nor are those of one graph on two streams; but of two graphs.
+    // Replays of one graph on two streams are ordered, too; replays of two graphs are not.
     CHECK(right.first.replay(apart).is_ok());
     CHECK(right.second.replay(apart).is_ok());
     CHECK(right.text() == "");
@@ -240,7 +240,7 @@ TEST_CASE("a runtime that is told so does not look, nor does a stream of its own
   CHECK(alone.synchronise().passed());
 }
 
-// Four streams that hand a tile of a ring on to each other.
+// Four streams that pass a tile of a ring to each other.
 TEST_CASE("thousands of operations are as silent as a few") {
   for (const HostOrder order : {HostOrder::kEager, HostOrder::kLate}) {
     Device device({order});

@@ -1,5 +1,4 @@
-// What streams record is run at each replay, in their order; captures that cannot be run are
-// refused.
+// A replay runs the recorded operations in their order; captures that cannot be run are refused.
 
 #include <string>
 #include <vector>
@@ -53,7 +52,7 @@ TEST_CASE("a capture draws in streams that wait for it, and wants them back") {
     REQUIRE(side.wait(begun).is_ok());
     launch_add(side, values.data(), values.data(), 1.0F);
     CHECK(stream.end_capture(graph).message().find("waited for") != std::string::npos);
-    // Both streams are as they were before.
+    // After the capture both streams run operations at once again.
     launch_add(side, values.data(), values.data(), 1.0F);
     side.synchronise();
     CHECK(values[0] == 13.0F);

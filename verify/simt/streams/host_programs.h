@@ -18,7 +18,7 @@ inline std::vector<HostOptions> all_orders() {
   return all;
 }
 
-// How many orders give the wanted result.
+// The number of orders that give the wanted result.
 template <typename Program>
 int count_right(const Program& program, float wanted) {
   int right = 0;

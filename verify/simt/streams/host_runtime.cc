@@ -48,7 +48,7 @@ bool HostRuntime::has_passed(OperationId operation) {
     if (options_.checks_dependencies) dependencies_.wait_for(operation);
     return true;
   }
-  // However late it is, CUDA makes progress even if nobody waits.
+  // CUDA makes progress even if the host never waits.
   if (options_.order != HostOrder::kRandom || random_.next_below(2) == 0) {
     run_all(needed_for(operation));
   }
@@ -94,7 +94,7 @@ std::vector<OperationId> HostRuntime::needed_for(OperationId operation) const {
   return needed;
 }
 
-// One of `from` that may run. There always is one: dependencies have no cycles.
+// An operation of `from` that may run. There is always one, because dependencies have no cycles.
 OperationId HostRuntime::pick(const std::vector<OperationId>& from) {
   std::vector<OperationId> ready;
   std::ranges::copy_if(from, std::back_inserter(ready),

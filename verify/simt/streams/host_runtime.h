@@ -1,10 +1,10 @@
 #pragma once
 
-// What a host program requests of a device: launches, copies and events on streams, and graphs of
-// them. CUDA guarantees the order within a stream and the order that events establish, and nothing
-// else. Here operations run in an order as adverse as these guarantees allow, so that a dependency
-// that the host program forgot shows in its results; and what operations touch is compared, as far
-// as it is known, so that it is found even if it does not show.
+// The device's side of a host program: it runs launches, copies and events on streams, and graphs
+// of them. CUDA guarantees only the order within a stream and the order that events establish. The
+// runtime runs operations in an order as adverse as these guarantees allow, so that a missing
+// dependency gives wrong results. It also compares the accesses of operations, as far as they are
+// known, which finds a missing dependency even if results are right.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,16 +23,16 @@ class DeviceMemory;
 
 enum class HostOrder : std::uint8_t {
   kEager,   // each operation as soon as possible: the device never lags behind
-  kLate,    // nothing until it is waited for, and of what may run the newest first
-  kRandom,  // anything that may run, at any time
+  kLate,    // only operations that somebody waits for, the newest allowed one first
+  kRandom,  // any allowed operation, at any time
 };
 
 struct HostOptions {
   HostOrder order = HostOrder::kEager;
   std::uint64_t seed = 0;
   bool checks_dependencies = true;
-  // Provides names for findings; must outlive the runtime. Null: that of the executor's observer,
-  // if it has one; otherwise addresses are given as numbers.
+  // Names of buffers for findings; must outlive the runtime. Null: the names that the executor's
+  // observer has; without an observer, addresses are given as numbers.
   const DeviceMemory* memory = nullptr;
 };
 
@@ -58,7 +58,7 @@ class HostRuntime {
   void finish(OperationId operation);
   void finish_all();
   // Whether the operation has run; if so, later operations are ordered as if the host had waited
-  // for it. If not, it may run before the host asks again, and eventually does.
+  // for it. If not, it may run before the next call, and eventually does.
   bool has_passed(OperationId operation);
 
   Executor& executor() { return executor_; }
@@ -76,7 +76,7 @@ class HostRuntime {
   const DeviceMemory* memory() const;
   bool is_finished(OperationId operation) const { return operations_[operation - 1].is_done; }
   bool may_run(const Operation& operation) const;
-  // Runs all of these, which depend on no others that have not run.
+  // Runs these operations, which depend on no others that have not run.
   void run_all(std::vector<OperationId> operations);
   void run(OperationId operation);
   // The unfinished operations on which `operation` depends, including itself, oldest first.

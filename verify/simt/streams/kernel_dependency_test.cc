@@ -1,4 +1,4 @@
-// Kernels whose accesses are observed, on streams that forget each other.
+// Kernels with observed accesses, on streams without the dependencies they need.
 
 #include <functional>
 #include <string>
@@ -40,14 +40,15 @@ struct Device : CheckedRun {
   Stream second{runtime};
 };
 
-// The kernel as it is told, by the line of its launch.
+// The kernel's name in messages, with the line of its launch.
 const std::string kAdd =
     "verify/simt/streams/kernel_dependency_test.cc:" + std::to_string(Device::kLineOfAdd) +
     ": kernel 'add' ";
 
 using Ask = std::function<void(Device& device)>;
 
-// That the two are found without an event between the streams, in these words, and not with one.
+// Checks that the two operations are reported in these words if no event orders the streams, and
+// not reported otherwise.
 void check_pair(const Ask& ask_first, const Ask& ask_second,
                 const std::vector<std::string>& words) {
   for (const HostOptions& options : all_orders()) {

@@ -15,7 +15,7 @@ void OperationOrder::join(Clock& clock, const Clock& other) {
 std::size_t OperationOrder::find_chain(std::span<const OperationId> after,
                                        const Clock& clock) const {
   const auto goes_on = [&](std::size_t chain) { return lengths_[chain] <= at(clock, chain); };
-  // Its own stream's chain first, so that streams do not take each other's.
+  // Looks at its own stream's chain first, so that streams keep separate chains.
   for (const OperationId earlier : after) {
     const std::size_t chain = operations_[earlier - 1].chain;
     if (goes_on(chain)) return chain;

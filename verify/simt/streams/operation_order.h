@@ -1,7 +1,8 @@
 #pragma once
 
-// Which operations of a host program are ordered before which, whatever the runtime does: by their
-// streams, events and graphs, and by what the host had waited for before it enqueued them.
+// The order that a host program guarantees between its operations, whatever the runtime does: by
+// streams, events and graphs, and by the operations that the host had waited for before it enqueued
+// another one.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +22,7 @@ class OperationOrder {
   // Adds the next operation, ordered after all of `after`, which are older, and after all that the
   // host has waited for. O(chains * after).
   OperationId add(std::span<const OperationId> after);
-  // The host knows that the operation, and all that are ordered before it, have run. O(chains).
+  // The host knows that the operation and all operations ordered before it have run. O(chains).
   void wait_for(OperationId operation);
   void wait_for_all() { host_ = lengths_; }
 

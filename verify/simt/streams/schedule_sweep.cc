@@ -14,14 +14,14 @@
 namespace recto::simt {
 namespace {
 
-// The first run without findings, with which others are compared.
+// The first run without findings. Other runs are compared with it.
 struct Baseline {
   Schedule schedule;
   std::vector<SweptOutput> outputs;
 };
 
-// How long one run that never ends may take before no others are made. Processor time, so that a
-// busy machine does not change what is found.
+// If one run that never ends takes longer than this, no other runs follow. It is CPU time, so that
+// a busy machine does not change what is found.
 constexpr double kHangSecondsMax = 2;
 
 double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
@@ -59,7 +59,7 @@ using Identity = std::tuple<Check, std::string, std::string>;
 Identity identity_of(const Finding& finding) {
   // Outputs may differ at many bytes, between many schedules.
   if (finding.check == Check::kScheduleDependence) return {finding.check, "", ""};
-  // Where it is stopped depends on the clock.
+  // The place where the kernel is stopped depends on the clock.
   if (finding.check == Check::kNeverEnds) return {finding.check, finding.kernel, ""};
   // One launch may have several, with different buffers.
   if (finding.check == Check::kMissingDependency) return {finding.check, "", finding.what};

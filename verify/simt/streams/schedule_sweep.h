@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs the same launches under many schedules and compares what they leave in memory: results that
+// Runs the same launches under many schedules and compares the memory they write. Results that
 // depend on the schedule are wrong, even if each of them is close to the right one.
 
 #include <cstddef>
@@ -17,7 +17,7 @@ namespace recto::simt {
 // Every policy with each of `seeds` seeds; the policies without randomness once.
 std::vector<Schedule> all_schedules(std::uint64_t seeds);
 
-// What launches wrote to one buffer.
+// The bytes that launches wrote to one buffer.
 struct SweptOutput {
   std::string name;  // for messages
   std::size_t element_bytes = 1;
@@ -26,7 +26,7 @@ struct SweptOutput {
   friend bool operator==(const SweptOutput&, const SweptOutput&) = default;
 };
 
-// One complete run: fresh memory, launches, and then what they wrote. All runs must write the same
+// One complete run: fresh memory, launches, and then their outputs. All runs must write the same
 // buffers.
 struct SweptRun {
   LaunchReport report;
@@ -50,9 +50,9 @@ struct SweepReport {
 // "random-warp, seed 3, preempted at one access in 5".
 std::string schedule_text(const Schedule& schedule);
 
-// Runs `program` once for each schedule, on executors with otherwise these options. A policy under
-// which it never ended is not run again. If that run took more than two seconds of processor time,
-// nothing is run again, so that a hang costs `stall_seconds` only once.
+// Runs `program` once for each schedule, on executors with these options. If a run never ends, its
+// policy is not used again. If that run took more than two seconds of CPU time, no further run
+// follows, so that a hang costs `stall_seconds` only once.
 SweepReport sweep_schedules(const ExecutorOptions& options, std::span<const Schedule> schedules,
                             const SweepProgram& program);
 

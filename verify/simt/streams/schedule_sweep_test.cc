@@ -13,7 +13,7 @@
 namespace recto::simt {
 namespace {
 
-// Adds in the order in which threads happen to come.
+// Adds in the order in which threads run.
 __global__ void add_in_any_order(float* sum) {
   atomicAdd(sum, 1.0F / static_cast<float>(threadIdx.x + 3));
 }
@@ -64,7 +64,7 @@ TEST_CASE("the same finding under many schedules is told once") {
   CHECK(report.findings[0].check == Check::kExitBeforeBarrier);
 }
 
-// Thread 0 has to be the first.
+// Thread 0 must be the first.
 __global__ void come_first(int* first, int is_waited_for) {
   atomicCAS(first, 0, static_cast<int>(threadIdx.x) + 1);
   __syncthreads();
@@ -121,8 +121,8 @@ TEST_CASE("a policy under which a run never ended is not run again") {
   const SweepReport report = sweep_come_first(1, runs);
   REQUIRE(report.findings.size() == 1);
   CHECK(report.findings[0].check == Check::kNeverEnds);
-  // In order it ends; reversed it does not; and neither random policy makes thread 0 the first in
-  // all of its four runs.
+  // In order the kernel ends; in reverse order it does not; and neither random policy makes thread
+  // 0 the first in all of its four runs.
   CHECK(runs < 10);
   CHECK(runs >= 4);
 }

@@ -11,7 +11,7 @@ namespace recto::simt {
 
 namespace {
 
-// Whether all of `ends` come before, or are among, `last` in the graph's order.
+// Whether each of `ends` comes before, or is, one of `last` in the graph's order.
 template <typename Nodes>
 bool is_joined(const Nodes& nodes, const std::vector<OperationId>& last,
                const std::vector<OperationId>& ends) {
@@ -38,7 +38,7 @@ Finding null_pointer(const char* operation, const TouchedRange& range) {
                               access_verb(range.kind), range.end - range.begin)};
 }
 
-// Notifies the observer of kernels about what else touches their memory. False if it must not.
+// Notifies the observer of kernels that something else touches their memory. False if it must not.
 bool may_touch(HostRuntime& runtime, const char* operation,
                const std::vector<TouchedRange>& ranges) {
   for (const TouchedRange& range : ranges) {
@@ -134,7 +134,7 @@ void Stream::fill(void* destination, int byte, std::size_t bytes) {
 }
 
 void Stream::record(Event& event) {
-  // A single point, even if several operations lead to it, or none.
+  // Makes one operation the point of reference, also if several or none lead to it.
   if (after_.size() != 1) enqueue({"event", [] { return std::vector<TouchedRange>(); }});
   event.runtime_ = runtime_;
   event.operation_ = after_.front();
@@ -166,7 +166,7 @@ Status Stream::wait(const Event& event) {
 
 const LaunchReport& Stream::synchronise() {
   if (capture_ != nullptr) {
-    // The last operations are nodes of a graph, which are not run.
+    // The last operations are nodes of a graph, which do not run.
     capture_->is_spoilt = true;
     return runtime_->report();
   }

@@ -51,8 +51,8 @@ struct StreamCapture {
 // A point in a stream's order. Before it is recorded, waiting for it waits for nothing.
 class Event {
  public:
-  // The host waits for the event. The runtime must still exist. Both functions: invalid input if
-  // the event was recorded in a capture, which the call spoils.
+  // The host waits for the event. The runtime must still exist. Both functions return invalid input
+  // if the event was recorded in a capture, and spoil that capture.
   Status synchronise() const;
   // Whether the event has passed, without waiting. Repeated calls eventually return true.
   Result<bool> has_passed() const;
@@ -63,7 +63,7 @@ class Event {
   Status check_uncaptured() const;
 
   HostRuntime* runtime_ = nullptr;          // whose operation it is
-  OperationId operation_ = 0;               // or a node, if it is part of a capture
+  OperationId operation_ = 0;               // a node, if it is part of a capture
   std::shared_ptr<StreamCapture> capture_;  // or null
 };
 
@@ -85,16 +85,17 @@ class Stream {
     return enqueue_launch(config, call_of(bound, kernel), sizeof bound);
   }
 
-  // The bytes are read and written when the operation runs. The memory must exist until then.
+  // The operation reads and writes the bytes when it runs. The memory must exist until then.
   void copy(void* destination, const void* source, std::size_t bytes);
   void fill(void* destination, int byte, std::size_t bytes);
 
   void record(Event& event);
-  // Invalid input: the event and this stream belong to different runtimes, to different captures,
-  // or to one and none; or the event's capture is over, and the event has become part of a graph.
+  // Invalid input: the event and this stream belong to different runtimes or different captures, or
+  // only one of them to a capture; or the event's capture is over, and the event is part of a
+  // graph.
   Status wait(const Event& event);
 
-  // Runs everything enqueued so far on this stream, and everything on which it depends; returns the
+  // Runs everything enqueued so far on this stream, and everything that it depends on. Returns the
   // findings of all launches of the runtime so far. During a capture it runs nothing, and spoils
   // the capture.
   const LaunchReport& synchronise();
@@ -104,10 +105,11 @@ class Stream {
   // capture.
   Status begin_capture();
   // Invalid input: this stream did not begin a capture, work of another stream that joined the
-  // capture has not been waited for, or the host has waited during it. The capture ends even then.
+  // capture has not been waited for, or the host has waited during the capture. The capture ends
+  // even then.
   Status end_capture(Graph& graph);
-  // Runs the graph, ordered after all earlier replays of it, on whatever streams. Invalid input:
-  // the graph was recorded in another runtime.
+  // Runs the graph after all earlier replays of it, on whatever streams. Invalid input: the graph
+  // was recorded in another runtime.
   Status replay(Graph& graph);
 
  private:
@@ -117,9 +119,9 @@ class Stream {
 
   std::unique_ptr<HostRuntime> own_runtime_;
   HostRuntime* runtime_;
-  std::vector<OperationId> after_;           // what the next operation comes after
+  std::vector<OperationId> after_;           // the next operation comes after these
   std::shared_ptr<StreamCapture> capture_;   // or null
-  std::vector<OperationId> before_capture_;  // after_ when it began
+  std::vector<OperationId> before_capture_;  // `after_` when the capture began
 };
 
 }  // namespace recto::simt

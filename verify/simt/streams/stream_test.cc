@@ -1,5 +1,5 @@
-// Host programs that order everything are right in any order of the runtime; ones that forget
-// something are not.
+// Host programs with all dependencies give right results in every order of the runtime; programs
+// with a missing dependency do not.
 
 #include "verify/simt/streams/stream.h"
 
@@ -52,7 +52,7 @@ TEST_CASE("a kernel that does not wait for a copy on another stream is found") {
         kOrders);
   const int right =
       count_right([](HostRuntime& runtime) { return copy_then_add(runtime, false); }, 3.0F);
-  CHECK(right > 0);  // as it is on most days
+  CHECK(right > 0);  // some orders hide the missing dependency
   CHECK(right < kOrders);
   Executor executor({});
   HostRuntime late(executor, {HostOrder::kLate});
@@ -114,7 +114,7 @@ TEST_CASE("events order streams that part and meet again") {
             12.0F) == kOrders);
 }
 
-// The host reads what a stream wrote before an event, for which it waits.
+// The host reads what a stream wrote before an event, and waits for the event.
 float read_after_event(HostRuntime& runtime, const std::function<void(const Event&)>& wait) {
   Stream stream(runtime);
   std::vector<float> values(4, 1.0F);

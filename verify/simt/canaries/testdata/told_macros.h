@@ -1,7 +1,7 @@
 #pragma once
 
-// The macros that are defined for a file by the BUILD file: for a library with defines,
-// local_defines and a flag, and for a kernel file and a program that depend on it.
+// The macros that the BUILD file defines for a file: for a library with defines, local_defines and
+// a flag, and for a kernel file and a program that depend on it.
 
 #if defined(TOLD_TO_ALL)
 #define TOLD_MACROS_ALL " all"
@@ -24,7 +24,7 @@
 #define TOLD_MACROS_KERNELS
 #endif
 
-// Those of the file that includes this.
+// The macros of the file that includes this header.
 #define TOLD_MACROS "told" TOLD_MACROS_ALL TOLD_MACROS_ITSELF TOLD_MACROS_FLAG TOLD_MACROS_KERNELS
 
 // Return constants of those files, which are never tainted.

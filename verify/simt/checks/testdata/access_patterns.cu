@@ -1,4 +1,4 @@
-// One access after the other, of one kind each.
+// Kernels that repeat one kind of access.
 
 #include <kernel_dialect.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Decode attention as plain as can be, under the name RECTO_ATTENTION: a thread block of 128
-// threads for each (sequence, head), scores by warps, values by dimensions.
+// A minimal decode attention under the name RECTO_ATTENTION: a thread block of 128 threads for each
+// (sequence, head), scores by warps, values by dimensions.
 
 #include <cmath>
 

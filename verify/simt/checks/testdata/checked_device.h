@@ -1,7 +1,7 @@
 #pragma once
 
-// What test kernels ask of the executor for the running thread: asynchronous copies, and objects
-// that threads release and acquire.
+// Functions of the executor that test kernels call for the running thread: asynchronous copies, and
+// objects that threads release and acquire.
 
 namespace recto::simt {
 

@@ -94,7 +94,7 @@ __global__ void spin(const int* flag, int* out) {
   out[own()] = 1;
 }
 
-// Each thread waits until all before it have had their turn, without any barrier.
+// Each thread waits, without a barrier, until all threads before it have had their turn.
 __global__ void pass_baton(int* turns, int* out) {
   while (atomicAdd(turns, 0) != own()) {
   }
@@ -124,7 +124,7 @@ __global__ void exchange_in_block(float* out, int barrier) {
   out[own()] = slots[63 - own()];
 }
 
-// Everybody reads what thread 0 wrote, then thread 0 writes again.
+// All threads read what thread 0 wrote, then thread 0 writes again.
 __global__ void reuse_shared(float* out, int barrier) {
   KERNEL_SHARED(float, shared, [1]);
   float sum = 0.0F;
@@ -137,18 +137,18 @@ __global__ void reuse_shared(float* out, int barrier) {
   out[own()] = sum;
 }
 
-// Lanes exchange within their half of the warp.
+// Lanes exchange values within their half of the warp.
 __global__ void exchange_in_half_warps(float* out, unsigned mask) {
   KERNEL_SHARED(float, slots, [32]);
   slots[own()] = 1.0F;
   __syncwarp(own() < 16 ? mask & 0xffff : mask & 0xffff0000);
   out[own()] = slots[own() ^ 1];
-  // Only now may the other half's be read.
+  // Only after this may a lane read the other half's values.
   __syncwarp();
   out[own()] += slots[31 - own()];
 }
 
-// The second write comes while others may still read the first.
+// The second write happens while others may still read the first value.
 __global__ void exchange_twice(float* out, int barrier) {
   KERNEL_SHARED(float, slots, [32]);
   slots[own()] = 1.0F;
@@ -170,7 +170,7 @@ __global__ void own_bytes(std::uint8_t* out, int shift) {
   out[own() + shift] = 2;
 }
 
-// Thread 0 writes whole words; then its neighbours have a half of each, or thread 1 has it all.
+// Thread 0 writes whole words; then its neighbours own a half of each, or thread 1 owns all.
 __global__ void own_halves_of_words(std::uint32_t* words, int is_split) {
   if (own() == 0) words[0] = 7;
   __syncthreads();
@@ -271,7 +271,7 @@ __global__ void copy_to(const float* in, float* out, int to) {
   finish_copies();
 }
 
-// A loop that a compiler may take for memset.
+// A loop that a compiler may turn into memset.
 __global__ void fill_shared_in_loop(float* out, int count) {
   KERNEL_SHARED(float, row, [256]);
   if (own() == 0) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tiny kernels that touch memory in one way each, rightly or wrongly as their arguments say.
+// Tiny kernels that access memory in one way each, rightly or wrongly depending on their arguments.
 
 #include <cstdint>
 
@@ -10,7 +10,7 @@ namespace recto::simt {
 
 extern const int kLineOfCopyShifted;
 extern const int kLineOfSpin;
-extern const int kLineOfExchangeByShuffle;  // where it writes; three lines on it reads
+extern const int kLineOfExchangeByShuffle;  // it writes there, and reads three lines below
 
 // Bounds, alignment, use.
 
@@ -20,10 +20,10 @@ __global__ void copy_in_fours(const float* in, float* out, int shift);
 __global__ void copy_at(const float* in, float* out, std::int64_t offset);
 __global__ void copy_by_memcpy(const float* in, float* out, int count);
 __global__ void fill_by_memset(float* out, int count);
-// Sums of 64 numbers in shared memory, from `first` on; a second variable lies behind.
+// Sums 64 numbers in shared memory, from `first` on; a second variable lies behind them.
 __global__ void sum_shared(float* out, int first);
 __global__ void sum_dynamic_shared(float* out, int first);
-// Adds constants of the program; then changes them, if there is a `change`.
+// Adds constants of the program; then changes them, if `change` is not 0.
 __global__ void add_constants(float* out, float change);
 // Each thread sums its own local numbers, or those of the thread `shift` before it.
 __global__ void sum_local(float* out, int shift);
@@ -39,18 +39,18 @@ __global__ void exchange_in_block(float* out, int barrier);
 __global__ void reuse_shared(float* out, int barrier);
 __global__ void exchange_in_half_warps(float* out, unsigned mask);
 __global__ void exchange_twice(float* out, int barrier);
-// Threads own neighbouring halves or bytes of words, or (shift) each other's.
+// Threads own neighbouring halves or bytes of words; with `shift` they touch each other's.
 __global__ void own_halves(std::uint16_t* out, int shift);
 __global__ void own_bytes(std::uint8_t* out, int shift);
 __global__ void own_halves_of_words(std::uint32_t* words, int is_split);
-// Everybody adds to one number: 0 all plainly, 1 all atomically, 2 some of each.
+// All threads add to one number: 0 plainly, 1 atomically, 2 some of each.
 __global__ void count_up(int* count, int kind);
 __global__ void count_up_in_shared(int* out, int kind);
-// Thread blocks write where others write too, if `stride` is 0.
+// With `stride` 0, thread blocks write to the same places.
 __global__ void write_by_blocks(float* out, int stride);
 __global__ void hand_over_at_grid_barrier(float* data, float* out, int has_barrier);
 
-// Thread 0 hands on to a thread of another warp, which acquires it, or (0) does not.
+// Thread 0 hands over to a thread of another warp, which acquires the object or (0) does not.
 __global__ void hand_over_by_object(float* out, int is_acquired);
 
 // Initialisation.
@@ -60,13 +60,13 @@ __global__ void write_some(std::uint8_t* out, int first, int count);
 __global__ void read_words(const std::uint32_t* in, std::uint32_t* out);
 __global__ void fill_shared_in_loop(float* out, int count);
 
-// Numbers that others may have written: exchanged, and what was there is not used, or is added to.
+// Numbers that others may have written: exchanged, and the old value is unused or is added to.
 __global__ void exchange_first(int* out, int is_added);
 
-// Where the wait is missing, if it is.
+// The place of the missing wait.
 enum class MissingWait : std::uint8_t { kNone, kBeforeRead, kBeforeExit, kBarrier };
 __global__ void stage(const float* in, float* out, MissingWait missing);
-// Thread 1 overwrites what thread 0 copies, early: while that may be read.
+// Thread 1 overwrites the source of thread 0's copy; early: while the copy may still read it.
 __global__ void change_source(float* in, float* out, int is_early);
 __global__ void copy_to(const float* in, float* out, int to);
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// A read of which nothing is used, of the element `beyond` a thread's own: compiled as it stands,
-// and by an optimiser that takes it out.
+// A read whose result is unused, of the element `beyond` a thread's own. It is compiled without
+// optimisation, and with an optimiser that removes it.
 
 #include <kernel_dialect.h>
 

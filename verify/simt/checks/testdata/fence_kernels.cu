@@ -3,7 +3,7 @@
 namespace recto::simt {
 namespace {
 
-// Of the thread that counts.
+// The fence before the counter's atomic operation, by the thread that counts.
 __device__ void pass_fence_before(Handover handover) {
   if (handover == Handover::kNoFenceBefore) return;
   if (handover == Handover::kFenceOfBlock) {

@@ -63,7 +63,7 @@ __global__ void wait_for_warp(int* out, int waits) {
   KERNEL_SHARED(int, flag, [1]);
   if (threadIdx.x == 0) *flag = 0;
   __syncthreads();
-  if (threadIdx.x < waits) {  // of two signs, as people write it
+  if (threadIdx.x < waits) {  // signed and unsigned, as in typical kernels
     while (atomicAdd(flag, 0) == 0) {
     }
   } else if (threadIdx.x == 32) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// Kernels that copy structures as a whole, whose bytes between members nobody writes; and a wait by
+// Kernels that copy whole structures, with unwritten bytes between the members; and a wait by
 // atomic operations.
 
 #include <kernel_dialect.h>
@@ -31,11 +31,11 @@ struct ThreeFloats {
 // Thread `skipped` leaves out `value`.
 template <typename T>
 __global__ void exchange_structures(float* out, int skipped);
-// The same in memory that is to be written first, by memcpy.
+// The same in a kWriteFirst buffer, by memcpy.
 template <typename T>
 __global__ void exchange_by_memcpy(T* all, float* out, int skipped);
 
-// The first warp waits for a word of the second one; `waits` is 32.
+// The first warp waits for a word of the second warp; `waits` is 32.
 __global__ void wait_for_warp(int* out, int waits);
 
 }  // namespace recto::simt

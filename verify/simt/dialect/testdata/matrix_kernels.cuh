@@ -1,6 +1,6 @@
 #pragma once
 
-// Kernels for tests of what the lanes of a warp do with matrices. Each is one warp.
+// Kernels for tests of matrix operations. Each is one warp.
 
 #include <kernel_dialect.h>
 
@@ -11,7 +11,7 @@ __global__ void load_plain(const unsigned short* matrices /* [count, 8, 8] */, i
                            unsigned* out /* [32, 4] */);
 __global__ void load_transposed(const unsigned short* matrices, int count, unsigned* out);
 
-// sum += a b of fragments as they are, lane by lane.
+// sum += a b with fragments as given, lane by lane.
 __global__ void multiply_half(MatrixShape shape, const unsigned* a /* [32, 4] */,
                               const unsigned* b /* [32, 2] */, float* sum /* [32, 4] */);
 __global__ void multiply_bfloat16(MatrixShape shape, const unsigned* a, const unsigned* b,
@@ -25,6 +25,6 @@ __global__ void multiply_matrices(const __half* a /* [16, 16] */, const __half* 
 // Faults: a row at 8 bytes, a row in global memory, a row beyond its variable, half a warp.
 enum class MatrixFault { kMisalignedRow, kGlobalRow, kRowBeyond, kMissingLanes };
 __global__ void load_wrongly(MatrixFault fault, unsigned* out);
-// Halves of a warp do the same in two branches: ldmatrix, or mma.
+// The halves of a warp call the same operation in two branches: ldmatrix, or mma.
 __global__ void load_in_branches(unsigned* out);
 __global__ void multiply_in_branches(float* out);

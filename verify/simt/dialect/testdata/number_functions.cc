@@ -30,7 +30,7 @@ std::uint32_t bits_of(T value) {
   return bits;
 }
 
-// Pairs hold the argument and another number that tells the halves apart.
+// A pair holds the argument and another number, so that the halves differ.
 template <typename Half, typename Pair>
 Pair pair_of(std::uint32_t code) {
   return from_bits<Pair>(code | (code ^ 0x5a5a) << 16);

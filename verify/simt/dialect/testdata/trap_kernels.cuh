@@ -1,6 +1,6 @@
 #pragma once
 
-// A kernel for tests of those that give up.
+// A kernel that gives up, for tests.
 
 #include <kernel_dialect.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Kernels for tests of what the lanes of a warp do together. Lanes that are not in `mask` take no
-// part; what is given and what comes out is of [threads of the block].
+// Kernels for tests of warp-wide operations. Lanes outside `mask` take no part. Inputs and outputs
+// are [threads of the block].
 
 #include <kernel_dialect.h>
 

@@ -7,7 +7,7 @@ __global__ void row_sums(const float* in, int length, int pitch, float* out) {
   length = pitch;
 #endif
   float sum = 0.0f;
-  // Of two signs, as people write it.
+  // Signed and unsigned, as in typical kernels.
   for (unsigned i = threadIdx.x; i < length; i += kRowThreads) sum += row[i];
   for (int step = 16; step > 0; step /= 2) sum += __shfl_down_sync(~0u, sum, step);
   if (threadIdx.x % 32 == 0) parts[threadIdx.x / 32] = sum;

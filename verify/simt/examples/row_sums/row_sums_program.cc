@@ -1,5 +1,5 @@
-// Runs row_sums under several schedules and prints what is wrong with it; exits with 0 if nothing
-// is. Built in each mode from this one file.
+// Runs row_sums under several schedules and prints the findings; exits with 0 if there are none.
+// Each mode builds this one file.
 
 #include <algorithm>
 #include <iostream>
@@ -16,7 +16,7 @@
 #if defined(RECTO_SIMT_TAINT)
 #include <sanitizer/msan_interface.h>
 
-// Taints only what is tainted on purpose.
+// Only memory tainted on purpose is tainted.
 extern "C" const char* __msan_default_options() {
   return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
 }
@@ -35,7 +35,7 @@ Buffer buffer_of(const char* name, std::vector<T>& values) {
           BufferUse::kWriteFirst};
 }
 
-// Uses fresh memory each time. All of `in` is 1 except its padding, which nobody has written.
+// Uses fresh memory each time. All of `in` is 1 except its padding, which is never written.
 SweptRun run_once(Executor& executor) {
   std::vector<float> in(kRows * kPitch, std::numeric_limits<float>::quiet_NaN());
   std::vector<float> out(kRows);
@@ -64,7 +64,7 @@ SweptRun run_once(Executor& executor) {
     run.report.findings.push_back(
         {.check = Check::kUninitialised, .kernel = "row_sums", .what = "out depends on padding"});
   }
-  // For whatever uses the memory next.
+  // The next user of the memory expects it untainted.
   __msan_unpoison(in.data(), sizeof(float) * in.size());
   __msan_unpoison(out.data(), sizeof(float) * out.size());
 #endif

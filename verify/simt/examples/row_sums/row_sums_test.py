@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The right kernel is silent in every mode; what is said of each fault where it is seen.
+"""The right kernel has no finding in any mode; each fault has its message where it is found.
 
     row_sums_test.py PROGRAM...
 """
@@ -9,7 +9,7 @@ import sys
 import unittest
 from pathlib import Path
 
-# What stands in for a mode without its compiler is NAME.sh.
+# A mode whose compiler is missing has NAME.sh instead.
 PROGRAMS = {Path(program).stem: program for program in sys.argv[1:]}
 
 SILENT = ["row_sums_plain", "row_sums_races", "row_sums_asan", "row_sums_taint"]

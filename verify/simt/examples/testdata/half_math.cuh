@@ -1,4 +1,4 @@
-// Half-precision arithmetic by inline PTX, as CUDA sources of some years have it.
+// Half-precision arithmetic by inline PTX, as in older CUDA sources.
 
 #pragma once
 

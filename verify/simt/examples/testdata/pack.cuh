@@ -1,7 +1,7 @@
 #pragma once
 
-// What packed_decode.cu does with the elements that lie together in a cache, by their type: their
-// product with as much of a query, and sums of values by weights.
+// Operations of packed_decode.cu on packs, the elements that lie together in a cache, by type: the
+// product with a pack of a query, and sums of values by weights.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -26,7 +26,7 @@ struct Pack<half> {
   static __device__ float to_float(half value) { return half_to_float(__half_as_ushort(value)); }
   static __device__ half from_float(float value) { return __ushort_as_half(float_to_half(value)); }
 
-  // Two tokens at a time, in half precision: fast, and as accurate as that.
+  // Two tokens at a time, in half precision: fast, but only as accurate as half precision.
   static __device__ float weigh(const float* logits, const half* v, int count) {
     uint32_t sum = 0;
     int slot = 0;
@@ -76,7 +76,7 @@ struct Pack<__nv_fp8_e4m3> {
   static __device__ float to_float(__nv_fp8_e4m3 value) { return static_cast<float>(value); }
 };
 
-// Of a query, and of as many codes as a cache has together.
+// The product of a query's pack and a cache's pack of codes.
 template <typename scalar_t, typename cache_t>
 struct Product {
   static __device__ float dot(const scalar_t* q, const cache_t* k) {

@@ -24,8 +24,7 @@
 
 namespace packed_attention {
 
-// Over the whole thread block, which it also brings together; `red` has room for one value of each
-// warp.
+// Reduces over the whole thread block, and synchronises it; `red` has room for one value per warp.
 template <int NUM_WARPS, bool IS_MAX>
 inline __device__ float block_reduce(float* red, float value) {
   const int warp = threadIdx.x / WARP_SIZE;
@@ -85,7 +84,7 @@ __global__ void packed_decode_kernel(
   const int* block_table = block_tables + seq * max_num_blocks_per_seq;
   const float slope = alibi_slopes == nullptr ? 0.f : alibi_slopes[head];
   float qk_max = -FLT_MAX;
-  // A thread for each token, whose slots beyond the context are read and masked.
+  // One thread per token. Slots beyond the context are read and masked.
   for (int block = start / BLOCK_SIZE; block * BLOCK_SIZE < end; ++block) {
     const int64_t physical = block_table[block];
     for (int slot = threadIdx.x; slot < BLOCK_SIZE; slot += NUM_THREADS) {
@@ -118,7 +117,8 @@ __global__ void packed_decode_kernel(
     max_logits[at] = qk_max;
   }
 
-  // A thread for each element of the head. All weights are there: block_reduce has met since.
+  // One thread per element of the head. All weights are written: block_reduce has synchronised
+  // since.
   for (int row = threadIdx.x; row < HEAD_SIZE; row += NUM_THREADS) {
     float acc = 0.f;
     for (int block = start / BLOCK_SIZE; block * BLOCK_SIZE < end; ++block) {
@@ -161,7 +161,7 @@ __global__ void packed_decode_reduce_kernel(
     shared_weights[i] = weight;
     global_sum += weight;
   }
-  // All weights are there after it.
+  // It also synchronises: all weights are written after it.
   global_sum = block_reduce<NUM_WARPS, false>(red_shared_mem + NUM_WARPS, global_sum);
   const float inv_global_sum = __fdividef(1.f, fmaxf(global_sum, FLT_MIN));
   for (int row = threadIdx.x; row < HEAD_SIZE; row += NUM_THREADS) {

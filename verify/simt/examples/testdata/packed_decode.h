@@ -1,6 +1,6 @@
 #pragma once
 
-// What the extension exports.
+// The extension's interface.
 
 #include <torch/extension.h>
 
@@ -8,7 +8,7 @@
 
 struct CacheOptions {
   std::optional<torch::Tensor> alibi_slopes = std::nullopt;  // [num_heads], float
-  // Of e4m3 codes; else 1.
+  // For e4m3 codes; else 1.
   double k_scale = 1;
   double v_scale = 1;
 };

@@ -18,7 +18,7 @@ namespace {
 
 constexpr int64_t kPartitionSize = PARTITION_SIZE;  // 0: one pass
 
-// The reason under which skipped cases are counted, or null.
+// The reason by which skipped cases are counted; null if the case is supported.
 const char* why_unsupported(const RectoAttentionCall& call) {
   const RectoKvTensor& k = call.k;
   const RectoKvTensor& v = call.v;
@@ -79,7 +79,7 @@ int64_t partitions_of(int64_t keys) {
   return 1;
 }
 
-// The extension does not return one, but returns what is needed to compute it.
+// The extension returns no log-sum-exp, but the maxima and sums to compute it.
 float log_sum_exp(const float* maxima, const float* sums, int64_t count) {
   const float top = *std::max_element(maxima, maxima + count);
   float sum = 0;

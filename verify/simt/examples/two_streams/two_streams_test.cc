@@ -1,5 +1,5 @@
-// What bring_your_own.md tells of foreign sources, plain and observed: two streams, buffers and
-// their logical bounds.
+// The foreign source of bring_your_own.md, plain and observed: two streams, buffers and their
+// logical bounds.
 
 #include <simt_foreign.h>
 
@@ -25,7 +25,7 @@ Buffer buffer_of(const char* name, std::vector<T>& values, BufferUse use) {
   return {name, reinterpret_cast<std::byte*>(values.data()), values.size() * sizeof(T), use};
 }
 
-// A pool of four rows, of which owner 0 has two and owner 1 the others.
+// A pool of four rows; owner 0 has two of them, owner 1 the others.
 struct Problem {
   Problem() {
     for (std::size_t i = 0; i < pool.size(); ++i) pool[i] = static_cast<float>(i);

@@ -1,4 +1,4 @@
-// Copies in the background as people write them: by PTX, and by the primitives of a header.
+// Typical asynchronous copies: by PTX, and by the primitives of a header.
 
 #include "async_kernels.h"
 
@@ -22,7 +22,7 @@ __device__ __forceinline__ void cp_async_wait() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kLeft) : "memory");
 }
 
-// Tiles of 4 x 32 floats, the next one on its way while one is added up.
+// Tiles of 4 x 32 floats; the next one is copied while one is summed.
 template <bool kWaits>
 __global__ void sum_tiles_by_ptx(const float* in, float* out, int tiles, int pieces_there) {
   __shared__ __align__(16) float tile[2][4 * kTile];

@@ -1,7 +1,7 @@
 #pragma once
 
-// out[c] = the sum of in[r][c] of `tiles` times 4 rows of 32 floats, copied in pieces of 4 floats,
-// of which those from `pieces_there` on count as zeros. A kernel that does not wait reads before
+// out[c] = the sum of in[r][c] over `tiles` times 4 rows of 32 floats, copied in pieces of 4
+// floats. Pieces from `pieces_there` on count as zeros. A kernel that does not wait reads before
 // its copies have arrived.
 void run_sum_tiles(const float* in, float* out, int tiles, int pieces_there, bool waits);
 

@@ -1,4 +1,4 @@
-// Kernels as people write them with NVIDIA's own types of half precision.
+// Typical kernels with NVIDIA's own half-precision types.
 
 #include "half_kernels.h"
 
@@ -32,7 +32,7 @@ __global__ void weigh_pairs(const __half2* in, __half2* out) {
                                        fdividef(__high2float(weight), sum));
 }
 
-// From an address that is a multiple of two bytes.
+// The address is only a multiple of two bytes.
 __global__ void add_pairs_at(const half* in, half* out) {
   const half2 pair = *reinterpret_cast<const half2*>(in + 2 * threadIdx.x);
   out[threadIdx.x] = pair.x + pair.y;

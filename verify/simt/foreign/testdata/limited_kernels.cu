@@ -1,4 +1,4 @@
-// Kernels with limits on their launches, which a GPU holds them to.
+// Kernels with launch limits, which a GPU enforces.
 
 #include "limited_kernels.h"
 

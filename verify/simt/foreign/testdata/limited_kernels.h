@@ -5,6 +5,6 @@ void run_set_ones(float* out, int threads);
 
 // From now on run_set_by_shared may use this many bytes. Returns 0, or the error.
 int allow_shared(int bytes);
-// *out = 2, by way of the last of this many bytes of dynamic shared memory. Returns the error as
+// *out = 2, through the last of this many bytes of dynamic shared memory. Returns the error as
 // text.
 const char* run_set_by_shared(float* out, int bytes);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The sum of what the 32 threads of a block give, through shared memory of a header's own.
+// The sum of `value` over the 32 threads of a block, through the header's own shared memory.
 __device__ inline int sum_of_block(int value) {
   __shared__ int parts[32];
   parts[threadIdx.x] = value;

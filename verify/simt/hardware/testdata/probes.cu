@@ -2,7 +2,7 @@
 
 #include <kernel_ptx.h>
 
-// Instructions of sm_90; the host's half of nvcc sees their names, and does not call them.
+// Instructions of sm_90; the host compilation of nvcc sees their names, but does not call them.
 #if !defined(__CUDA_ARCH__) || __CUDA_ARCH__ >= 900
 #define RECTO_PROBES_SM_90 1
 #else
@@ -15,8 +15,8 @@ namespace {
 constexpr int kLanes = 32;
 constexpr unsigned kUntouched = 0xa5a5a5a5;
 
-// Copies of kBytes by each lane, of which kPartial ones read fewer; what a lane got is another's to
-// tell.
+// Copies of kBytes by each lane; if kPartial, some read fewer. Another lane reports what a lane
+// received.
 template <int kBytes, bool kPartial>
 struct CopyAsync {
   static constexpr int kWords = kBytes / 4;
@@ -81,7 +81,7 @@ struct LoadMatrix {
   }
 };
 
-// What tests plant: registers in each other's place, of A (1) or of the sums (2).
+// Faults that tests plant: swapped registers, of A (1) or of the sums (2).
 #if !defined(RECTO_PROBES_SWAP)
 #define RECTO_PROBES_SWAP 0
 #endif
@@ -158,8 +158,8 @@ struct CopyBulk {
   }
 };
 
-// All lanes but the last arrive, which sees what they wrote; and what is said of phases that have
-// ended, or have not.
+// All lanes but the last arrive, and the last one reads what they wrote; also the results of tests
+// for phases that have ended, or have not.
 struct Arrive {
   static constexpr int kWordsIn = kLanes;
   static constexpr int kWordsOut = 4;
@@ -171,7 +171,7 @@ struct Arrive {
     if (lane == 0) init_mbarrier(&ready, kLanes - 1);
     __syncwarp();
     if (lane == kLanes - 1) {
-      out[0] = try_mbarrier(&ready, 1) ? 1 : 0;  // the one before the first
+      out[0] = try_mbarrier(&ready, 1) ? 1 : 0;  // the phase before the first one
       out[1] = try_mbarrier(&ready, 0) ? 1 : 0;
     }
     __syncwarp();

@@ -4,7 +4,7 @@
 
 namespace {
 
-// Rows of 32, turned round: row table[b] of the pool by thread block b.
+// Reverses rows of 32 floats: thread block b takes row table[b] of the pool.
 __global__ void turn_rows(const float* pool, const int* table, float* turned) {
   __shared__ float row[32];
   row[threadIdx.x] = pool[32 * table[blockIdx.x] + threadIdx.x];
