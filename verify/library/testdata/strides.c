@@ -31,8 +31,7 @@ static RectoRows rows_of(RectoRows rows, const char* dense_heads, const char* de
   return rows;
 }
 
-// In packed caches, if the fault says so, the slots of a pack are contiguous, and a head is as wide
-// as its dims.
+// In packed caches, if the fault says so: contiguous slots, packs or heads.
 static RectoKvTensor packed_cache_of(RectoKvTensor cache, const char* dense_heads) {
   const int64_t num_packs = cache.head_dim / cache.pack_width;
   if (is("slots of packs by head dim")) cache.slot_stride = cache.head_dim / num_packs;
