@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""docs/kernels.md must have each line that kernel_traffic_table prints, and no other rows of counts.
+"""docs/kernels.md must have each line that kernel_traffic_table prints, and no other counts.
 
-Counts depend on the host's compiler and heap, since small buffers may share sectors: each may differ
-by TOLERANCE, the bytes that no lane requested by TOLERANCE of the bytes moved. Bank conflicts, in the
-last column, must be equal.
+Counts depend on the host's compiler and heap, since small buffers may share sectors: each may
+differ by TOLERANCE, the bytes that no lane requested by TOLERANCE of the bytes moved. Bank
+conflicts, in the last column, must be equal.
 """
 
 import subprocess

@@ -5,8 +5,8 @@
                          [--schedules MODE ...] MODE=PROGRAM ...
 
 The first program is the reference for the others. A mode whose compiler is missing is skipped with
-a message. --planted: with tainted memory, contexts that are too long must be reported for each named
-kernel (or the only one); without it, they must not. For kernels that branch on what they read
+a message. --planted: with tainted memory, too long contexts must be reported for each named kernel
+(or the only one); without it, they must not. For kernels that branch on what they read
 (--branching), MemorySanitizer reports them; for the others, the program names the element that
 depends on them. --least: the minimum number of results per kernel. --schedules: these modes must
 print the same bits as the first program under every schedule.
