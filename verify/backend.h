@@ -66,8 +66,7 @@ struct StateMerge {
   StateType type = StateType::kFp32;
 };
 
-// Which calls follow a restart. Late calls in trials of a failing case do not count towards a
-// limit.
+// Which calls follow a restart. Late calls in trials of failing cases do not count to a limit.
 enum class CallsAre : std::uint8_t { kTrials, kOfDrawnCases };
 
 struct Backend {

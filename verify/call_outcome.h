@@ -25,8 +25,7 @@ struct Unsupported {
 struct Failed {
   std::string kind;
   std::string message;  // what happened; several lines
-  // The call exceeded its time limit while the machine was busy: it counts only if that happens
-  // again.
+  // The call exceeded its time limit on a busy machine: it counts only if that happens again.
   bool may_be_machine = false;
 };
 

@@ -75,13 +75,11 @@ struct LawRunOptions {
   std::function<double()> clock = {};
   double shrinking_seconds = 60;
   double all_shrinking_seconds = 120;
-  // Saves a shrunk failing case and returns its replay command. If empty, the replay stays
-  // unchanged.
+  // Saves a shrunk failing case and returns its replay command. If empty, the replay stays.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
       keep = {};
   std::function<void(const Law&, const Backend&)> before_each = {};  // per case, for progress
-  // Why a case is left out for this law and backend; counted as skipped. If empty, none is left
-  // out.
+  // Why a case is skipped for this law and backend; counted as such. If empty, none is skipped.
   std::function<std::optional<std::string>(const Law&, const Backend&, const DescribedCase&)>
       why_left_out = {};
   // Called after each failure, also while shrinking: why nothing can run any more, for example

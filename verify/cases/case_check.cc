@@ -15,8 +15,7 @@
 namespace recto::verify {
 namespace {
 
-// Limit for all lengths, counts and paddings: positions are exact in fp32, and sums do not
-// overflow.
+// Limits lengths, counts and paddings: positions are exact in fp32, and sums do not overflow.
 constexpr std::int64_t kSizeMax = std::int64_t{1} << 24;
 
 Status refuse(std::string_view field, std::string_view expected, const std::string& found) {

@@ -22,7 +22,6 @@ std::string topic_lines(const Json& json, const std::string& indent);
 // values.varied_tokens and placement.gaps may be missing) or invalid (check_case), or if it has
 // more than kCaseNumbersMax numbers or, over all sequences, more than kCaseHeadsMax query heads,
 // because both cost time.
-// costs time.
 Result<CaseSpec> read_case(const Json& json, const std::string& path);
 
 inline constexpr double kCaseNumbersMax = 1 << 28;

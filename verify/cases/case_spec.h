@@ -134,7 +134,8 @@ struct CaseSpec {
   // block size, of 64 or of 128, or just before one, or last. Each q takes the signs of that key,
   // so that its score is kQueryKeyLimit times the largest possible score of any other key. With
   // kPeakedEnds, that key is the first of the sequence or its first row's own, and its magnitude is
-  // kQueryKeyLimit or kLowPeak: the four combinations alternate over KV heads and sequences.
+  // kQueryKeyLimit or kLowPeak: four consecutive KV heads, or sequences, have the four
+  // combinations.
   FloatFamily k = FloatFamily::kOnes;
   FloatFamily v = FloatFamily::kOnes;
   // Tokens whose K and V are drawn from their families; all others are ones. nullopt: all tokens.

@@ -27,9 +27,9 @@ enum class FloatFamily : std::uint8_t {
   kDenormals,         // half subnormals, zeros and the smallest normal, half uniform
   kExactTies,         // +-1/2, +-1; tokens repeat each other, so that scores tie
   kHugeValues,        // V only: +-[1/2, 1) * huge_magnitude(type)
-  kDominatingKey,     // K only: uniform, but one key per head outdoes the others, see case_spec.h
+  kDominatingKey,     // K only: uniform, but one key per head exceeds the others, see case_spec.h
   kOutlierDim,        // uniform, but the first dim is kOutlier: in q and k, it dominates all scores
-  kPeakedEnds,        // K only: uniform, but one key per head, first or last, outdoes the others,
+  kPeakedEnds,        // K only: uniform, but one key per head, first or last, exceeds the others,
                       // likewise
 };
 

@@ -23,7 +23,6 @@ enum class PoisonedTensors : std::uint8_t { kBoth, kKeysOnly, kValuesOnly };
 // Which physical blocks the sequences get: the first ones of the pool, in ascending or descending
 // order; any blocks, shuffled; or the last ones, shuffled (with many spare blocks, all ids are
 // high).
-// high).
 enum class BlockOrder : std::uint8_t { kAscending, kDescending, kShuffled, kHighIds };
 
 inline constexpr std::array<Poison, 5> kPoisons = {Poison::kZero, Poison::kNaN, Poison::kInfinity,

@@ -3,7 +3,6 @@
 // Fault models: known faults, each as a change of the computation of single rows. One engine
 // evaluates all of them with the oracle's formulas and bounds. A fault explains a failure if all
 // observed results are right under it.
-// seen is right under it.
 
 #include <optional>
 #include <string>

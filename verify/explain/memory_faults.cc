@@ -73,7 +73,7 @@ struct StaleCounts {
   }
 };
 
-// What faulty kernels return as the lse of rows without keys.
+// The lse that faulty kernels return for rows without keys.
 using EmptyLseLn = double (*)(const AttentionRow& row);
 double of_fault(const AttentionRow& row) { return row.result->lse_ln; }
 double right(const AttentionRow& row) { return row.right().lse_ln; }

@@ -9,8 +9,7 @@
 
 namespace recto::verify {
 
-// The backend's result. Failed, with the reason, if it does not support the call or gives no
-// result.
+// The backend's result. Failed, with the reason, if it refuses the call or gives no result.
 Result<reference::AttentionResult> try_run(const Backend& backend,
                                            const PagedAttentionInputs& inputs,
                                            const CallOptions& options);

@@ -40,8 +40,7 @@ std::vector<float> tail_of(const std::vector<float>& values, std::int64_t rows,
   return {values.end() - rows * width, values.end()};
 }
 
-// Keeps the last row of each sequence and its last keys, whose last dim is the distance from that
-// row.
+// Keeps each sequence's last row and last keys, whose last dim is the distance from that row.
 LawCase with_distances(LawCase law_case) {
   const ProblemShape& shape = law_case.problem.shape;
   law_case.problem.options.k_scales.clear();

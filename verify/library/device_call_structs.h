@@ -21,8 +21,7 @@ class DeviceCallStruct {
   const void* bytes() const { return bytes_; }
   RectoCallContext& context() { return *reinterpret_cast<RectoCallContext*>(bytes_); }
 
-  // `moved(address)` returns the device address of `address`. Returns the struct's own device
-  // address.
+  // `moved(address)` returns the device address of `address`.
   template <typename Moved>
   void move(const Moved& moved) {
     const auto each = [&moved](auto&... pointers) { (move_one(moved, pointers), ...); };

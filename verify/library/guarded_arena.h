@@ -27,8 +27,7 @@ struct BufferRequest {
   std::int64_t alignment = 1;  // of its address: a power of two up to a page
   BufferAccess access = BufferAccess::kRead;
   GuardedEnd end = GuardedEnd::kBack;
-  // Initialised to zeros, which take no memory until they are written, instead of bytes of all
-  // ones.
+  // Initialised to zeros, which take no memory until written, instead of bytes of all ones.
   bool is_sparse = false;
   // Sparse buffers only: this many bytes before the buffer, in whole pages, may be accessed too.
   std::int64_t bytes_before = 0;

@@ -1,7 +1,6 @@
 #pragma once
 
-// For tests of the host API's choices: what it plans and launches for a call. Results are verified
-// too.
+// For tests of the host API's choices: its plan and launches for a call. Results are verified too.
 
 #include <fmt/format.h>
 

@@ -85,7 +85,7 @@ TEST_CASE("every law holds of the host API") {
                        of_all(law_cases()));
   const std::string call = "host API, by its rule";
   const std::string step = "host API step, by its rule";
-  expect_each_law_ran(report, {// It hands out no partial states.
+  expect_each_law_ran(report, {// It exposes no partial states.
                                {"merge_identity", call},
                                {"merge_identity", step},
                                {"merge_commutativity", call},
