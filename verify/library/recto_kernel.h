@@ -1,6 +1,6 @@
 #pragma once
 
-// The C interface by which recto runs other people's kernels: C11 and C++, no dependency.
+// The C interface by which recto runs third-party kernels: C11 and C++, no dependency.
 //
 // A shared library exports recto_kernel_table(), which returns a table of functions. recto calls
 // them in a separate process, under a time limit, with guard pages around each buffer, and judges

@@ -6,8 +6,7 @@
 //   kernel_cover [CASES]
 //   kernel_cover schedules  few cases, under four policies with sixteen seeds each, on one OS
 //                           thread and on two
-//   kernel_cover slot KERNEL   contexts that are said to be one token longer than they are, within
-//                              their last block
+//   kernel_cover slot KERNEL   context lengths overstated by one token, within the last block
 //   kernel_cover entry KERNEL  the same, where the token is in another block
 
 #include <fmt/format.h>

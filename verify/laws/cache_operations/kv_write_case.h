@@ -23,7 +23,7 @@ enum class WrittenTokens : std::uint8_t { kOfCase, kOther };
 
 class KvWriteCase {
  public:
-  // New are the last tokens of each sequence, as many as it has rows but at least one, each in its
+  // The last tokens of each sequence (as many as it has rows, at least one) are new, each in its
   // own slot. No slot occurs twice; some additional, distinct tokens have no slot. In fp8, some
   // values need rounding, at ties of the quotient and next to them, or saturate; and half of the
   // case's scales are replaced by scales with few bits, which hit ties exactly.
