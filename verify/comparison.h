@@ -97,7 +97,7 @@ class ElementComparer {
   Comparison comparison_;
 };
 
-// `bound` is bounds.worst-case or bounds.probabilistic, of bounded_attention(inputs, ...). All
+// `bound` is bounds.worst_case or bounds.probabilistic, of bounded_attention(inputs, ...). All
 // three results have the shape that `inputs` imply. An infinite output counts as the smallest
 // number that rounds to infinity in q's type.
 Comparison compare(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,
