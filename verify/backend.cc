@@ -54,7 +54,7 @@ Backend online_backend() {
           .state_merge = StateMerge{.merge = reference::merge, .type = StateType::kFp64}};
 }
 
-// The newest token's K and V come from outside the cache; then as naive_backend().
+// Passes the newest token's K and V from outside the cache, then computes as naive_backend().
 Backend decode_step_reference() {
   Backend backend = decode_step_backend(
       "decode-step-fp64",
@@ -132,7 +132,7 @@ std::vector<Backend> reference_backends() {
   std::vector<Backend> backends = {naive_backend(), online_backend(), decode_step_reference()};
   for (const ElementType q_type : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16})
     backends.push_back(low_precision_backend(q_type, "low-precision", {}));
-  // As on tensor cores: 16 terms at once, truncated; few contexts are multiples of these tiles and
+  // As on tensor cores: truncated sums of 16 terms. Few contexts are multiples of these tiles and
   // splits.
   const reference::LowPrecisionOptions split = {
       .tile_size = 24,

@@ -18,16 +18,15 @@
 
 namespace recto::verify {
 
-// What a law asks of a call, beside its inputs. Backends follow those that they have as
-// capabilities.
+// Settings of a call beside its inputs. A backend follows those listed in its Capabilities.
 struct CallOptions {
-  // Contexts are split every so many keys, >= 1; if not given, where the backend splits them.
+  // Keys per split, >= 1. If not given, the backend chooses.
   std::optional<std::int64_t> split_size = {};
-  // Four bytes, repeated, that results and workspaces hold before the call.
+  // Four bytes, repeated, with which results and workspaces are filled before the call.
   std::uint32_t stale_memory = kStaleNaN;
-  // Between the rows and the heads of out; if not given, as in q.
+  // Gaps between the rows and the heads of out; if not given, those of q.
   std::optional<RowGaps> out_gaps = {};
-  // How often this very call was made before: on the executor, each time has its own schedule.
+  // How often this same call was made before: on the executor, each time has its own schedule.
   std::uint64_t repetition = 0;
 };
 
@@ -49,7 +48,7 @@ struct Capabilities {
   // A sequence's bits depend only on the sequence itself, not on the rest of the batch.
   bool has_independent_sequences = false;
   MaskedValue masked_value = MaskedValue::kNotRead;
-  // The fields of CallOptions that it follows.
+  // The fields of CallOptions that the backend follows.
   bool takes_split_size = false;
   bool takes_stale_memory = false;
   bool takes_out_gaps = false;
@@ -67,41 +66,40 @@ struct StateMerge {
   StateType type = StateType::kFp32;
 };
 
-// From when on the calls after a restart count: those of trials of a failing case do not.
+// Which calls follow a restart. Late calls in trials of failing cases do not count to a limit.
 enum class CallsAre : std::uint8_t { kTrials, kOfDrawnCases };
 
 struct Backend {
   std::string name = {};
   Capabilities capabilities = {};
-  // Makes a call. Empty: it moves K and V about, has laws of its own, and computes no attention.
+  // Makes a call. Empty: the backend computes no attention, only moves K and V under its own laws.
   std::function<CallOutcome(const PagedAttentionInputs&, const CallOptions&)> attend = {};
-  // How it computes, for deriving the bounds.
+  // How the backend computes, for deriving the bounds.
   std::function<reference::KernelNumerics(const PagedAttentionInputs&, const CallOptions&)>
       numerics_of = {};
-  // Why it does not take a call of these sizes and types, where that is known without making the
-  // call. Empty: only the call tells; one that computes no attention takes all.
+  // Why the backend refuses a call of these sizes and types, where that is known without making the
+  // call. Empty: only the call itself tells; a backend that computes no attention refuses none.
   std::function<std::optional<std::string>(const PagedAttentionInputs&, const CallOptions&)>
       refusal = {};
   std::optional<StateMerge> state_merge = {};
-  // Makes it forget all earlier calls, as if none had been made. Empty if it cannot, or has nothing
-  // to forget.
+  // Makes the backend forget all earlier calls. Empty if it cannot, or has nothing to forget.
   std::function<void(CallsAre)> restart = {};
 
   bool computes_attention() const { return attend != nullptr; }
   // Never throws.
   CallOutcome call(const PagedAttentionInputs& inputs, const CallOptions& options = {}) const;
-  // Makes the call if it must.
+  // Makes the call if there is no other way to tell.
   std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs,
                                              const CallOptions& options = {}) const;
   reference::KernelNumerics numerics(const PagedAttentionInputs& inputs,
                                      const CallOptions& options = {}) const {
     return numerics_of(inputs, options);
   }
-  // For calls in memory as placed.
+  // The options for calls on memory with this placement.
   CallOptions options_for(const Placement& placement) const;
 };
 
-// For Backend::attend: a function of the inputs alone.
+// For Backend::attend, wraps a function of the inputs alone.
 std::function<CallOutcome(const PagedAttentionInputs&, const CallOptions&)> always_done(
     std::function<reference::AttentionResult(const PagedAttentionInputs&)> attend);
 

@@ -66,7 +66,7 @@ constexpr KernelEntry kKernels[] = {
      "cuda/decode_step.h, which appends the newest token",
      [](const KernelRun& how) { return host_api_step_backend(how, {}); }}};
 
-// One that skips every case.
+// The same entry, skipping every case for the reason `why`.
 ListedBackend skipping(ListedBackend listed, const std::string& why) {
   listed.backend.attend = [why](const PagedAttentionInputs&, const CallOptions&) {
     return Unsupported{why};

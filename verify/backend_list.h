@@ -20,7 +20,7 @@ enum class BackendKind : std::uint8_t {
   kExecutor,
   kHostApi,
   kGpu,
-  kLibrary,  // third-party: in no list
+  kLibrary,  // third-party: not in backend_list()
 };
 
 constexpr const char* backend_kind_name(BackendKind kind) {
@@ -32,15 +32,15 @@ struct ListedBackend {
   Backend backend = {};  // its name is the one in the list
   BackendKind kind = BackendKind::kReference;
   std::string about = {};  // one line
-  // The kernel of cuda/ that it launches, as named by cuda/instantiations.h; empty if it launches
-  // its own choice, or none.
+  // The kernel of cuda/ that the backend launches, as named by cuda/instantiations.h; empty if it
+  // chooses among kernels, or launches none.
   std::string kernel = {};
   // Laws for this backend only, in addition to those of attention. Backends that move K and V have
-  // such laws and no run(); the laws are listed wherever this program has the kernel, with or
+  // such laws and no attend(); the laws are listed wherever this program has the kernel, with or
   // without a GPU.
   std::vector<Law> laws = {};
-  // Why this program cannot run it on this machine; if set, the backend skips every case with this
-  // reason.
+  // Why this program cannot run the backend on this machine; if set, the backend skips every case
+  // with this reason.
   std::optional<std::string> why_not_here = {};
 };
 
@@ -50,7 +50,7 @@ struct ListedBackend {
 std::vector<ListedBackend> backend_list();
 
 // Returns the entries whose name or kind is in `names`, in the order of the list; all entries if
-// `names` is empty. Invalid input names what is known.
+// `names` is empty. For an unknown name, returns invalid input that lists the known ones.
 Result<std::vector<ListedBackend>> choose_backends(const std::vector<ListedBackend>& list,
                                                    const std::vector<std::string>& names);
 

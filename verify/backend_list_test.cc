@@ -1,5 +1,5 @@
-// The list of backends: each that can run here agrees with the oracle on some case, or keeps a law
-// of its own, and what cannot says why.
+// The list of backends: each one that can run here agrees with the oracle on some case, or passes
+// its own law; the others give a reason.
 
 #include "verify/backend_list.h"
 
@@ -19,7 +19,7 @@
 namespace recto::verify {
 namespace {
 
-// Of head dims that every kernel takes, decode for the most part.
+// Head dims that every kernel supports; mostly decode.
 DrawnCases served_cases() {
   DrawnCases cases{.name = "served", .count = 32};
   cases.domain.rows = {RowsKind::kDecode, RowsKind::kDecode, RowsKind::kChunk};
@@ -67,7 +67,7 @@ TEST_CASE("names are one word each, and stand for one backend") {
   }
 }
 
-// Of the kernels that this program has, as far as they are listed.
+// The kernels of this program that are listed.
 std::set<std::string> listed_kernels(const std::vector<ListedBackend>& list) {
   std::set<std::string> kernels;
   for (const ListedBackend& listed : list)
@@ -75,7 +75,7 @@ std::set<std::string> listed_kernels(const std::vector<ListedBackend>& list) {
   return kernels;
 }
 
-// The first column of the table, below its head.
+// The first column of the table, below its heading.
 std::set<std::string> instantiated_kernels() {
   std::istringstream table(instantiation_table());
   std::set<std::string> kernels;
@@ -101,7 +101,7 @@ TEST_CASE("each kernel is listed for the CPU and for a GPU, and one of them is h
     const std::string name = listed.backend.name.substr(0, listed.backend.name.find('@'));
     (is_gpu == runs_on_gpu() ? here : elsewhere).push_back(name);
     if (is_gpu != runs_on_gpu()) CHECK(listed.why_not_here);
-    // Who does not compute attention has laws of its own, where it can be run.
+    // Backends that compute no attention have their own laws where they can run.
     if (is_gpu == runs_on_gpu())
       CHECK((listed.backend.computes_attention() || !listed.laws.empty()));
   }

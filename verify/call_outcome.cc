@@ -11,7 +11,7 @@
 namespace recto::verify {
 namespace {
 
-// Control characters of ASCII, and of Unicode beyond it, as UTF-8 has them: C2 80 to C2 9F.
+// Escapes control characters: those of ASCII, and C2 80 to C2 9F in UTF-8.
 std::string escaped(const std::string& text) {
   std::string result;
   for (std::size_t i = 0; i < text.size(); ++i) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// What one call of a backend comes to, as a value: a failed call is an outcome like any other.
+// The outcome of one call of a backend, as a value: a failed call is an outcome like any other.
 
 #include <functional>
 #include <string>
@@ -11,23 +11,21 @@
 
 namespace recto::verify {
 
-// Kinds of failure, beside those that a kernel library has ("SIGSEGV", "exit", "wrong memory",
-// ...).
+// Kinds of failure, beside those of a kernel library ("SIGSEGV", "exit", "wrong memory", ...).
 inline constexpr const char* kWrongNumbers = "wrong numbers";
 inline constexpr const char* kTimeOut = "time-out";
 inline constexpr const char* kThrown = "thrown";  // a broken contract, or another exception
 
-// The backend does not take such a call, and computed nothing.
+// The backend does not support such a call, and computed nothing.
 struct Unsupported {
   std::string reason;  // one line
 };
 
-// The backend takes the call, and gave no result.
+// The backend supports the call, but gave no result.
 struct Failed {
   std::string kind;
   std::string message;  // what happened; several lines
-  // It ran into its time limit where the machine had much else to do: it counts if it does so
-  // again.
+  // The call exceeded its time limit on a busy machine: it counts only if that happens again.
   bool may_be_machine = false;
 };
 
@@ -38,14 +36,14 @@ struct Done {
 
 using CallOutcome = std::variant<Unsupported, Failed, Done>;
 
-// The call's outcome. An exception that it throws is a failure of the kind kThrown: kernels on the
-// executor break a contract where a check finds something.
+// Makes the call and returns its outcome. An exception is a failure of the kind kThrown: on the
+// executor, a kernel breaks a contract where a check finds something.
 CallOutcome guarded(const std::function<CallOutcome()>& call);
 
 // The result of a call that must not fail: requires Done.
 reference::AttentionResult result_of(CallOutcome outcome);
 
-// `act` as a call that never fails and has no result.
+// Wraps `act` as a call that never fails and has no result.
 template <typename Act>
 auto done_after(Act act) {
   return [act = std::move(act)](const auto&... arguments) -> CallOutcome {
@@ -54,8 +52,8 @@ auto done_after(Act act) {
   };
 }
 
-// "it printed", and the lines, in which control characters but newlines and tabs are escaped; empty
-// if there are none.
+// "it printed" and the printed lines, with control characters other than newlines and tabs escaped;
+// empty if nothing was printed.
 std::string printed_text(const std::string& printed);
 
 }  // namespace recto::verify

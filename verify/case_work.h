@@ -8,8 +8,8 @@
 
 namespace recto::verify {
 
-// Multiplications of attention, plus ten for each number of K and V, for drawing, placing and
-// reading it: the oracle takes about five nanoseconds for each. Linear in the number of sequences.
+// Multiplications of attention, plus ten per number of K and V for drawing, placing and reading it.
+// The oracle takes about five nanoseconds per unit. Linear in the number of sequences.
 inline std::int64_t case_work(const AttentionProblem& problem) {
   const ProblemShape& shape = problem.shape;
   std::int64_t pairs = 0;

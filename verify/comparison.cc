@@ -15,8 +15,8 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// What is wrong, or nothing. The checks are in this order so that `err <= bound` never meets inf -
-// inf, and an infinite bound forgives no infinity.
+// The kind of mismatch, or nothing. The order of checks ensures that `err <= bound` never meets inf
+// - inf, and that an infinite bound never accepts an infinity.
 std::optional<MismatchKind> judge(const ComparedValues& values) {
   if (std::isnan(values.seen) || std::isnan(values.expected)) return MismatchKind::kNaN;
   if (values.seen == values.expected) return std::nullopt;
@@ -26,7 +26,7 @@ std::optional<MismatchKind> judge(const ComparedValues& values) {
   return MismatchKind::kBeyondBound;
 }
 
-// Only for values that are right or kBeyondBound.
+// Requires values that are right or kBeyondBound.
 double error_ratio(const ComparedValues& values) {
   if (values.seen == values.expected) return 0.0;
   const double error = std::abs(values.seen - values.expected);
@@ -105,8 +105,8 @@ double value_at(const reference::AttentionResult& result, ComparedTensor tensor,
   return tensor == ComparedTensor::kLseLn ? result.lse_ln[index] : result.out[index];
 }
 
-// Infinity stands for all numbers that round to it in out's type: it is right if one of them is
-// within the bound.
+// An infinite output stands for all numbers that round to infinity in out's type: it is right if
+// one of them is within the bound.
 bool may_have_overflowed(const ComparedValues& values, double threshold) {
   return std::isinf(values.seen) && std::isfinite(values.expected) &&
          std::abs(std::copysign(threshold, values.seen) - values.expected) <= values.bound;
@@ -146,10 +146,10 @@ std::string Comparison::text() const {
 }
 
 void ElementComparer::expect_within(const ElementPlace& place, const ComparedValues& values) {
-  // Some bounds are computed from what was seen, and are numbers only if that is one.
+  // Some bounds are computed from the observed value, and are numbers only if it is one.
   const bool are_numbers = !std::isnan(values.seen) && !std::isnan(values.expected);
   if (are_numbers) RECTO_CHECK(values.bound >= 0);  // NaN fails as well
-  // Every error would be within an infinite bound.
+  // An infinite bound would accept every error.
   const bool are_finite = std::isfinite(values.seen) && std::isfinite(values.expected);
   if (are_finite) RECTO_CHECK(std::isfinite(values.bound));
   ++comparison_.elements;

@@ -52,7 +52,7 @@ struct ComparedValues {
 struct Mismatch {
   MismatchKind kind = MismatchKind::kBeyondBound;
   ElementPlace place;
-  // Location of the row's own token in the cache, if it has one.
+  // Location of the row's own token in the cache, if it is cached.
   std::optional<std::int64_t> block;  // physical id
   std::optional<std::int64_t> slot;   // within the block
   ComparedValues values;
@@ -64,7 +64,7 @@ struct Mismatch {
 
 struct Comparison {
   std::int64_t elements = 0;
-  std::int64_t by_bits = 0;  // of these, where no error is allowed
+  std::int64_t by_bits = 0;  // elements compared bit for bit
   std::int64_t mismatches = 0;
   std::optional<Mismatch> first;
   std::optional<Mismatch> worst;  // by ratio; the first of equal ones
@@ -72,7 +72,7 @@ struct Comparison {
 
   bool passed() const { return mismatches == 0; }
   void append(const Comparison& later);
-  std::string text() const;  // a readable block; "ok" with the worst ratio if all is well
+  std::string text() const;  // several lines; "ok" and the worst ratio if there is no mismatch
 };
 
 // Accumulates a comparison of the elements of one call's results.
@@ -97,7 +97,7 @@ class ElementComparer {
   Comparison comparison_;
 };
 
-// `bound` is bounds.worst-case or bounds.probabilistic, of bounded_attention(inputs, ...). All
+// `bound` is bounds.worst_case or bounds.probabilistic, of bounded_attention(inputs, ...). All
 // three results have the shape that `inputs` imply. An infinite output counts as the smallest
 // number that rounds to infinity in q's type.
 Comparison compare(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,

@@ -16,8 +16,8 @@ using reference::AttentionResult;
 constexpr double kInf = std::numeric_limits<double>::infinity();
 const double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Two sequences: three rows at the end of a context of 6, and two rows, the first of which stands
-// before its context of one token. Two heads, three dims, blocks of 4 slots.
+// Two sequences: three rows at the end of a context of 6, and two rows, the first of which precedes
+// its context of one token. Two heads, three dims, blocks of 4 slots.
 class TwoSequences {
  public:
   TwoSequences() {
@@ -48,7 +48,7 @@ AttentionResult filled(double value) {
   return result;
 }
 
-// One element alone, in out[0, 0, 0].
+// Compares a single element, out[0, 0, 0].
 Comparison compare_one(double seen, double expected, double bound) {
   const TwoSequences sequences;
   ElementComparer comparer(sequences.inputs());
@@ -108,7 +108,7 @@ TEST_CASE("what is NaN fails before its bound is asked for") {
 TEST_CASE("an infinite output stands for the smallest number that rounds to it") {
   const TwoSequences sequences;
   PagedAttentionInputs inputs = sequences.inputs();
-  inputs.q.type = ElementType::kFp16;  // from 65520 on
+  inputs.q.type = ElementType::kFp16;  // which overflows from 65520 on
   const auto passes = [&inputs](double seen, double expected, double bound) {
     return compare(inputs, filled(seen), filled(expected), filled(bound)).mismatches == 5 * 2;
   };  // lse_ln may not be infinite

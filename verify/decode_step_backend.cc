@@ -43,7 +43,7 @@ std::int64_t slot_of(const PagedAttentionInputs& inputs, std::size_t sequence, s
   return row[token / block_size] * block_size + token % block_size;
 }
 
-// The newest tokens' slots; -1 where another token is in the same slot.
+// The newest tokens' slots to overwrite; -1 where another token is in the same slot.
 std::vector<std::int64_t> slots_to_lose(const PagedAttentionInputs& inputs) {
   std::set<std::int64_t> cached;
   std::vector<std::int64_t> newest;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A decode step, whose newest token is not yet in the cache, as a backend: laws and the oracle test
-// it like any other.
+// Wraps a decode step whose newest token is not yet in the cache as a backend, so that laws and the
+// oracle test it like any other.
 
 #include <functional>
 #include <string>
@@ -14,10 +14,10 @@ namespace recto::verify {
 using DecodeStepRun =
     std::function<reference::AttentionResult(const DecodeStepInputs&, const CallOptions&)>;
 
-// Supports calls with one query row per sequence, each with a context, in caches without scales,
-// which could not hold the newest token exactly as passed. `run` gets the last K and V of every
-// sequence as new rows, and NaN in the slots that they had, unless another sequence addresses them.
-// Represents a backend that guarantees nothing besides `numerics`.
+// Supports calls with one query row and a non-empty context per sequence, in caches without scales
+// (a scaled cache could not hold the newest token exactly as passed). `run` gets the last K and V
+// of every sequence as new rows; their slots hold NaN unless another sequence addresses them. The
+// backend guarantees nothing besides `numerics`.
 Backend decode_step_backend(const std::string& name, const DecodeStepRun& run,
                             const decltype(Backend::numerics_of)& numerics);
 

@@ -14,7 +14,8 @@
 namespace recto::verify {
 namespace {
 
-// Contexts of a block begun, a block full and one token; two query heads on one KV head.
+// Contexts that end within a block and at its end, and one of one token; two query heads on one KV
+// head.
 LawCase decode_case() {
   LawCase law_case;
   law_case.problem.shape = {.num_q_heads = 2, .num_kv_heads = 1, .head_dim_k = 2, .head_dim_v = 3};
@@ -89,7 +90,7 @@ TEST_CASE("a step that takes its newest token from the cache, or leaves it out, 
 TEST_CASE("of sequences that share their blocks, none loses a token of another") {
   LawCase law_case = decode_case();
   std::vector<SequenceProblem>& sequences = law_case.problem.sequences;
-  // The first four tokens of 8 are all that the other one has.
+  // The first four of 8 tokens are the whole other sequence.
   sequences[0].context_length = 4;
   sequences[0].k.assign(sequences[1].k.begin(), sequences[1].k.begin() + 4 * 2);
   sequences[0].v.assign(sequences[1].v.begin(), sequences[1].v.begin() + 4 * 3);

@@ -1,8 +1,8 @@
 #pragma once
 
-// Cases of the generators in the form that the runner takes: described, replayable, and with
-// simpler cases to shrink to. A test draws them from named sets: RECTO_CASE=NAME tries one set
-// only, and RECTO_CASE=NAME:NUMBER one case of it.
+// Generated cases in the form that the runner takes: described, replayable, and with simpler cases
+// to shrink to. A test draws them from named sets: RECTO_CASE=NAME tries only that set,
+// RECTO_CASE=NAME:NUMBER only that case.
 
 #include <cstdint>
 #include <optional>
@@ -20,12 +20,12 @@ namespace recto::verify {
 struct DrawnCases {
   std::string name = {};
   std::uint64_t count = 0;
-  std::uint64_t times_full = 10;  // so many times the count if RECTO_FULL is set
+  std::uint64_t times_full = 10;  // factor on the count if RECTO_FULL is set
   CaseDomain domain = {};
   std::uint64_t seed = 2026;
-  std::string stream = {};  // of random numbers; if empty, the set's name
+  std::string stream = {};  // name of the random stream; if empty, the set's name
 
-  std::uint64_t factor_here() const;  // of the count, in this run
+  std::uint64_t factor_here() const;  // factor on the count in this run
   std::uint64_t count_here() const { return factor_here() * count; }
 };
 
@@ -34,10 +34,10 @@ CaseSpec drawn_spec(const DrawnCases& cases, std::uint64_t number);
 // `replay` is the command that runs this case, or the case from which it was shrunk.
 DescribedCase drawn_case(const CaseSpec& spec, const std::string& replay);
 
-// Replayed with RECTO_CASE, in the running test.
+// Its replay command sets RECTO_CASE for the running test.
 DescribedCase drawn_case(const DrawnCases& cases, std::uint64_t number);
 
-// Which of a test's sets to try: all, one set, or one case of it.
+// Which of a test's sets to try: all sets, one set, or one case of a set.
 struct CaseChoice {
   std::optional<std::string> set = {};
   std::optional<std::uint64_t> number = {};
@@ -49,10 +49,10 @@ struct CaseChoice {
 // even in a full run.
 Result<CaseChoice> parse_case_choice(std::string_view text, const std::vector<DrawnCases>& sets);
 
-// The choice in RECTO_CASE; all sets if it is not set.
+// The choice made by RECTO_CASE; all sets if the variable is not set.
 Result<CaseChoice> asked_cases(const std::vector<DrawnCases>& sets);
 
-// The cases of one set that are to be tried; none if `choice` names another set.
+// The chosen cases of one set; none if `choice` names another set.
 CaseSource drawn_cases(const DrawnCases& cases, const CaseChoice& choice);
 
 }  // namespace recto::verify

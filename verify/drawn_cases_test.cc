@@ -60,7 +60,7 @@ TEST_CASE("a choice picks the cases of one set, by the numbers that they have in
   REQUIRE(one.size() == 1);
   CHECK(one[0].description == all[5].description);
   CHECK(one[0].description != all[4].description);
-  // Beyond a plain run.
+  // Beyond the count without RECTO_FULL.
   CHECK(all_of(drawn_cases(seven(), {.set = "seven", .number = 69})).size() == 1);
 }
 

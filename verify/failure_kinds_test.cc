@@ -1,5 +1,5 @@
-// Crashes, calls that never come back and wrong numbers are failures of different kinds: none of
-// them hides another one.
+// Crashes, calls that never return and wrong numbers are failures of different kinds: none hides
+// another.
 
 #include <cstdint>
 #include <functional>
@@ -23,7 +23,7 @@ Backend named(const std::string& name) {
   return backend;
 }
 
-// A law whose only call fails for some sizes of blocks: `call` throws the failure.
+// A law whose only call fails for some block sizes: `call` throws the failure.
 Law breaking(const std::function<void(std::int64_t block_size)>& call) {
   return {.name = "calls",
           .statement = "calls come back",
@@ -41,7 +41,7 @@ Law breaking(const std::function<void(std::int64_t block_size)>& call) {
               }};
 }
 
-// Blocks of `size`, of 10 less, and so on, to blocks of at most 10.
+// Block size `size`, then 10 less, and so on, down to at most 10.
 DescribedCase shrinking_block(std::int64_t size) {
   DescribedCase described;
   described.law_case.placement.block_size = size;

@@ -1,13 +1,13 @@
 #pragma once
 
-// How reports set off what somebody else says: a case, a law's details, a library's message.
+// How reports set off quoted text: a case, a law's details, a library's message.
 
 #include <string>
 #include <string_view>
 
 namespace recto::verify {
 
-// Each line behind two blanks; without the newlines at the end.
+// Indents each line by two spaces and drops trailing newlines.
 inline std::string indented(std::string_view text) {
   while (text.ends_with('\n')) text.remove_suffix(1);
   std::string result = "  ";

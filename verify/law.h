@@ -23,7 +23,7 @@ struct LawCase {
   Placement placement;
 };
 
-// Which bound of reference/error_bound.h a law compares within. Bit-for-bit laws use neither.
+// Which bound of reference/error_bound.h a law compares with. Bit-for-bit laws use neither.
 enum class BoundKind { kWorstCase, kProbabilistic };
 
 struct LawVerdict {
@@ -31,11 +31,11 @@ struct LawVerdict {
   std::string what = {};       // which comparison failed first; empty if none did
   // Why the law could not be applied to this backend; then nothing was compared.
   std::optional<std::string> skipped = {};
-  // Parts of the law that could not be applied, beside those that were: which, and why.
+  // Parts of the law that could not be applied, and why; the other parts were.
   std::vector<std::string> skipped_parts = {};
-  std::optional<std::string> found = {};    // what is wrong, by a law that compares no numbers
-  std::optional<Failed> call_failure = {};  // that of a call, after which the law made no more
-  std::string printed = {};                 // by the calls of a failed law that all came back; raw
+  std::optional<std::string> found = {};    // the defect, for a law that compares no numbers
+  std::optional<Failed> call_failure = {};  // the call that failed; the law makes no call after it
+  std::string printed = {};                 // by the calls of a failed law if all returned; raw
 
   bool failed() const { return call_failure || found || !comparison.passed(); }
   // How a failed law failed. Failures of two kinds have two causes, or show different aspects of
@@ -54,7 +54,7 @@ struct LawVerdict {
   }
 };
 
-// The call's result, or nothing, and then `verdict` has why: skipped, or the failure.
+// The call's result; or nothing, and then `verdict` says why (skipped, or the failure).
 inline const Done* done_or_verdict(const CallOutcome& outcome, LawVerdict& verdict) {
   if (const auto* refused = std::get_if<Unsupported>(&outcome)) verdict.skipped = refused->reason;
   if (const auto* failed = std::get_if<Failed>(&outcome)) verdict.call_failure = *failed;
@@ -73,11 +73,11 @@ inline LawVerdict with_findings(LawVerdict verdict, const std::string& what, std
 struct Law {
   std::string name;
   std::string statement;
-  // Why it does not apply to this case (an unmet precondition), or nothing.
+  // Why the law does not apply to this case (an unmet precondition), or nothing.
   std::function<std::optional<std::string>(const LawCase&)> why_not_applicable;
   std::function<LawVerdict(const Backend&, const LawCase&, BoundKind)> check;
-  // Why it does not apply to this backend, whatever the case. Empty: the law is about attention,
-  // and does not apply to backends that compute none.
+  // Why the law does not apply to this backend, whatever the case. Empty: the law is about
+  // attention, and does not apply to backends that compute none.
   std::function<std::optional<std::string>(const Backend&)> why_never = {};
 };
 

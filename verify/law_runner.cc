@@ -15,7 +15,7 @@
 namespace recto::verify {
 namespace {
 
-// A law, a backend, and what came of them.
+// A law, a backend, and their counts.
 struct Pair {
   const Law& law;
   const Backend& backend;
@@ -46,7 +46,7 @@ class Run {
 
  private:
   void put_to_all(const std::shared_ptr<const DescribedCase>& described) {
-    std::set<const Backend*> late;  // in this case: other laws would wait for the same
+    std::set<const Backend*> late;  // in this case: other laws would wait as long
     for (Pair& pair : pairs_) {
       if (!report_.lost && options_.before_each) options_.before_each(pair.law, pair.backend);
       if (const auto why = why_not_tried(pair, *described, late.contains(&pair.backend))) {
@@ -73,8 +73,8 @@ class Run {
     return options_.why_left_out(pair.law, pair.backend, described);
   }
 
-  // Where a call was late and the machine may be to blame, the case is put to a fresh process after
-  // the same cases, and that counts.
+  // If a call was late and the machine may be to blame, runs the case again in a fresh process
+  // after the same preceding cases; the second verdict counts.
   LawVerdict verdict_for_sure(const Pair& pair, const DescribedCase& described) {
     LawVerdict verdict =
         verdict_of(pair.law, pair.backend, described.law_case, options_.bound_kind);
@@ -98,7 +98,7 @@ class Run {
     if (options_.after_each) options_.after_each(pair.law, pair.backend, described);
     for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
     count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
-    // Failures that are not about numbers have no error to put in relation to a bound.
+    // Failures that are not about numbers have no ratio of error to bound.
     if (verdict.call_failure || verdict.found)
       count.worst_ratio = std::numeric_limits<double>::infinity();
     count.elements += verdict.comparison.elements;
@@ -117,7 +117,7 @@ class Run {
       reduce_and_show(check, std::move(failing), pair);
   }
 
-  // Then the failures of kinds not shown yet that were met meanwhile.
+  // Also shows failures of new kinds found while reducing.
   void reduce_and_show(const Check& check, FailingCase failing, Pair& pair) {
     has_tried_again_ = true;
     FailingCases others;
@@ -130,7 +130,7 @@ class Run {
     }
   }
 
-  // Keeps and reports the case, unless it is one of those shown.
+  // Keeps and reports the case, unless an equal one was shown.
   void show(const Check& check, FailingCase smallest, Pair& pair) {
     DescribedCase& described = smallest.described;
     FailureCount& counted = pair.count.failures[smallest.verdict.kind()];
@@ -155,7 +155,7 @@ class Run {
   const LawRunOptions& options_;
   std::vector<Pair> pairs_;
   TrialsLeft trials_left_;
-  bool has_tried_again_ = false;  // the last check
+  bool has_tried_again_ = false;  // in the last check
   LawReport report_;
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Runs laws on backends over cases and counts what held, what failed and how to replay it, and what
-// did not apply and why. A failing case is reduced (reducer.h) before it is printed.
+// Runs laws on backends over cases. Counts what held and what failed, with replay commands, and
+// what did not apply, with reasons. A failing case is reduced (reducer.h) before it is printed.
 
 #include <cstdint>
 #include <functional>
@@ -24,10 +24,9 @@ struct DescribedCase {
   std::string replay;       // the command that runs this case again
   // Simpler cases, most aggressive first, each created on demand; empty if none are known.
   std::function<std::vector<std::function<DescribedCase()>>()> simpler_cases = {};
-  std::shared_ptr<const CaseSpec> spec =
-      {};  // what the generators made it from; null if they did not make it
-  // Of a failing case: what its law is put to before it in a fresh process, in this order, without
-  // which it holds; and when it fails, if not each time, in lines.
+  std::shared_ptr<const CaseSpec> spec = {};  // the generators' spec; null if it was not generated
+  // For a failing case: the cases to run before it in a fresh process, in this order, without which
+  // it passes; and, in lines, how often it fails if not each time.
   std::vector<std::shared_ptr<const DescribedCase>> after = {};
   std::string remark = {};
 };
@@ -38,10 +37,10 @@ using CaseSource = std::function<std::optional<DescribedCase>()>;
 // Failures of one kind (LawVerdict::kind).
 struct FailureCount {
   std::int64_t cases = 0;            // drawn cases
-  std::int64_t shown = 0;            // with a text in LawReport::failures
-  std::int64_t met_shrinking = 0;    // of `shown`, met while shrinking a failure of another kind
-  std::int64_t shrunk_to_shown = 0;  // not shown, as they shrink to a case that is
-  // Of those shown that need no cases before them, where known.
+  std::int64_t shown = 0;            // printed in LawReport::failures
+  std::int64_t met_shrinking = 0;    // of `shown`, found while shrinking a failure of another kind
+  std::int64_t shrunk_to_shown = 0;  // not shown, because they shrink to a case that is shown
+  // Specs of shown cases that need no cases before them, where known.
   std::vector<std::shared_ptr<const CaseSpec>> shown_specs = {};
 };
 
@@ -54,10 +53,10 @@ struct LawCount {
   std::map<std::string, FailureCount> failures = {};  // by kind
   std::map<std::string, std::int64_t> skipped = {};   // reason -> cases
   std::map<std::string, std::int64_t> skipped_parts =
-      {};                     // part and reason -> cases otherwise tried
+      {};                     // part and reason -> cases tried otherwise
   double worst_ratio = 0.0;   // of error to bound
   std::int64_t elements = 0;  // compared, over all tried cases
-  std::int64_t by_bits = 0;   // of these, bit for bit
+  std::int64_t by_bits = 0;   // of these, compared bit for bit
 
   std::int64_t ran() const { return held + failed; }
   // "bits" if all elements must match bit for bit, "bound", or "both" if some have a bound.
@@ -71,21 +70,20 @@ struct LawRunOptions {
   // Work (case_work.h) of these trials over all failing cases. Each case gets a quarter of what is
   // left, and at least what small cases need.
   std::int64_t shrinking_work = 4'000'000'000;
-  // Tells seconds; each failing case, and all of them together, get so many of them for their
-  // trials. Without it, any number.
+  // Returns seconds; limits the trials of each failing case, and of all of them together, to the
+  // times below. Without a clock, time is not limited.
   std::function<double()> clock = {};
   double shrinking_seconds = 60;
   double all_shrinking_seconds = 120;
-  // Saves a shrunk failing case and returns its replay command. If empty, the replay stays as it
-  // is.
+  // Saves a shrunk failing case and returns its replay command. If empty, the replay stays.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
       keep = {};
   std::function<void(const Law&, const Backend&)> before_each = {};  // per case, for progress
-  // Why a case is left out for this law and backend: counted as skipped. If empty, none is.
+  // Why a case is skipped for this law and backend; counted as such. If empty, none is skipped.
   std::function<std::optional<std::string>(const Law&, const Backend&, const DescribedCase&)>
       why_left_out = {};
-  // Called after each failure, including those of shrinking: why nothing can run any more, for
-  // example after a sticky device error. The run then ends. If empty, running is always possible.
+  // Called after each failure, also while shrinking: why nothing can run any more, for example
+  // after a sticky device error. The run then ends. If empty, running is always possible.
   std::function<std::optional<std::string>()> why_lost = {};
   // Called for cases that were compared or failed, not for skipped ones.
   std::function<void(const Law&, const Backend&, const DescribedCase&)> after_each = {};
@@ -94,13 +92,13 @@ struct LawRunOptions {
 struct LawReport {
   std::vector<LawCount> counts;       // [laws, backends]
   std::vector<std::string> failures;  // readable blocks
-  // The law, the backend and the reason, if LawRunOptions::why_lost ended the run early: laws that
+  // The law, the backend and the reason, if LawRunOptions::why_lost ended the run early. Laws that
   // had not yet run on this case count as skipped, and no other case was drawn.
   std::optional<std::string> lost = {};
-  // Of the failures, those whose cases may get smaller: they did not fail again, or their trials
-  // ended for want of time or work before all were made.
+  // Failures whose cases may not be minimal: they did not fail again, or trials ended for lack of
+  // time or work.
   std::int64_t cut_short = 0;
-  // Checks in which a call was late, and came back within its limit when it was made again.
+  // Checks in which a call was late and returned within its limit when it was made again.
   std::int64_t late = 0;
 
   std::int64_t failed() const;  // cases, over all laws and backends

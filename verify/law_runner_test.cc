@@ -12,7 +12,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// A law of block sizes alone: even ones hold, odd ones fail, 6 is beyond what the backend supports.
+// A law of block sizes: even sizes pass, odd sizes fail, and the backend does not support 6.
 Law even_blocks() {
   return {.name = "even_blocks",
           .statement = "blocks are even",
@@ -83,7 +83,7 @@ TEST_CASE("the runner counts what held, failed and was skipped, for each law and
   CHECK(report.counts[0].backend == "a");
   CHECK(report.counts[1].backend == "b");
   CHECK_FALSE(report.passed());
-  // Three of each four are kept.
+  // Three of every four are kept.
   CHECK(report.failures.size() == 6);
 }
 
@@ -164,7 +164,7 @@ Law throwing(std::int64_t from) {
   return law;
 }
 
-// Blocks of `size`, of 10 less, and so on, to blocks of 5.
+// Block size `size`, then 10 less, and so on, down to 5.
 DescribedCase shrinking_block(std::int64_t size) {
   DescribedCase described;
   described.law_case = block_of(size);
@@ -185,7 +185,7 @@ TEST_CASE("what a backend throws is a failure that is shrunk, printed and replay
     return shrinking_block(next++);
   };
   const LawReport report = run_laws({throwing(20)}, {named("a"), named("b")}, cases, {});
-  CHECK(report.failed() == 4);  // of both backends, both cases: the run goes on
+  CHECK(report.failed() == 4);  // for both backends and both cases: the run continues
   CHECK_FALSE(report.passed());
   REQUIRE(report.failures.size() == 4);
   CHECK_THAT(report.failures[0], ContainsSubstring("law even_blocks is broken by a\n"));
@@ -224,7 +224,7 @@ TEST_CASE("a run in which a backend was never tried has not passed, and names it
   CHECK(report.untried_backends() == std::vector<std::string>{"idle"});
   CHECK_FALSE(report.passed());
   CHECK_THAT(report.table(), ContainsSubstring("untried         idle: every case was skipped\n"));
-  // It is enough that one law of several says something.
+  // It is enough that one of several laws applies.
   CHECK(run_laws({law, even_blocks()}, {named("idle")}, blocks_up_to(2), {}).failed() == 1);
   Law silent = law;
   silent.name = "silent";

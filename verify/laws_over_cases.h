@@ -18,8 +18,8 @@
 namespace recto::verify {
 
 struct CaseSets {
-  std::vector<DrawnCases> all;  // of the test
-  DrawnCases tried;             // one of them
+  std::vector<DrawnCases> all;  // all sets of the test
+  DrawnCases tried;             // the set to try
 };
 
 // Expects that nothing fails within probabilistic bounds and, for a whole set, that some law holds

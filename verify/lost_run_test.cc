@@ -1,5 +1,5 @@
-// A run whose device is lost on the way: which case is told, and what is said of all that was not
-// run.
+// A run whose device is lost: which case is reported, and how the report counts everything that did
+// not run.
 
 #include <cstdint>
 #include <functional>
@@ -37,7 +37,7 @@ Backend named(const std::string& name) {
   return backend;
 }
 
-// Blocks of `size`, of 10 less, and so on.
+// Block size `size`, then 10 less, and so on.
 DescribedCase shrinking_block(std::int64_t size) {
   DescribedCase described;
   described.law_case.placement.block_size = size;
@@ -52,7 +52,7 @@ DescribedCase shrinking_block(std::int64_t size) {
   return described;
 }
 
-// Cases of blocks of 25 slots, up to so many, and how many were drawn.
+// Up to `cases_max` cases of blocks of 25 slots; counts in `drawn`.
 CaseSource blocks_of_25(int& drawn, int cases_max = 1000) {
   return [&drawn, cases_max]() -> std::optional<DescribedCase> {
     if (drawn == cases_max) return std::nullopt;
@@ -77,7 +77,7 @@ TEST_CASE("a run ends with the failure after which nothing can run, and says wha
   CHECK(report.failed() == 1);
   CHECK(report.lost == "law first on a: an illegal address");
   REQUIRE(report.failures.size() == 1);
-  // As it was drawn: nothing smaller can be tried.
+  // Unshrunk: no smaller case can be tried.
   CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 25\nthrown\n  "));
   CHECK_THAT(report.failures[0], ContainsSubstring("\nreplay\n  replay it\nnothing was run after "
                                                    "it\n  an illegal address\n"));

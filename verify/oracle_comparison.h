@@ -10,7 +10,7 @@
 
 namespace recto::verify {
 
-// Observes results that lie within the bound, together with the oracle's.
+// Called with results that lie within the bound, and with the oracle's results.
 using OracleWatch =
     std::function<void(const Backend&, const PagedAttentionInputs&,
                        const reference::AttentionResult& seen, const reference::BoundedResult&)>;

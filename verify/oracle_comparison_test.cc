@@ -1,5 +1,4 @@
-// The oracle's bounds as they are asked for: what lies between them fails the probabilistic one
-// alone.
+// The oracle's two bounds: an error between them fails only the probabilistic one.
 
 #include "verify/oracle_comparison.h"
 
@@ -28,8 +27,8 @@ double between(double probabilistic, double worst_case, double part) {
   return probabilistic + part * (worst_case - probabilistic);
 }
 
-// Wrong in each element by what lies at `part` between the bounds: 0 is the probabilistic, 1 the
-// worst-case one.
+// Wrong in each element by an error at `part` between the bounds: 0 is the probabilistic, 1 the
+// worst-case bound.
 Backend wrong_between_bounds(double part) {
   Backend backend = wrong([part](const PagedAttentionInputs& inputs) {
     const BoundedResult oracle = reference::bounded_attention(inputs, numerics(inputs));
@@ -61,8 +60,8 @@ TEST_CASE(
   CHECK(mismatches(1.1, BoundKind::kWorstCase) == elements);
 }
 
-// As a kernel in fp32 whose running maximum begins at a finite number: where all scores are so low
-// that their weights beside it are 0, nothing is summed.
+// Like an fp32 kernel whose running maximum begins at a finite number: if all scores are so low
+// that their weights relative to it are 0, the sum is 0.
 Backend with_maximum_from(double first) {
   return wrong([first](const PagedAttentionInputs& inputs) {
     constexpr double kUnderflow = 104;

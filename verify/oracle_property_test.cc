@@ -1,5 +1,5 @@
-// Every backend of the reference against the oracle, as properties: a counterexample shrinks by
-// the generators' own shrinker.
+// Every backend of the reference against the oracle, as properties: counterexamples shrink with the
+// generators' own shrinker.
 
 #include "bazel/testing/property.h"
 #include "verify/backend.h"

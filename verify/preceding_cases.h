@@ -1,6 +1,6 @@
 #pragma once
 
-// The cases that a process had before a failing one: a failure may need them.
+// The cases that a process ran before a failing one: the failure may depend on them.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 namespace recto::verify {
 
-// The last cases that a check was made of, oldest first: as many as their tensors have room for.
+// The last cases that a check ran on, oldest first; a limit on their tensors' size bounds how many.
 class PrecedingCases {
  public:
   static constexpr std::size_t kMost = 64;
@@ -21,7 +21,7 @@ class PrecedingCases {
 
  private:
   std::vector<std::shared_ptr<const DescribedCase>> cases_;
-  std::int64_t numbers_ = 0;  // in their tensors
+  std::int64_t numbers_ = 0;  // elements in their tensors
 };
 
 }  // namespace recto::verify

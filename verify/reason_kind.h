@@ -1,6 +1,6 @@
 #pragma once
 
-// Groups the reasons for which cases are refused, which differ in the sizes that they name.
+// Groups the reasons for refusing cases, which differ in the sizes that they name.
 
 #include <cctype>
 #include <string>

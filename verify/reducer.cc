@@ -13,11 +13,12 @@ namespace {
 
 using Cases = std::vector<std::shared_ptr<const DescribedCase>>;
 
-// To find out whether it fails each time. A fault of chance would hold in all those alone, and fail
-// in all those after other cases, once in 1024 times at most: where it fails in half of all calls.
+// Trials for finding out whether a case fails each time. A fault that fails at random in half of
+// all calls would pass all trials alone and fail all trials after other cases with probability
+// 1/1024.
 constexpr int kTrialsOfChance = 5;
 
-// The verdict in a fresh process; skipped, too, if the budget is late before its end.
+// The verdict in a fresh process; also skipped if the budget runs out of time before the case.
 LawVerdict verdict_in_fresh_process(const Check& check, const DescribedCase& described,
                                     const TrialBudget* budget) {
   const auto& [law, backend, options] = check;
@@ -35,7 +36,7 @@ LawVerdict verdict_in_fresh_process(const Check& check, const DescribedCase& des
   return verdict_of(law, backend, described.law_case, options.bound_kind);
 }
 
-// "1 other case", and which, in lines.
+// "1 other case" or how many, followed by their descriptions.
 std::string cases_text(const Cases& cases) {
   std::string text = cases.size() == 1
                          ? "1 other case:"
@@ -73,7 +74,7 @@ class Reducer {
   }
 
  private:
-  // The case as it fails in the same way, or loses the device; else nothing.
+  // The failure of `described` if it fails in the same way or loses the device; else nothing.
   std::optional<FailingCase> same_failure(DescribedCase described, LawVerdict verdict) {
     if (verdict.skipped || !verdict.failed()) return std::nullopt;
     FailingCase failing = failing_case(check_, std::move(described), std::move(verdict));
@@ -100,9 +101,9 @@ class Reducer {
     return failing.has_value();
   }
 
-  // Whether it fails after itself, so many times, or after the last of the cases before it, twice
-  // as many in each trial. If a call did not come back, trials after other cases take long, and
-  // come last.
+  // Whether the case fails after repetitions of itself, or after the last preceding cases, twice as
+  // many in each trial. If a call did not return, trials after other cases take long, and come
+  // last.
   bool is_reproduced_after(const Cases& preceding, TrialBudget& budget) {
     const bool is_time_out = kind_ == kTimeOut;
     if (is_time_out && is_reproduced_after_itself(budget)) return true;
@@ -128,7 +129,7 @@ class Reducer {
     return false;
   }
 
-  // Finds what each 20th call brings about, say, be the others answered or refused.
+  // Finds failures of, say, every 20th call, whether the calls before succeed or are refused.
   bool is_reproduced_after_itself(TrialBudget& budget) {
     const auto& [law, backend, options] = check_;
     const auto itself = std::make_shared<const DescribedCase>(smallest_.described);
@@ -147,7 +148,7 @@ class Reducer {
     return false;
   }
 
-  // Leaves out preceding cases, then takes simpler ones, as long as it fails in the same way.
+  // Drops preceding cases, then tries simpler cases, as long as the failure stays the same.
   void simplify(TrialBudget& budget) {
     for (bool found = true; found && !smallest_.lost;) {
       found = false;
@@ -165,7 +166,7 @@ class Reducer {
     }
   }
 
-  // Simpler than the smallest, the most aggressive first.
+  // Candidates simpler than the smallest case, most aggressive first.
   std::vector<std::function<DescribedCase()>> candidates() const {
     const DescribedCase& now = smallest_.described;
     std::vector<std::function<DescribedCase()>> makers;
@@ -199,8 +200,8 @@ class Reducer {
     std::string text() const { return fmt::format("{} of {} times", failed, made); }
   };
 
-  // Of a case that held alone at first: puts it to fresh processes, alone and after its preceding
-  // cases in turn, and says how often it failed.
+  // For a case that passed alone at first: runs it in fresh processes, alone and after its
+  // preceding cases in turn, and counts the failures.
   void count_failures() {
     TrialBudget budget(check_.options, left_);
     DescribedCase alone = smallest_.described;
@@ -212,7 +213,7 @@ class Reducer {
       const bool is_alone = times_alone.made == times_after.made;
       const DescribedCase& candidate = is_alone ? alone : smallest_.described;
       std::optional<FailingCase> failing = tried(candidate, budget);
-      if (!failing && !is_alone && budget.is_late()) break;  // before it came to the case, perhaps
+      if (!failing && !is_alone && budget.is_late()) break;  // perhaps before the case ran
       Times& times = is_alone ? times_alone : times_after;
       ++times.made;
       if (!failing) continue;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Reduces a failing check: finds out whether it fails again in a fresh process, alone or after the
-// cases before it, and looks for the simplest case that fails in the same way.
+// preceding cases, and looks for the simplest case that fails in the same way.
 
 #include <cstdint>
 #include <functional>
@@ -17,7 +17,7 @@
 
 namespace recto::verify {
 
-// A law, and the backend that it is put to.
+// A law and the backend that it checks.
 struct Check {
   const Law& law;
   const Backend& backend;
@@ -27,22 +27,22 @@ struct Check {
 struct FailingCase {
   DescribedCase described;
   LawVerdict verdict;
-  std::optional<std::string> lost = {};  // why nothing can run any more after it
-  bool is_cut_short = false;  // it did not fail again, or trials ended before all were made
+  std::optional<std::string> lost = {};  // why nothing can run any more after the failure
+  bool is_cut_short = false;             // it did not fail again, or trials ended early
 };
 
 using FailingCases = std::map<std::string, FailingCase>;  // by kind
 
-// Asks why nothing can run any more.
+// Also asks the options whether anything can still run.
 FailingCase failing_case(const Check& check, DescribedCase described, LawVerdict verdict);
 
-// The verdict on the case in a fresh process, after the cases that precede it; skipped if one of
-// these does not come back. A backend that cannot be restarted is as it is.
+// The verdict on the case in a fresh process, after the cases in `described.after`; skipped if one
+// of those does not return. A backend that cannot be restarted runs as it is.
 LawVerdict verdict_again(const Check& check, const DescribedCase& described);
 
-// The failing case as it is shown: one that fails in the same way, the simplest that was found,
-// with a remark where it does not fail each time, and alone. Cases met meanwhile that fail in
-// another way go to `others`, the first of each kind. Takes from `left`.
+// The failing case to show: the simplest one found that fails in the same way, with a remark if it
+// does not fail each time and alone. Cases found meanwhile that fail in another way go to `others`,
+// the first of each kind. Deducts its trials from `left`.
 FailingCase reduced(const Check& check, FailingCase failing, const PrecedingCases& preceding,
                     TrialsLeft& left, FailingCases& others);
 

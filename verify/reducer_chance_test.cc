@@ -1,4 +1,4 @@
-// What is said of a case that held alone at first rests on trials of the very case that is shown.
+// The remark on a case that passed alone at first is based on trials of the case that is shown.
 
 #include <algorithm>
 #include <memory>
@@ -15,9 +15,9 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
-// Broken in these of the calls of the second block: the first is the drawn case, and of the trials
-// the second is alone, the third after the first block, the fourth again alone. From the fifth on
-// alone and after the first block alternate, five of each.
+// `broken` numbers the failing calls of the second block. The first is the drawn case. In the
+// trials, the second runs alone, the third after the first block, the fourth alone again. From the
+// fifth on, calls alone and after the first block alternate, five of each.
 DescribedCase kept_of(const std::set<int>& broken, const LawRunOptions& limits = {}) {
   const Restartable library;
   Kept kept;
@@ -73,7 +73,7 @@ TEST_CASE("a case that never fails again is told with its numbers") {
             kOther);
 }
 
-// Each look at the clock takes a second.
+// Each reading of the clock takes a second.
 TEST_CASE("a case whose making small took all its time is tried all the same") {
   const Restartable library;
   Kept kept;

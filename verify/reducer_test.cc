@@ -1,4 +1,4 @@
-// Failures that depend on earlier calls: what is said of them, and what is kept.
+// Failures that depend on earlier calls: the remark on them, and the case that is kept.
 
 #include <functional>
 #include <memory>
@@ -95,7 +95,7 @@ TEST_CASE("a backend that cannot be restarted is taken as it is") {
   CHECK(kept.cases[1].remark.empty());
 }
 
-// Late where `is_late` says so of what was seen: perhaps for what else the machine does.
+// A call is late if `is_late` returns true for the block sizes seen; the machine may be to blame.
 Law late_where(const Restartable& library, std::function<bool(const Seen&)> is_late) {
   return law_where(library, [is_late](const Seen& seen) {
     if (is_late(seen)) throw Failed{kTimeOut, "late", /*may_be_machine=*/true};
@@ -114,7 +114,7 @@ TEST_CASE("a call that is late once is put again after the same checks, and hold
   CHECK(report.failed() == 0);
   CHECK(report.counts[0].held == 4);
   CHECK(*late == std::vector<Seen>{{10, 20, 37}, {10, 20, 37}});
-  CHECK(*library.restarts == 2);  // for that, and afterwards
+  CHECK(*library.restarts == 2);  // for the retry, and afterwards
 }
 
 TEST_CASE("to a case in which a call was late no other law is put, but to the next cases") {
@@ -145,7 +145,7 @@ TEST_CASE("a call that is late again after the same checks fails, and is kept wi
   CHECK(kept.cases[0].after[0]->description == "block size 20");
 }
 
-// Each eighth call, where drawing a case makes a call that no check makes again.
+// For laws that fail in every eighth call; drawing a case makes a call that no check repeats.
 LawReport report_of_eighths(const Restartable& library, const Law& law, const Kept& kept) {
   return run_laws(
       {law}, {library.backend},

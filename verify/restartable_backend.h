@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests of what becomes of failing cases: a backend that can be restarted, and laws that break
-// by what it has seen since.
+// For tests of the reducer: a backend that can be restarted, and laws that fail depending on what
+// the backend has seen since the last restart.
 
 #include <algorithm>
 #include <cstddef>
@@ -38,8 +38,8 @@ inline bool has(const Seen& seen, std::int64_t size) {
   return std::find(seen.begin(), seen.end(), size) != seen.end();
 }
 
-// Broken where `is_broken` says so of what was seen, the last of it just now; a call of it fails
-// where that throws the failure.
+// Fails if `is_broken` returns true for the block sizes seen so far, of which the last is the
+// current case's. If `is_broken` throws Failed, a call fails.
 inline Law law_where(const Restartable& library, std::function<bool(const Seen&)> is_broken) {
   return {.name = "plain",
           .statement = "what came before never matters",
@@ -78,7 +78,7 @@ inline CaseSource blocks_of(std::vector<std::int64_t> sizes) {
   };
 }
 
-// What a run keeps.
+// Records the cases that a run keeps.
 struct Kept {
   std::vector<DescribedCase> cases;
   LawRunOptions options;

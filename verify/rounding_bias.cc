@@ -17,8 +17,8 @@ struct Mean {
   std::int64_t count = 0;
 };
 
-// The spacing of the type's numbers at `value`; nothing where they are subnormal, or if `value` is
-// one of them.
+// The spacing of the type's numbers at `value`; nothing in the subnormal range, or if `value` is
+// exact in the type.
 std::optional<double> ulp_at(double value, ElementType type) {
   if (!std::isfinite(value) || reference::round_to(value, type) == value) return std::nullopt;
   int exponent = 0;

@@ -16,8 +16,8 @@ namespace recto::verify {
 class RoundingBias {
  public:
   // Adds the results of one call and the oracle's results for it. Fp32 is ignored, as are elements
-  // whose bound is wider than kBoundUlpsMax. V should be drawn from a continuum, so that the
-  // position of exact results between two numbers of the type is random.
+  // whose bound is wider than kBoundUlpsMax. V should be drawn from a continuum, so that exact
+  // results lie at random positions between two numbers of the type.
   void add(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,
            const reference::BoundedResult& oracle);
 
@@ -27,11 +27,11 @@ class RoundingBias {
     std::int64_t contexts = 0;  // (context, KV head) pairs
   };
 
-  // A bias too far from 0 to be chance. Each element counts from -1 to 1 ulp. Elements of the same
+  // A bias too large to be chance. Each element contributes -1 to 1 ulp. Elements of the same
   // context and KV head share weights or values, so only their mean counts. Rounding to nearest
   // errs equally to both sides; the mean of N such means then exceeds t with a probability of at
   // most exp(-N t^2 / 2) (Hoeffding 1963), which must be less than kFalseAlarm. t is at least
-  // kLeastUlps: the error of sums that truncate is less.
+  // kLeastUlps: sums that truncate err by less.
   std::optional<Finding> finding() const;
 
   static constexpr double kBoundUlpsMax = 4.0;

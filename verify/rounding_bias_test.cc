@@ -1,4 +1,4 @@
-// Attention in fp64 whose outputs are rounded, or cut off, to 16 bits: what is said of either.
+// fp64 attention with outputs rounded, or truncated, to 16 bits: the finding for either.
 
 #include "verify/rounding_bias.h"
 

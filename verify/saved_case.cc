@@ -17,7 +17,7 @@ namespace {
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kCasesBeforeMax = 1000;
 
-// A line for each case.
+// One line per case.
 std::string after_text(const std::vector<CaseSpec>& after) {
   std::string text;
   for (const CaseSpec& spec : after)
@@ -59,7 +59,7 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   FieldReader reader(object.value(), "");
   std::int64_t version = 0;
   SavedCase saved;
-  // The version comes first: what other versions contain is not known.
+  // The version is read first: the contents of other versions are unknown.
   if (reader.require("recto_case", "1, as recto verify and recto check write it") == nullptr) {
     return reader.finish();
   }

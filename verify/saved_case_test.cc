@@ -1,4 +1,5 @@
-// Saved cases: what was written is read again, whatever the case, and what cannot be read is named.
+// Saved cases: every case can be written and read back, and unreadable files are refused with the
+// reason.
 
 #include "verify/saved_case.h"
 
@@ -113,7 +114,7 @@ TEST_CASE("a saved case is small, and a line says one thing") {
 // The keys and item numbers that lead to a field.
 using Way = std::vector<std::string>;
 
-// Every way to a field of `json`, which is at the end of `way`.
+// The paths of all fields of `json`, which itself is at `way`.
 std::vector<Way> fields_of(const Json& json, const Way& way = {}) {
   std::vector<Way> fields;
   const auto add = [&](const std::string& step, const Json& value) {
@@ -128,7 +129,7 @@ std::vector<Way> fields_of(const Json& json, const Way& way = {}) {
   return fields;
 }
 
-// The object that has the field.
+// The object that contains the field.
 Json& owner_of(const Way& field, Json& json) {
   Json* owner = &json;
   for (std::size_t i = 0; i + 1 < field.size(); ++i)
@@ -136,7 +137,7 @@ Json& owner_of(const Way& field, Json& json) {
   return *owner;
 }
 
-// As messages have it: case, sequences, 0, id is case.sequences[0].id.
+// The path as in messages: case, sequences, 0, id is case.sequences[0].id.
 std::string path_of(const Way& field) {
   std::string path;
   for (const std::string& step : field)
@@ -157,7 +158,7 @@ TEST_CASE("a field that is missing, or stands twice, is named, each of them") {
     CHECK(missing.code() == StatusCode::kInvalidInput);
     CHECK((missing.message().starts_with(path_of(field) + ": expected ")));
     CHECK((missing.message().ends_with(", found no such field")));
-    // JSON that no library writes: a second field of the name, last in its object.
+    // Invalid JSON that no library writes: a repeated field, last in its object.
     Json marked = whole;
     owner_of(field, marked)["MARK"] = 0;
     check_refused(replaced(json_text(marked), "MARK", field.back()),
@@ -228,7 +229,7 @@ TEST_CASE("fields that are wrong are named, with what was expected") {
       {{"\"alibi\":\"none\"", "\"alibi\":\"no\""},
        "case.options.alibi: expected one of none, usual, negative, mixed, found \"no\""},
       {{"\"shape\": {", "\"shape\": [{\"\":"}, "line 7: expected JSON"},
-      // What the case's own rules refuse.
+      // Refused by the case's own rules.
       {{"\"block_size\":1", "\"block_size\":12"},
        "case.placement.block_size: expected a power of two or a multiple of 16, found 12"},
       {{"\"head_dim_k\":1", "\"head_dim_k\":0"},

@@ -43,12 +43,13 @@ CaseSpec draw_spec(const ServingKind& kind, std::uint64_t number, ServingValues 
   CaseSpec spec = draw_case(stream, domain);
   for (int attempt = 1; attempt < kAttempts && !is_telling(spec); ++attempt)
     spec = draw_case(stream, domain);
-  // Of less weight, a sink that is left out or counted twice may hide among so many keys.
+  // With a smaller weight, a sink that is omitted or counted twice might go unnoticed among many
+  // keys.
   if (spec.options.sinks != SinkFamily::kNone) spec.options.sinks = SinkFamily::kComparable;
   return spec;
 }
 
-// In fours, from the last one, which keeps its rows.
+// In groups of four, counted from the last sequence, which keeps its rows.
 void empty_every_second(std::vector<SequenceSpec>& sequences) {
   for (std::size_t i = 0; i < sequences.size(); ++i) {
     const std::size_t place = (sequences.size() - 1 - i) % 4;
@@ -57,8 +58,8 @@ void empty_every_second(std::vector<SequenceSpec>& sequences) {
   }
 }
 
-// The first sequence has the rows that the kind asks for. As the last one, it starts behind rows of
-// others.
+// Gives the first sequence the rows that the kind asks for and moves it to the end, so that its
+// rows start behind those of other sequences.
 void place_rows(ServedRows rows, std::vector<SequenceSpec>& sequences) {
   if (rows == ServedRows::kOne) return;
   if (rows == ServedRows::kChunksAndDecodes) {
@@ -93,7 +94,7 @@ CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValu
   if (kind.trait == ServingTrait::kPeakedEnds) peak_ends(spec);
   if (kind.trait == ServingTrait::kHeadScales && domain.has_scales && is_fp8(spec.shape.kv_type))
     spec.options.k_scales = spec.options.v_scales = ScaleKind::kPerKvHead;
-  // Sequences that have all of their keys in common may be taken for each other.
+  // Sequences that share all of their keys could be mistaken for each other without effect.
   spec.shared_prefix = std::min(spec.shared_prefix, spec.longest_context() / 4);
   return spec;
 }
@@ -109,7 +110,7 @@ CaseSpec small_likeness(CaseSpec spec) {
   constexpr std::size_t kSequences = 2;
   constexpr std::int64_t kContext = 9;
   constexpr std::int64_t kRows = 3;
-  // The last ones, among which is the one with many rows, if any is.
+  // Keeps the last ones, among them the one with many rows, if there is one.
   if (spec.sequences.size() > kSequences)
     spec.sequences.erase(spec.sequences.begin(), spec.sequences.end() - kSequences);
   for (SequenceSpec& sequence : spec.sequences) {

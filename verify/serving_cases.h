@@ -1,6 +1,6 @@
 #pragma once
 
-// Cases of the serving kinds.
+// Draws cases of the serving kinds (serving_kinds.h).
 
 #include <cstdint>
 
@@ -11,18 +11,18 @@ namespace recto::verify {
 // The values and options of a case.
 enum class ServingValues : std::uint8_t {
   kAny,
-  // Each key has a weight that shows in the results, so that one that is lost, or read from a wrong
-  // place, is seen: random numbers of usual scores, and no bias, nor a window but the kind's own.
+  // Each key has a weight that shows in the results, so that a lost or misread key is detected:
+  // random numbers with ordinary scores, no bias, and no window except the kind's own.
   kTelling,
 };
 
 CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValues values);
 
-// Moves a longest sequence to the last row of a table whose rows are wider than any sequence needs:
-// only such a case reveals a wrong row stride or a wrong row end.
+// Moves a longest sequence to the last row of a block table whose rows are wider than any sequence
+// needs: only such a case reveals a wrong row stride or a wrong row end.
 CaseSpec with_longest_last(CaseSpec spec);
 
-// A case of the same kind with a few short sequences: a backend that refuses it mostly refuses
+// A case of the same kind with a few short sequences. A backend that refuses it usually refuses
 // `spec` too.
 CaseSpec small_likeness(CaseSpec spec);
 

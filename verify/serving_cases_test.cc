@@ -1,4 +1,4 @@
-// Cases of serving size are as large as they say, reach every band of sizes, and are affordable.
+// Cases of serving size have the stated sizes, reach every band of sizes, and are affordable.
 
 #include "verify/serving_cases.h"
 
@@ -15,7 +15,7 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::uint64_t kCases = 24;  // of each kind
+constexpr std::uint64_t kCases = 24;  // per kind
 constexpr std::uint64_t kSeeds = 20;
 
 std::vector<CaseSpec> cases_of(const std::string& name) {
@@ -55,13 +55,13 @@ TEST_CASE("each kind is large in its way") {
   for (const CaseSpec& spec : cases_of("long-prompt")) CHECK(spec.num_rows() > 256);
 }
 
-// What a kernel may stop at: sizes that some case of each pass through the kinds has.
+// A size at which a kernel may fail; each pass through the kinds must contain such a case.
 struct Band {
   const char* what;
   bool (*has)(const CaseSpec& spec);
 };
 
-// Whether a sequence has rows within these limits behind at least so many tokens.
+// Whether a sequence has a number of rows within these limits behind at least so many tokens.
 bool has_chunk(const CaseSpec& spec, std::int64_t rows_min, std::int64_t rows_max,
                std::int64_t prefix_min) {
   return std::ranges::any_of(spec.sequences, [&](const SequenceSpec& sequence) {
@@ -70,7 +70,7 @@ bool has_chunk(const CaseSpec& spec, std::int64_t rows_min, std::int64_t rows_ma
   });
 }
 
-// Head dims that are no multiples of 16.
+// Head dims that are not multiples of 16.
 bool has_odd_dims(const CaseSpec& spec) {
   return spec.shape.head_dim_k > 32 && spec.shape.head_dim_k % 16 != 0 &&
          spec.shape.head_dim_v == spec.shape.head_dim_k;

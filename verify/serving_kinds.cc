@@ -17,19 +17,19 @@ struct Range {
   std::int64_t max = 0;
 };
 
-// Sizes of a kind. What is not given is small.
+// Sizes of a kind. Sizes that are not given are small.
 struct Kind {
   const char* name = nullptr;
-  Range context = {};  // of the first sequence at least, of any at most
+  Range context = {};  // minimum of the first sequence, maximum of all
   Range rows = {0, 3};
   Sizes groups = {};
   Range kv_heads = {1, 2};
   std::optional<std::int64_t> q_heads_max = {};
   Range sequences = {1, 2};
   Sizes head_dims = {64, 128};
-  // Sizes beyond 256 more often: a fault there shows only in contexts that cross so many tokens.
+  // Sizes beyond 256 are more frequent: a fault there shows only in contexts that cross a block.
   Sizes block_sizes = {16, 32, 64, 128, 256, 272, 512, 512};
-  // Lengths on both sides of these are drawn more often: kernels split or switch methods there.
+  // Lengths on both sides of these sizes are frequent: kernels split or switch methods there.
   Sizes tile_sizes = {64, 256, 512, 1024};
   Lengths lengths = Lengths::kSkewed;
   std::vector<RowsKind> rows_drawn = {RowsKind::kChunk};
@@ -37,7 +37,7 @@ struct Kind {
   ServingTrait trait = kNone;
 };
 
-// No multiples of 16: kernels load 16 bytes, or multiply 16 dims, at a time.
+// Not multiples of 16: kernels load 16 bytes, or multiply 16 dims, at a time.
 const Sizes kOddHeadDims = {40, 56, 72, 88, 104, 120, 136, 168};
 
 ServingKind made(const Kind& kind) {
@@ -53,8 +53,7 @@ ServingKind made(const Kind& kind) {
   domain.block_sizes = kind.block_sizes;
   domain.tile_sizes = kind.tile_sizes;
   domain.lengths = kind.lengths;
-  // Equal numbers hide which of them was read, and one of these cases costs as much as many small
-  // ones.
+  // Equal values hide which of them was read, and one such case costs as much as many small ones.
   std::erase(domain.families, FloatFamily::kOnes);
   domain.rows = kind.served == kOne ? std::vector{RowsKind::kDecode} : kind.rows_drawn;
   domain.first_rows_min = kind.rows.min;
@@ -78,12 +77,11 @@ std::vector<Kind> decode_kinds(const SizeLimits& limits) {
       {.name = "long-context", .context = {longest / 2 + 1, longest},
        .groups = {1, 1, 4, 6, 8, 12}, .kv_heads = {1, 1}, .sequences = {2, 2},
        .head_dims = {64, 128, 256}},
-      // Query heads over KV heads of models: 48, 64 or 71 over one, and 128 over one where the
-      // keys of all heads are one latent.
+      // Query heads over KV heads in models: 48, 64 or 71 over 1, and 128 over 1 with a single
+      // latent key.
       {.name = "wide-groups", .context = {65, 800}, .groups = {17, 24, 32}, .kv_heads = {1, 1},
        .sequences = {2, 3}},
-      // Query heads over KV heads of models: 32 or 64 over 8. Three partitions of 512 keys, and
-      // more.
+      // Query heads over KV heads in models: 32 or 64 over 8. Three or more partitions of 512 keys.
       {.name = "model-decode", .context = {longest / 4 + 1, longest / 2 + longest / 16},
        .groups = {4, 4, 5, 8}, .kv_heads = {8, 8}, .sequences = {2, 4}, .head_dims = {128},
        .block_sizes = {16, 16, 32, 64, 128, 256}},
@@ -121,7 +119,7 @@ std::vector<Kind> chunk_kinds(const SizeLimits& limits) {
   return {
       {.name = "chunks", .context = {33, 300}, .rows = {13, 100}, .groups = {1, 4, 7, 8},
        .q_heads_max = 8, .sequences = {2, 5}, .served = kChunks},
-      // a prefix of 312 at least
+      // a shared prefix of at least 312 tokens
       {.name = "cached-prefix", .context = {512, 1280}, .rows = {128, 200}, .groups = {1, 2, 4},
        .q_heads_max = 4, .head_dims = {64}, .served = kChunks},
       {.name = "mixed-batch", .context = {0, 384}, .rows = {129, 144}, .groups = {4, 8},
@@ -140,7 +138,7 @@ std::vector<Kind> chunk_kinds(const SizeLimits& limits) {
       {.name = "late-chunk", .context = {longest / 2 + 1 + 64, longest}, .rows = {13, 64},
        .groups = {1, 2, 4}, .q_heads_max = 4, .head_dims = {64}, .served = kChunks,
        .trait = kNegativeScale},
-      // As where the tokens that a small model guessed are verified.
+      // Speculative decoding: tokens guessed by a small model are verified.
       {.name = "speculation", .context = {longest / 2 + 1, longest / 2 + longest / 8},
        .rows = {2, 8}, .groups = {1, 4, 8}, .q_heads_max = 8, .sequences = {3, 4},
        .lengths = Lengths::kAlike, .served = kChunks},
@@ -152,7 +150,7 @@ std::vector<Kind> chunk_kinds(const SizeLimits& limits) {
        .sequences = {25, 64}, .served = kChunksAndEmpty},
       {.name = "odd-dim-chunks", .context = {65, 200}, .rows = {13, 32}, .groups = {1, 2, 4},
        .head_dims = kOddHeadDims, .served = kChunks},
-      // As many KV heads as peaks differ.
+      // As many KV heads as there are kinds of peaks.
       {.name = "peaked-chunk", .context = {longest / 4 + 1 + 16, longest / 2 + longest / 16},
        .rows = {2, 16}, .groups = {1, 2}, .kv_heads = {4, 4}, .q_heads_max = 8,
        .head_dims = {64}, .served = kChunks, .trait = kPeakedEnds},

@@ -1,6 +1,6 @@
 #pragma once
 
-// Kinds of cases with sizes as in serving, each of which kernels have gone wrong at.
+// Kinds of cases with the sizes of serving traffic; kernels have failed on each of them.
 
 #include <cstdint>
 #include <vector>
@@ -15,29 +15,29 @@ struct SizeLimits {
   std::int64_t context_max = 4096;
   std::int64_t num_seqs_max = 256;
   std::int64_t num_q_heads_max = 128;
-  std::int64_t num_rows_max = 512;  // of one sequence
+  std::int64_t num_rows_max = 512;  // per sequence
 };
 
 // Which sequences of a case have several rows.
 enum class ServedRows : std::uint8_t {
   kOne,               // none: decode
-  kChunks,            // some, the last one among them
-  kChunksAndDecodes,  // every second one; the others decode
-  // The last one, and half of the others; between them lie one that has keys and no rows, and one
-  // that has neither.
+  kChunks,            // some sequences, the last one among them
+  kChunksAndDecodes,  // every second sequence has several; the others decode
+  // The last sequence and half of the others have rows; between them lie one sequence that has keys
+  // but no rows, and one that has neither.
   kChunksAndEmpty,
 };
 
-// What else a kind has. All but the window apply to cases with telling values (serving_cases.h).
+// A special property of a kind. All but kWindow apply only to kTelling cases (serving_cases.h).
 enum class ServingTrait : std::uint8_t {
   kNone,
-  // Each case has a window of a 16th to five 16ths of its longest context, which begins within a
-  // block and within a split of 16 keys or a multiple.
+  // Each case has a window of 1/16 to 5/16 of its longest context, which begins within a block and
+  // within a split of 16 keys or a multiple of 16.
   kWindow,
-  kNegativeScale,  // and not the usual one negated
-  kLowScores,      // as low as scores get, and as near each other as usual
-  kPeakedEnds,     // the first or the last key outdoes all others, by about 10 or by more than 88
-  kHeadScales,     // the cache is of fp8, with a scale for each KV head
+  kNegativeScale,  // drawn, not the usual scale negated
+  kLowScores,      // all near the lower score limit, with the usual spread
+  kPeakedEnds,     // the first or last key exceeds all others by about 10 or by more than 88
+  kHeadScales,     // fp8 cache with a scale for each KV head
 };
 
 struct ServingKind {
@@ -46,10 +46,10 @@ struct ServingKind {
   ServingTrait trait = ServingTrait::kNone;
 };
 
-// All kinds, those of decode and those of chunks by turns, within the limits.
+// All kinds within the limits, alternating decode and chunks.
 std::vector<ServingKind> serving_kinds(const SizeLimits& limits);
 
-// The domain, with no size beyond the limits.
+// `domain`, with every size reduced to the limits.
 CaseDomain within(const SizeLimits& limits, CaseDomain domain);
 
 }  // namespace recto::verify

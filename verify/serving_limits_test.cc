@@ -1,4 +1,4 @@
-// Limits of sizes hold for cases of serving size, and so do those of their small likenesses.
+// Size limits hold for cases of serving size, and for their small likenesses.
 
 #include <algorithm>
 #include <cstdint>
@@ -10,7 +10,7 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::uint64_t kCases = 24;  // of each kind
+constexpr std::uint64_t kCases = 24;  // per kind
 
 std::int64_t most_rows(const CaseSpec& spec) {
   std::int64_t most = 0;

@@ -1,4 +1,4 @@
-// What a user sees of a wrong kernel: the smallest case that fails, as a readable block.
+// A user's view of a faulty kernel: the smallest failing case, as a readable block.
 
 #include <optional>
 #include <string>
@@ -45,7 +45,7 @@ TEST_CASE("failures that shrink to the same case show it once") {
   refusing.attend = [](const PagedAttentionInputs&, const CallOptions&) {
     return Failed{"status", "returned 99"};
   };
-  // The same drawn case again and again.
+  // Returns the same drawn case every time.
   const auto same_case = [drawn = drawn_case({.name = "any", .count = 200}, 0),
                           left = 5]() mutable -> std::optional<DescribedCase> {
     if (left-- == 0) return std::nullopt;

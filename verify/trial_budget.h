@@ -1,6 +1,6 @@
 #pragma once
 
-// What trials of failing cases may cost: in number, in work and, if there is a clock, in seconds.
+// The budget for trials of failing cases: number, work and, if there is a clock, seconds.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct TrialsLeft {
   double seconds = 0;
 };
 
-// What trials of one failing case may still cost.
+// The budget of one failing case.
 class TrialBudget {
  public:
   TrialBudget(const LawRunOptions& options, TrialsLeft& left)
@@ -34,7 +34,7 @@ class TrialBudget {
   TrialBudget(const TrialBudget&) = delete;
   TrialBudget& operator=(const TrialBudget&) = delete;
 
-  // False if nothing is left.
+  // False if the budget is used up.
   bool has_more() const { return trials_ > 0 && work_ > 0 && !is_late(); }
   bool is_late() const { return options_.clock && seconds_passed() >= seconds_; }
   void take(const DescribedCase& described) {
@@ -44,7 +44,7 @@ class TrialBudget {
     left_.work -= work;
     --trials_;
   }
-  // How trials were ended where has_more() is false.
+  // Which limit ended the trials, if has_more() is false.
   std::string end_text() const {
     if (is_late() && seconds_ < options_.shrinking_seconds) {
       return fmt::format("after {} s of all failing cases together",
@@ -56,7 +56,7 @@ class TrialBudget {
   }
 
  private:
-  // Each failing case gets at least this much: enough for the trials of a small case.
+  // The minimum for each failing case: enough for the trials of a small case.
   static constexpr std::int64_t kLeastWork = 50'000'000;
 
   double seconds_passed() const { return options_.clock() - begin_; }

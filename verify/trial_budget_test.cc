@@ -1,4 +1,4 @@
-// Trials of failing cases come to an end, of time, work or number, and it is told which.
+// Trials of failing cases end when time, work or number is used up, and the report says which.
 
 #include <functional>
 #include <memory>
@@ -30,7 +30,7 @@ TEST_CASE("making a case small ends with its time, and says so") {
                         "after 60 s\n"));
 }
 
-// So that four of them are more than the least work that each failing case may be.
+// Four of them exceed the minimum work of each failing case.
 DescribedCase heavy(DescribedCase described) {
   described.law_case.problem.shape = {
       .num_q_heads = 1, .num_kv_heads = 1, .head_dim_k = 1, .head_dim_v = 1};

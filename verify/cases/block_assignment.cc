@@ -30,7 +30,7 @@ std::string block_content(const AttentionProblem& problem, const SequenceProblem
   return bytes;
 }
 
-// Numbers the blocks to be held 0, 1, 2 ... in the order in which the sequences first need them.
+// Numbers the held blocks 0, 1, 2 ... in the order in which the sequences first need them.
 class HeldBlocks {
  public:
   HeldBlocks(const AttentionProblem& problem, const Placement& placement)
@@ -60,7 +60,7 @@ class HeldBlocks {
   const AttentionProblem& problem_;
   const Placement& placement_;
   std::int64_t count_ = 0;
-  // A block is known by the one before it (-1: it is the first) and by its content.
+  // A block is identified by its predecessor (-1: it is the first) and its content.
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> shared_;
 };
 
@@ -96,7 +96,7 @@ std::vector<std::int32_t> physical_ids(std::int64_t held, std::int64_t num_block
   RECTO_UNREACHABLE("every order has its ids");
 }
 
-// Ids that a careless reader of the table would follow: out of range on either side, or into the
+// Ids that would mislead a careless reader of the table: out of range on either side, or in the
 // pool.
 std::int32_t garbage_id(std::int64_t num_blocks, RandomStream& stream) {
   const auto pool = static_cast<std::uint64_t>(num_blocks);

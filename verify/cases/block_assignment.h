@@ -12,7 +12,7 @@ namespace recto::verify {
 
 struct BlockAssignment {
   std::int64_t num_blocks = 0;                    // of the pool, at least one
-  std::vector<std::vector<std::int32_t>> blocks;  // [num_seqs][blocks of that sequence]
+  std::vector<std::vector<std::int32_t>> blocks;  // [num_seqs][blocks of the sequence]
 
   std::int64_t longest() const;  // most blocks of any sequence, at least one
 };

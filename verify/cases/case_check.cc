@@ -1,4 +1,4 @@
-// Checks whether a case is valid: accepted by the gates of core/, and inside the domain of the
+// Checks whether a case is valid: the gates of core/ accept it, and it is inside the domain of the
 // design.
 
 #include "verify/cases/case_spec.h"
@@ -15,7 +15,7 @@
 namespace recto::verify {
 namespace {
 
-// No length, count or padding is larger: positions are exact in fp32, and sums do not overflow.
+// Limits lengths, counts and paddings: positions are exact in fp32, and sums do not overflow.
 constexpr std::int64_t kSizeMax = std::int64_t{1} << 24;
 
 Status refuse(std::string_view field, std::string_view expected, const std::string& found) {
@@ -73,8 +73,7 @@ Status check_options(const OptionsSpec& options, ElementType kv_type) {
   return Status::ok();
 }
 
-// Some families are for one tensor only: those with keys that outdo others for K, huge values for
-// V.
+// Some families suit one tensor only: those with a dominating key K, huge values V.
 Status check_families(const CaseSpec& spec) {
   const auto check = [](const char* name, FloatFamily family, FloatFamily of_another) {
     if (family != of_another) return Status::ok();

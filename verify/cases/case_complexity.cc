@@ -38,8 +38,7 @@ std::int64_t placement_complexity(const Placement& placement) {
          rank_of(placement.poisoned) + (placement.seed != 0);
 }
 
-// One row is plainer than none. Ids that are not 0, 1, 2 ... cost 1 together, less than any
-// sequence.
+// One row is plainer than none. Ids other than 0, 1, 2 ... cost 1 in total, less than any sequence.
 std::int64_t sequences_complexity(const std::vector<SequenceSpec>& sequences) {
   std::int64_t total = 0;
   bool is_numbered = true;

@@ -90,7 +90,7 @@ SequenceSpec draw_sequence(RowsKind kind, const CaseDomain& domain, LengthDomain
   RECTO_UNREACHABLE("all kinds are listed");
 }
 
-// Draws until one is as large as the first must be, or attempts run out.
+// Draws until a sequence has the first one's minimum sizes, or attempts run out.
 SequenceSpec draw_first_sequence(RowsKind kind, const CaseDomain& domain,
                                  const LengthDomain& lengths, RandomStream& stream) {
   constexpr int kAttempts = 256;
@@ -129,7 +129,7 @@ float draw_scale(const CaseDomain& domain, std::int64_t head_dim, RandomStream& 
   return static_cast<float>(sign * draw_of(scales, stream));
 }
 
-// Around the edges of the block and the context, where a window starts or ceases to matter.
+// Draws around the edges of the block and the context, where a window starts or ceases to matter.
 std::int64_t draw_window(const CaseSpec& spec, RandomStream& stream) {
   const LengthDomain edges{.sizes = {1, spec.placement.block_size, spec.longest_context() + 1},
                            .max = spec.longest_context() + 2};
@@ -164,7 +164,7 @@ OptionsSpec draw_options(const CaseDomain& domain, const CaseSpec& spec, RandomS
   return options;
 }
 
-// Draws one that is not excluded.
+// Draws a family that is not excluded.
 FloatFamily draw_family(const CaseDomain& domain, const std::vector<FloatFamily>& excluded,
                         RandomStream& stream) {
   FloatFamily family = draw_of(domain.families, stream);
@@ -183,7 +183,7 @@ Placement draw_placement(const CaseDomain& domain, KvLayout layout, RandomStream
   placement.order = draw_of(kBlockOrders, stream);
   placement.spare_blocks = draw_between(0, 3, stream);
   if (placement.order == BlockOrder::kHighIds) {
-    // Many spare blocks if they are small; a pool with as many large ones would be slow to fill.
+    // Small blocks get many spare ones; a pool with as many large ones would be slow to fill.
     placement.spare_blocks += 4 + 256 / placement.block_size;
   }
   if (domain.has_padding) {
@@ -199,7 +199,7 @@ Placement draw_placement(const CaseDomain& domain, KvLayout layout, RandomStream
   return placement;
 }
 
-// Draws any case of the domain. Each part has a random stream of its own.
+// Draws any case of the domain. Each part has its own random stream.
 CaseSpec draw_any(const CaseDomain& domain, const RandomStream& stream) {
   RandomStream own = stream.split("case");
   CaseSpec spec;

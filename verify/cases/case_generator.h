@@ -13,41 +13,41 @@
 
 namespace recto::verify {
 
-// How many query rows sequences have, relative to their contexts.
+// How many query rows each sequence has, relative to its context.
 enum class RowsKind : std::uint8_t {
-  kDecode,         // one each
-  kChunk,          // several, fewer than keys where there are two keys or more
+  kDecode,         // one
+  kChunk,          // several, but fewer than keys if there are two keys or more
   kPrefill,        // as many as keys, at least one
   kBeyondContext,  // more than keys: the first rows have negative positions
-  kMixed,          // of the above, each sequence its own, and now and then none
+  kMixed,          // each sequence has one of the above kinds, or, rarely, no rows
 };
 
 inline constexpr std::array<RowsKind, 5> kRowsKinds = {RowsKind::kDecode, RowsKind::kChunk,
                                                        RowsKind::kPrefill, RowsKind::kBeyondContext,
                                                        RowsKind::kMixed};
 
-// Whether two sizes of a case may be equal. A mix-up of two indices goes unnoticed in a shape where
-// both have the same range.
+// Whether two sizes of a case may be equal. Swapped indices go unnoticed where both have the same
+// range.
 enum class Dimensions : std::uint8_t {
-  // No two sizes are equal as far as the domain allows, except that one case in four is left as
-  // drawn: some callers have as many query heads as KV heads, one head dim, or one sequence.
+  // Sizes are distinct as far as the domain allows, except in one case in four: some callers have
+  // as many query heads as KV heads, one head dim, or one sequence.
   kMostlyDistinct,
   kAny,
 };
 
 // Context lengths of a batch, except that of the first sequence.
 enum class Lengths : std::uint8_t {
-  kAlike,   // up to the longest that there may be
-  kSkewed,  // of each up to that, or to a half of it, a quarter, ..., a 64th: a few are long
+  kAlike,   // up to the longest allowed
+  kSkewed,  // each up to the longest, or its half, quarter, ..., 64th: a few are long
 };
 
 enum class ValueHeadDim : std::uint8_t { kOwn, kSameAsKeys };
 
-// What gaps may be multiples of, in elements. With the first, any stride is as aligned as it is
-// without gaps; kernels that load vectors refuse strides that others make.
+// Units of gaps, in elements. With the first, strides are as aligned as without gaps; kernels that
+// load vectors refuse strides that the other units produce.
 inline constexpr std::array<std::int64_t, 5> kGapUnits = {16, 8, 4, 2, 1};
 
-// Limits of what is drawn. Each list must have at least one entry, the families at least one that
+// Limits of what is drawn. Each list must have at least one entry, and `families` at least one that
 // suits any tensor; maxima are inclusive.
 struct CaseDomain {
   std::vector<TypePair> types = {kTypePairs.begin(), kTypePairs.end()};
@@ -63,10 +63,10 @@ struct CaseDomain {
   std::int64_t num_seqs_max = 5;
   std::int64_t num_kv_heads_min = 1;
   std::int64_t num_kv_heads_max = 4;
-  // With many KV heads, only groups that fit are drawn; if none fits, there are fewer KV heads.
-  // There is always at least one KV head with the smallest group.
+  // With many KV heads, only groups that fit are drawn; if none fits, there are fewer KV heads, but
+  // at least one with the smallest group.
   std::optional<std::int64_t> num_q_heads_max = {};
-  std::int64_t num_rows_max = 12;  // of one sequence
+  std::int64_t num_rows_max = 12;  // per sequence
   std::int64_t context_max = 96;
   // Minima for the first sequence, as far as its kind of rows allows.
   std::int64_t first_rows_min = 0;
@@ -74,7 +74,7 @@ struct CaseDomain {
   Lengths lengths = Lengths::kAlike;
   std::vector<FloatFamily> families = {kFloatFamilies.begin(), kFloatFamilies.end() - 2};
   // One case in eight has q and k of kOutlierDim, the last family but one: all scores of its rows
-  // lie near -10000 (mostly), -3000 or 10000, and its sinks, if it has some, are as low as those.
+  // lie near -10000 (mostly), -3000 or 10000, and its sinks, if any, are as low as those.
   bool has_far_scores = true;
   std::vector<Poison> poisons = {kPoisons.begin(), kPoisons.end()};
   bool has_softcap = true;
@@ -85,9 +85,9 @@ struct CaseDomain {
   bool has_non_causal = true;
   bool has_negative_scale = true;
   bool has_padding = true;
-  std::vector<Gap> gaps = every_gap();  // with padding: which ones a case in three may have
-  // All gaps of a case are multiples of one of these, by its seed; those within packs are no wider
-  // than a pack of K, of 16 bytes.
+  std::vector<Gap> gaps = every_gap();  // one case in three may have these, with padding
+  // All gaps of a case are multiples of one of these units, chosen by its seed; gaps within packs
+  // are no wider than a pack of K (16 bytes).
   std::vector<std::int64_t> gap_units = {kGapUnits.front()};
   Dimensions dimensions = Dimensions::kMostlyDistinct;
 };
@@ -96,8 +96,8 @@ struct CaseDomain {
 CaseSpec draw_case(RandomStream& stream, const CaseDomain& domain);
 
 // The number of pairs of equal sizes among: sequences, query rows, longest context, query heads, KV
-// heads, both head dims, block size, blocks of the longest context. Pairs that follow from the kind
-// of case are not counted: rows and sequences in decode.
+// heads, both head dims, block size, blocks of the longest context. Pairs that the kind of case
+// implies (rows and sequences in decode) are not counted.
 std::int64_t count_equal_dimensions(const CaseSpec& spec);
 
 }  // namespace recto::verify

@@ -1,5 +1,5 @@
-// Where the scores of drawn cases lie: within their bound, up to the limits of the domain, and now
-// and then all of a row far from 0.
+// The scores of drawn cases lie within their bound, reach the limits of the domain, and are
+// sometimes all far from 0 in a row.
 
 #include <algorithm>
 #include <cmath>
@@ -38,8 +38,8 @@ double scale_of(const std::vector<float>& scales, std::int64_t kv_head) {
   return scales[scales.size() == 1 ? 0 : static_cast<std::size_t>(kv_head)];
 }
 
-// The scores of a row's head with all keys of its sequence, masked or not, in fp64. No softcap:
-// none makes a score larger.
+// The scores of a row's head with all keys of its sequence, masked or not, in fp64. Ignores soft
+// caps, which never enlarge a score.
 ScoreRange range_of(const AttentionProblem& problem, const SequenceProblem& sequence,
                     std::int64_t row, std::int64_t head) {
   const ProblemShape& shape = problem.shape;
@@ -81,18 +81,18 @@ TEST_CASE("scores lie within their bound, which lies within the domain") {
     double score = 0.0;
     for (const ScoreRange& range : ranges_of(spec)) score = std::max(score, range.farthest());
     CAPTURE(spec);
-    // With fp64's roundings: an outlier's score is its bound.
+    // Allows for fp64 rounding: an outlier's score equals its bound.
     REQUIRE(score <= score_bound(spec) * (1 + 0x1p-40));
     REQUIRE(score_bound(spec) <= kScoreLimit);
     largest = std::max(largest, score);
     largest_ratio = std::max(largest_ratio, score / score_bound(spec));
   }
-  // Neither limit is out of reach.
+  // Both limits are reached.
   CHECK(largest > 9990.0);
   CHECK(largest_ratio > 0.99);
 }
 
-// How many cases have a row that sees keys, and all of whose scores are in [lowest, highest].
+// How many cases have a row that sees keys and whose scores are all in [lowest, highest].
 int count_rows_within(double lowest, double highest) {
   const auto is_within = [&](const ScoreRange& range) {
     return !range.is_empty() && range.lowest >= lowest && range.highest <= highest;
@@ -122,7 +122,7 @@ TEST_CASE("whatever the seed, some of 64 cases lie below a running maximum that 
     int below = 0;
     for (int i = 0; i < 64; ++i) {
       const std::vector<ScoreRange> ranges = ranges_of(draw_case(stream, CaseDomain{}));
-      // What is further below than 104 has a weight of 0 in fp32.
+      // A score lower than the maximum by more than 104 has a weight of 0 in fp32.
       below += std::ranges::any_of(ranges, [](const ScoreRange& range) {
         return !range.is_empty() && range.highest < -5104.0;
       });

@@ -28,7 +28,8 @@ const std::vector<CaseSpec>& many_cases() {
   return specs;
 }
 
-// How many cases hold each value, and that each of `values` is held by one in `at_least_one_in`.
+// Counts the cases with each value; checks that at least one case in `at_least_one_in` has each of
+// `values`.
 template <typename Values, typename Projection>
 void check_all_appear(const Values& values, const Projection& of, int at_least_one_in) {
   for (const auto& value : values) {
@@ -50,7 +51,7 @@ TEST_CASE("every one of 10,000 cases is valid, and the stream decides which") {
 }
 
 TEST_CASE("cases and their numbers are the same on every machine") {
-  // Bit for bit; a change here changes what saved seeds mean.
+  // Bit for bit: a change here changes the meaning of saved seeds.
   std::uint64_t hash = 0;
   const auto add = [&](std::uint64_t word) { hash = mix_bits(std::rotl(hash, 5) ^ word); };
   for (const CaseSpec& spec : draw_many(CaseDomain{}, 200)) {
@@ -155,7 +156,7 @@ TEST_CASE("every option is on and off") {
   }
 }
 
-// What a row may be, by its place in its sequence.
+// The kind of a row, by its position in its sequence.
 std::string kind_of(const SequenceSpec& sequence) {
   if (sequence.num_rows == 0) return "no rows";
   if (sequence.context_length == 0) return "no keys";
@@ -186,13 +187,13 @@ TEST_CASE("every kind of rows appears, and one, some and the most sequences") {
 }
 
 TEST_CASE("equal dimensions are counted by pairs") {
-  CaseSpec spec;  // contexts of 0, and so no blocks; everything else 1
+  CaseSpec spec;  // contexts of 0, hence no blocks; everything else 1
   CHECK(count_equal_dimensions(spec) == 15 + 1);
   spec.shape = {6, 2, 5, 7};
   spec.sequences = {{1, 30, 0}, {1, 17, 1}, {1, 9, 2}};
   spec.placement.block_size = 8;  // 4 blocks
   CHECK(count_equal_dimensions(spec) == 0);
-  spec.sequences[1].num_rows = 2;  // no decode: 4 rows, as many as blocks
+  spec.sequences[1].num_rows = 2;  // not decode: 4 rows, as many as blocks
   CHECK(count_equal_dimensions(spec) == 1);
   spec.shape.head_dim_v = 5;
   CHECK(count_equal_dimensions(spec) == 2);

@@ -127,7 +127,7 @@ void read_part(FieldReader& outer, const char* name, const Read& read) {
   outer.merge(reader.finish());
 }
 
-// A field that is missing is 0.
+// A missing field is 0.
 void read_gaps(FieldReader& reader, Gaps& gaps) {
   for (const GapField& field : kGapFields)
     if (reader.find(field.name) != nullptr) reader.read(field.name, gaps.*field.gap);
@@ -148,7 +148,7 @@ void read_placement(FieldReader& reader, Placement& placement) {
   reader.read_choice("poison", placement.poison, kPoisons, poison_name);
   reader.read_choice("poisoned", placement.poisoned, kPoisonedTensors, poisoned_tensors_name);
   reader.read("seed", placement.seed);
-  // The field is missing if there are none.
+  // The field is missing if there are no gaps.
   if (reader.find("gaps") == nullptr) return;
   read_part(reader, "gaps", [&](FieldReader& part) { read_gaps(part, placement.gaps); });
 }
@@ -186,8 +186,8 @@ void read_sequences(FieldReader& outer, std::vector<SequenceSpec>& sequences) {
 
 double number(std::int64_t size) { return static_cast<double>(size); }
 
-// The numbers of a block of K and one of V. In packed caches, slots lie within packs: at most one
-// a dim.
+// The numbers in one block of K and one of V. In packed caches, K slots lie within packs: at most
+// one gap per dim.
 double block_numbers(const CaseSpec& spec) {
   const Placement& placement = spec.placement;
   const Gaps& gaps = placement.gaps;

@@ -19,15 +19,15 @@ Json case_json(const CaseSpec& spec);
 std::string topic_lines(const Json& json, const std::string& indent);
 
 // Returns invalid input, naming the field below `path`, if the case is incomplete (only
-// values.varied_tokens and placement.gaps may be missing), is invalid (check_case), or has more
-// than kCaseNumbersMax numbers or, over all sequences, more than kCaseHeadsMax query heads: each
-// costs time.
+// values.varied_tokens and placement.gaps may be missing) or invalid (check_case), or if it has
+// more than kCaseNumbersMax numbers or, over all sequences, more than kCaseHeadsMax query heads,
+// because both cost time.
 Result<CaseSpec> read_case(const Json& json, const std::string& path);
 
 inline constexpr double kCaseNumbersMax = 1 << 28;
 inline constexpr std::int64_t kCaseHeadsMax = 1 << 16;
 
-// The approximate number of elements in its tensors; in fp64, which does not overflow.
+// The approximate number of elements in the case's tensors; fp64, so that it cannot overflow.
 double case_numbers(const CaseSpec& spec);
 
 }  // namespace recto::verify

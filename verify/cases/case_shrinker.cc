@@ -28,7 +28,7 @@ class Candidates {
     }
   }
 
-  // Makes `size(spec)` smaller: `least` first, then half the way there, a quarter ..., 1 less.
+  // Reduces `size(spec)`: to `least` first, then half the way there, a quarter ..., by 1.
   template <typename Size>
   void add_smaller(const Size& size, std::int64_t least = 0, std::int64_t unit = 1) {
     CaseSpec spec = from_;
@@ -52,7 +52,7 @@ class Candidates {
   std::vector<CaseSpec> found_;
 };
 
-// Changes much at once, to remove what has nothing to do with the failure in a few steps.
+// Changes many things at once, to remove in a few steps what is unrelated to the failure.
 void add_bold(Candidates& candidates) {
   candidates.add([](CaseSpec& spec) { spec.placement = plain_placement(); });
   candidates.add([](CaseSpec& spec) {
@@ -165,7 +165,7 @@ void add_plainer_values(Candidates& candidates) {
   }
 }
 
-// Fewer varied tokens: none, either half, all but the first or the last.
+// Varies fewer tokens: none, either half, all but the first or the last.
 void add_fewer_varied_tokens(Candidates& candidates) {
   const auto [begin, end] = candidates.from().tokens_varied();
   const std::int64_t middle = begin + (end - begin) / 2;
@@ -201,7 +201,7 @@ void add_plainer_placement(Candidates& candidates) {
     candidates.add_value(kPlacement, &Placement::poisoned, poisoned);
   }
   candidates.add_value(kPlacement, &Placement::gaps, Gaps{});
-  // As aligned as it was: kernels that load vectors serve no others.
+  // Keeps the alignment: kernels that load vectors would refuse other gaps.
   for (const GapField& field : kGapFields) {
     const std::int64_t unit = std::gcd(candidates.from().placement.gaps.*field.gap, 16);
     candidates.add_smaller(
@@ -226,7 +226,7 @@ void add_other_numbers(Candidates& candidates) {
 }  // namespace
 
 std::vector<CaseSpec> simpler_cases(const CaseSpec& spec) {
-  // With more than a few sequences, changes to single ones come last: they would use up all trials.
+  // With many sequences, changes to single ones come last: they would use up all trials.
   const bool has_few_sequences = spec.sequences.size() <= 8;
   Candidates candidates(spec);
   (has_few_sequences ? add_fewer_sequences : add_smaller_batches)(candidates);

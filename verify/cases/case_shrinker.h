@@ -12,7 +12,7 @@
 namespace recto::verify {
 
 // How far a case is from plain: a sum over all sizes and all choices that are not plain. Never
-// negative; it decreases with each step of shrinking, so that shrinking ends.
+// negative. Each shrinking step decreases it, so shrinking ends.
 std::int64_t complexity(const CaseSpec& spec);
 
 // Valid cases of lower complexity, each one change away, from the boldest change to the mildest.
@@ -23,11 +23,11 @@ using CasePredicate = std::function<bool(const CaseSpec&)>;
 struct ShrunkCase {
   CaseSpec spec;
   std::int64_t evaluations = 0;
-  bool is_minimal = false;  // none of its simpler cases fails; else evaluations ran out
+  bool is_minimal = false;  // no simpler case fails; else the evaluations ran out
 };
 
-// Repeatedly moves to the first simpler case that still fails, until none does or the predicate was
-// evaluated `max_evaluations` times. `failing` itself is assumed to fail.
+// Repeatedly moves to the first simpler case that still fails, until there is none or the predicate
+// was evaluated `max_evaluations` times. Assumes that `failing` itself fails.
 ShrunkCase shrink(const CaseSpec& failing, const CasePredicate& still_fails,
                   std::int64_t max_evaluations = 2000);
 

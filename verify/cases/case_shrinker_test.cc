@@ -26,7 +26,7 @@ struct Planted {
   CaseSpec minimal;
 };
 
-// Shrinks many cases that fail; each must come to the same one.
+// Shrinks many failing cases; all must shrink to the same case.
 void check_shrinks(const Planted& planted) {
   std::int64_t evaluations_max = 0;
   for (const CaseSpec& failing : draw_failing(planted.fails, 100)) {
@@ -119,7 +119,7 @@ TEST_CASE("a failure of the second sequence by NaN in V beyond a block shrinks t
   minimal.placement.block_size = 8;
   minimal.placement.poison = Poison::kNaN;
   minimal.v = FloatFamily::kNormal;
-  minimal.varied_tokens = TokenRange{0, 0};  // their numbers have nothing to do with it
+  minimal.varied_tokens = TokenRange{0, 0};  // their numbers do not matter
   check_shrinks({[](const CaseSpec& spec) {
                    return spec.sequences.size() >= 2 && spec.sequences[1].num_rows >= 3 &&
                           spec.sequences[1].context_length >= 9 && spec.sequences[0].num_rows > 0 &&
@@ -130,7 +130,7 @@ TEST_CASE("a failure of the second sequence by NaN in V beyond a block shrinks t
 }
 
 TEST_CASE("of many numbers the one that matters is left, and ones around it") {
-  // A value beyond 3 in V, of a token that is not the first.
+  // The failure needs a value beyond 3 in V, of a token that is not the first.
   const auto token_beyond = [](const CaseSpec& spec) -> std::int64_t {
     const AttentionProblem problem = make_problem(spec);
     for (const SequenceProblem& sequence : problem.sequences) {

@@ -8,7 +8,7 @@
 namespace recto::verify {
 namespace {
 
-// Lines of "topic     item, item", wrapped; a topic without items is left out.
+// Lines of "topic     item, item", wrapped; topics without items are left out.
 class Block {
  public:
   void add(const char* topic, const std::vector<std::string>& items) {

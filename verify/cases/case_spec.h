@@ -18,7 +18,7 @@
 
 namespace recto::verify {
 
-// Types of q and of the cache that go together, the plainest first.
+// Supported pairs of q's type and the cache's, plainest first.
 struct TypePair {
   ElementType q = ElementType::kFp32;
   ElementType kv = ElementType::kFp32;
@@ -39,7 +39,7 @@ inline constexpr std::array<TypePair, 7> kTypePairs = {{
 struct SequenceSpec {
   std::int64_t num_rows = 1;
   std::int64_t context_length = 0;
-  // Identifies its random numbers, so that removing a sequence changes no other.
+  // Selects the sequence's random numbers, so that removing another sequence does not change them.
   std::uint64_t id = 0;
 
   friend bool operator==(const SequenceSpec&, const SequenceSpec&) = default;
@@ -50,9 +50,9 @@ enum class SinkFamily : std::uint8_t {
   kZero,
   kNormal,
   kNegligible,  // normal - 1000: its exponential is 0 next to ordinary scores
-  kDominating,  // normal + 100: what it leaves of the keys is tiny
-  kLowest,      // normal - 9990: among scores that are as low as scores get
-  kComparable,  // normal + 7: worth about a thousand keys of ordinary scores
+  kDominating,  // normal + 100: leaves the keys a tiny weight
+  kLowest,      // normal - 9990: near the lower limit of scores
+  kComparable,  // normal + 7: worth about a thousand keys with ordinary scores
 };
 
 inline constexpr std::array<SinkFamily, 7> kSinkFamilies = {
@@ -102,12 +102,12 @@ inline constexpr double kScaleMax = 2.0;
 inline constexpr double kQueryKeyLimit = 16.0;
 inline constexpr double kValueLimit = 256.0;
 
-inline constexpr double kLowPeak = 1.5;  // a little more than other keys have
+inline constexpr double kLowPeak = 1.5;  // slightly more than other keys
 
-// The supported domain: no score is further from 0.
+// The supported domain: the magnitude of no score is larger.
 inline constexpr double kScoreLimit = 1e4;
 
-// What cases shrink to; reports list only differences from it.
+// The placement that cases shrink to; reports list only differences from it.
 constexpr Placement plain_placement() {
   return {.block_size = 1,
           .order = BlockOrder::kAscending,
@@ -131,15 +131,15 @@ struct CaseSpec {
   std::int64_t shared_prefix = 0;  // leading tokens whose K and V all sequences have in common
   FloatFamily q = FloatFamily::kOnes;
   // With kDominatingKey, each KV head has one key of magnitude kQueryKeyLimit, at a multiple of the
-  // block size, of 64 or of 128, or just before one, or last. Each q gets the signs of that key, so
-  // that its score is kQueryKeyLimit times the largest that any other key could have.
-  // With kPeakedEnds, that key is the first of the sequence, or its first row's own, and its
-  // magnitude is kQueryKeyLimit or kLowPeak: of four KV heads, or sequences, each has another.
+  // block size, of 64 or of 128, or just before one, or last. Each q takes the signs of that key,
+  // so that its score is kQueryKeyLimit times the largest possible score of any other key. With
+  // kPeakedEnds, that key is the first of the sequence or its first row's own, and its magnitude is
+  // kQueryKeyLimit or kLowPeak: four consecutive KV heads, or sequences, have the four
+  // combinations.
   FloatFamily k = FloatFamily::kOnes;
   FloatFamily v = FloatFamily::kOnes;
-  // Tokens whose K and V are drawn from their families, while those of all others are ones;
-  // nullopt: all tokens. No case is drawn with it; shrinking uses it to remove numbers that do not
-  // matter.
+  // Tokens whose K and V are drawn from their families; all others are ones. nullopt: all tokens.
+  // The generator never sets it; shrinking uses it to remove numbers that do not matter.
   std::optional<TokenRange> varied_tokens;
   Placement placement = plain_placement();
   std::uint64_t seed = 0;  // of the tensors, sinks and scales
@@ -150,24 +150,24 @@ struct CaseSpec {
   std::int64_t num_rows() const;         // of all sequences
   std::int64_t longest_context() const;  // of any sequence
   bool has_plain_kv() const { return k == FloatFamily::kOnes && v == FloatFamily::kOnes; }
-  TokenRange tokens_varied() const;  // of the longest context; none if K and V are plain
+  TokenRange tokens_varied() const;  // in the longest context; none if K and V are plain
 
-  // A readable block: what differs from plain, one line per topic, without a newline at the end.
+  // Several lines: what differs from plain, one line per topic, without a newline at the end.
   std::string text() const;
 };
 
 std::ostream& operator<<(std::ostream& out, const CaseSpec& spec);
 
-// No score of the case is further from 0, whatever the seed.
+// An upper bound of the magnitude of all scores, whatever the seed.
 double score_bound(const CaseSpec& spec);
 
-// Invalid input, naming the field, unless the case would pass both gates of core/ and is in the
-// supported domain.
+// Returns invalid input, naming the field, unless the case would pass both gates of core/ and is in
+// the supported domain.
 Status check_case(const CaseSpec& spec);
 
 // Builds the tensors. Each number depends on the seed, its tensor, its sequence's id and its
-// position in it, so that shrinking a dimension keeps the remaining numbers. The spec must be
-// valid.
+// position in the sequence, so that shrinking a dimension keeps the remaining numbers. The spec
+// must be valid.
 AttentionProblem make_problem(const CaseSpec& spec);
 
 }  // namespace recto::verify

@@ -67,7 +67,7 @@ TEST_CASE("whatever differs from plain is said") {
   CHECK(check_case(spec) == Status::ok());
 }
 
-// A case in which every rule has something to say.
+// A case to which every rule applies.
 CaseSpec valid_case() {
   CaseSpec spec;
   spec.shape = {4, 2, 16, 3, ElementType::kFp16, ElementType::kE4m3};

@@ -11,12 +11,12 @@
 namespace recto::verify {
 namespace {
 
-// What q, K or V of all sequences are drawn from.
+// The source of q, K or V of all sequences.
 struct TensorSource {
   FloatSource floats;
   std::int64_t num_heads = 1;
   std::int64_t head_dim = 1;
-  std::int64_t shared_tokens = 0;  // the first ones, equal in all sequences
+  std::int64_t shared_tokens = 0;  // leading tokens, equal in all sequences
   RandomStream stream;
 };
 
@@ -70,7 +70,7 @@ std::int64_t draw_edge(std::int64_t context_length, std::int64_t block_size, Ran
   return std::clamp<std::int64_t>(edge, 0, context_length - 1);
 }
 
-// A key that outdoes all others of its head.
+// A key whose score exceeds all others of its head.
 struct PeakKey {
   std::int64_t token = 0;
   double magnitude = kQueryKeyLimit;
@@ -166,7 +166,7 @@ std::vector<float> draw_scales(ScaleKind kind, std::int64_t num_kv_heads,
   return scales;
 }
 
-// Replaces all tokens but the varied ones by ones; `width` values each.
+// Sets all tokens except the varied ones to 1; `width` values each.
 void flatten(const TokenRange& varied, std::int64_t width, std::vector<float>& values) {
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::int64_t token = static_cast<std::int64_t>(i) / width;

@@ -32,7 +32,7 @@ float at(const std::vector<float>& values, const TensorShape& shape, std::int64_
   return values[static_cast<std::size_t>((token * shape.heads + head) * shape.dim + dim)];
 }
 
-// True if what both tensors have, they have in common.
+// Whether the tensors agree in all elements that both have.
 bool agree(const std::vector<float>& a, const TensorShape& shape_a, const std::vector<float>& b,
            const TensorShape& shape_b) {
   const auto tokens_of = [](const std::vector<float>& values, const TensorShape& shape) {

@@ -1,7 +1,7 @@
 #pragma once
 
 // Context lengths at which kernels change their behaviour: mostly around multiples of the block
-// size, of a tile and of a split, and sometimes anywhere else.
+// size, of a tile and of a split, and sometimes elsewhere.
 
 #include <cstdint>
 #include <vector>
@@ -15,11 +15,11 @@ struct LengthDomain {
   std::int64_t max = 96;
 };
 
-// 0, 1, max, and m * size - 1, m * size, m * size + 1 for every size and every m, as far as they
-// are in [0, max]; sorted, without duplicates.
+// 0, 1, max, and m * size - 1, m * size, m * size + 1 for every size and every m, within [0, max];
+// sorted, without duplicates.
 std::vector<std::int64_t> edge_lengths(const LengthDomain& domain);
 
-// Three times out of four, an edge of one of the sizes, which are equally likely; else anything in
+// With probability 3/4, an edge of one of the sizes, which are equally likely; else any number in
 // [0, max]. So every residue of every size occurs, and -1, 0 and 1 most often.
 std::int64_t draw_length(const LengthDomain& domain, RandomStream& stream);
 

@@ -60,7 +60,8 @@ TEST_CASE("drawn lengths stay in range and hit every edge and every residue of e
 }
 
 TEST_CASE("three lengths of four lie at an edge, each of its sides as likely") {
-  // One size, so that no other adds to its residues; no multiple reaches the longest length.
+  // A single size, so that no other contributes to its residues; no multiple equals the longest
+  // length.
   const LengthDomain domain{.sizes = {100}, .max = 1050};
   const std::vector<std::int64_t> lengths = draw_many(domain, 100'000);
   const std::vector<double> values(lengths.begin(), lengths.end());

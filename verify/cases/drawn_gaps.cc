@@ -10,13 +10,13 @@
 namespace recto::verify {
 namespace {
 
-// Where so many elements of another tensor lie between, and what alignment needs.
+// The gap if `elements` of another tensor lie in between, rounded up to `unit` for alignment.
 std::int64_t gap_for(std::int64_t elements, std::int64_t unit) {
   return ceil_div(elements, unit) * unit;
 }
 
-// At most a pack's width, which is 16 bytes: as much as kernels need that copy whole packs, and no
-// pool is more than twice as large for it.
+// At most a pack's width of 16 bytes: kernels that copy whole packs need that much, and it makes no
+// pool more than twice as large.
 std::int64_t pack_slot_gap(const ProblemShape& shape, std::int64_t unit) {
   return std::min(unit, packed_width_k(shape.kv_type));
 }
@@ -30,7 +30,7 @@ Gaps fused_row_gaps(const ProblemShape& shape, std::int64_t unit) {
           .new_v_rows = gap_for(q + k, unit)};
 }
 
-// A block of V follows each block of K.
+// For a pool in which each block of K is followed by a block of V.
 Gaps gaps_of_turns_by_block(const ProblemShape& shape, const Placement& placement,
                             std::int64_t unit) {
   const std::int64_t heads = placement.block_size * shape.num_kv_heads;
@@ -38,8 +38,8 @@ Gaps gaps_of_turns_by_block(const ProblemShape& shape, const Placement& placemen
           .v_blocks = gap_for(heads * shape.head_dim_k, unit)};
 }
 
-// A slot of V follows each slot of K; in packed caches, where V's are side by side, part of another
-// K does.
+// For a pool in which each slot of K is followed by a slot of V. In packed caches, where V's slots
+// are contiguous, part of another K follows.
 Gaps gaps_of_turns_by_slot(const ProblemShape& shape, const Placement& placement,
                            std::int64_t unit) {
   if (placement.layout == KvLayout::kPacked) return {.k_pack_slots = pack_slot_gap(shape, unit)};
@@ -54,7 +54,7 @@ Gaps draw_common_pool_gaps(const ProblemShape& shape, const Placement& placement
                                    : gaps_of_turns_by_block(shape, placement, unit);
 }
 
-// One in two is none.
+// Half of the gaps are none.
 Gaps draw_some(const std::vector<Gap>& fields, std::int64_t unit, RandomStream& stream) {
   Gaps gaps;
   for (const Gap field : fields) {
@@ -64,8 +64,8 @@ Gaps draw_some(const std::vector<Gap>& fields, std::int64_t unit, RandomStream& 
   return gaps;
 }
 
-// Slots of every other cache are side by side, as kernels need that copy whole heads of a block; so
-// are those of small packs, which gaps would make many times as large.
+// In half of the caches slots stay contiguous, as kernels that copy whole heads of a block need,
+// and also where packs are small, as gaps would make those many times as large.
 Gaps draw_cache_gaps(const ProblemShape& shape, const Placement& placement, std::int64_t unit,
                      RandomStream& stream) {
   std::vector<Gap> fields = {&Gaps::k_blocks, &Gaps::v_blocks, &Gaps::k_heads, &Gaps::v_heads};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Draws gaps as callers have them.
+// Draws gaps that occur in callers' memory.
 
 #include <cstdint>
 
@@ -10,11 +10,11 @@
 
 namespace recto::verify {
 
-// Of one kind: those of q and new K and V as slices of one fused row, with a dense out; of K and V
-// that take turns in one pool, by blocks or by slots; some of a cache's; or some of rows'. Of the
-// last two, each is none, one unit or two on its own. All are multiples of `unit` elements. Within
-// packs of K, whose slots are apart where a cache has gaps of its own, or takes turns by slots, the
-// gap is one unit, but no wider than a pack.
+// Draws one of four kinds: q and new K and V as slices of one fused row, with a dense out; K and V
+// alternating in one pool, by blocks or by slots; some gaps of the cache; or some gaps of rows. In
+// the last two kinds, each gap is none, one unit or two, independently. All gaps are multiples of
+// `unit` elements. The gap within packs of K, in caches with gaps of their own or alternating
+// slots, is one unit, but no wider than a pack.
 Gaps draw_gaps(const ProblemShape& shape, const Placement& placement, std::int64_t unit,
                RandomStream& stream);
 

@@ -29,8 +29,7 @@ CaseDomain domain_of_all_units() {
 
 std::int64_t unit_of(const CaseSpec& spec) { return kGapUnits[spec.seed % kGapUnits.size()]; }
 
-// The largest number that all gaps are multiples of, those within packs left out; 0 if there are
-// none.
+// The greatest common divisor of all gaps except those within packs; 0 if there are none.
 std::int64_t common_unit(const Gaps& gaps) {
   std::int64_t common = 0;
   for (const GapField& field : kGapFields)

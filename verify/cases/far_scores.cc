@@ -20,7 +20,7 @@ void move_scores_far(double farthest, CaseSpec& spec) {
   spec.q = spec.k = FloatFamily::kOutlierDim;
   options.softcap = 0.0F;
   if (options.sinks != SinkFamily::kNone) options.sinks = SinkFamily::kLowest;
-  options.k_scales = ScaleKind::kNone;  // kernels may round code times scale: too far, of outliers
+  options.k_scales = ScaleKind::kNone;  // rounded code * scale would move outliers too far
   options.scale = farthest < 0 ? -1.0F : 1.0F;
   // Distances leave the scores at least half of the way.
   CaseSpec unscaled = spec;

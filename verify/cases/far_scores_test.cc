@@ -1,4 +1,4 @@
-// Of peaked ends, a key at either end is above all others: by about 10, or by more than 88.
+// Peaked ends: a key at either end exceeds all others, by about 10 or by more than 88.
 
 #include "verify/cases/far_scores.h"
 
@@ -14,7 +14,7 @@ namespace {
 constexpr std::int64_t kContext = 1100;
 constexpr std::int64_t kRows = 2;
 
-using Peak = std::pair<std::int64_t, bool>;  // where it is, and whether it is far above
+using Peak = std::pair<std::int64_t, bool>;  // its position, and whether it is far above
 
 double score(const AttentionProblem& problem, std::int64_t row, std::int64_t head,
              std::int64_t token) {

@@ -22,10 +22,10 @@ class FieldReader {
 
   void read(const char* name, std::int64_t& value);
   void read(const char* name, std::uint64_t& value);
-  void read(const char* name, float& value);         // rounded to fp32; finite
+  void read(const char* name, float& value);         // nullopt if it is no boolean
   std::optional<bool> read_truth(const char* name);  // nullopt if it is wrong
   void read(const char* name, std::string& value);
-  void read(const char* name, std::optional<std::int64_t>& value);  // null: nothing
+  void read(const char* name, std::optional<std::int64_t>& value);  // null: no value
 
   // Reads one of `values`, by the name that `name_of` gives it.
   template <typename T, typename Values, typename NameOf>
@@ -55,18 +55,17 @@ class FieldReader {
   // Adds the error, if any, of another reader or of a check.
   void merge(const Status& status);
 
-  // Returns invalid input if anything was wrong, or if the object has a field that was never asked
-  // for.
+  // Returns invalid input if anything was wrong, or if the object has a field that was never read.
   Status finish();
 
  private:
-  const Json* object_ = nullptr;  // null: it is none
+  const Json* object_ = nullptr;  // null: the value is no object
   std::string path_;
   std::set<std::string> known_;
   Status status_;
 };
 
-// Parses the text as one JSON object. Invalid input with the line if it is not one, or with the
+// Parses the text as one JSON object. Otherwise returns invalid input with the line, or with the
 // path of a repeated field.
 Result<Json> parse_json_object(std::string_view text);
 

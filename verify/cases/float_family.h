@@ -1,7 +1,7 @@
 #pragma once
 
-// The numbers of generated tensors come from families, each of which exposes a different weakness
-// of kernels, and two plain ones that counterexamples shrink to. Every value is exact in the
+// The numbers of generated tensors come from families. Each family exposes a different weakness of
+// kernels, except two plain ones that counterexamples shrink to. Every value is exact in the
 // element type that it is drawn for, and the bits do not depend on the machine: no std::log, no
 // std::cos.
 
@@ -15,26 +15,26 @@
 
 namespace recto::verify {
 
-// The plainest first. Ranges [a, b) are before rounding to the element type:
+// Plainest first. Ranges [a, b) are before rounding to the element type:
 enum class FloatFamily : std::uint8_t {
   kOnes,
   kSmallIntegers,     // -4 ... 4
   kUniform,           // [-1, 1)
   kNormal,            // mean 0, variance 1, within +-kNormalLimit
   kHeavyTail,         // Cauchy, within +-largest
-  kLargeOffset,       // [7/8, 9/8) * largest / 2: what differs is small against what does not
+  kLargeOffset,       // [7/8, 9/8) * largest / 2: differences are small against the common part
   kAlternatingSigns,  // [1/2, 1), its sign changing from dim to dim and from token to token
   kDenormals,         // half subnormals, zeros and the smallest normal, half uniform
   kExactTies,         // +-1/2, +-1; tokens repeat each other, so that scores tie
   kHugeValues,        // V only: +-[1/2, 1) * huge_magnitude(type)
-  kDominatingKey,     // K only: uniform, but one key per head outdoes the others, see case_spec.h
-  kOutlierDim,        // uniform, but the first dim is kOutlier: in q and k, it decides all scores
-  kPeakedEnds,        // K only: uniform, but one key per head, first or last, outdoes the others,
+  kDominatingKey,     // K only: uniform, but one key per head exceeds the others, see case_spec.h
+  kOutlierDim,        // uniform, but the first dim is kOutlier: in q and k, it dominates all scores
+  kPeakedEnds,        // K only: uniform, but one key per head, first or last, exceeds the others,
                       // likewise
 };
 
-// One power of two that every type has. In q and in k at once it is worth 65536 before the scale,
-// beside which other dims add up to little: all scores of a row lie near one number.
+// A power of two that every type has. In both q and k it contributes 65536 before the scale, far
+// more than the other dims: all scores of a row lie near one number.
 inline constexpr double kOutlier = 256.0;
 
 inline constexpr std::array<FloatFamily, 13> kFloatFamilies = {FloatFamily::kOnes,
@@ -65,8 +65,8 @@ inline std::ostream& operator<<(std::ostream& out, FloatFamily family) {
 
 inline constexpr double kNormalLimit = 8.0;  // 1 in 10^15 is beyond it: redrawn
 
-// What a tensor is drawn from. `largest` is a power of two, at least 16, and bounds the families
-// with a wide range; it must be small enough for any product and sum of the domain.
+// The distribution of a tensor's numbers. `largest` is a power of two, at least 16, and bounds the
+// families with a wide range; it must be small enough for any product and sum of the domain.
 struct FloatSource {
   FloatFamily family = FloatFamily::kOnes;
   ElementType type = ElementType::kFp32;
@@ -74,8 +74,8 @@ struct FloatSource {
 };
 
 // About 1e30 for types with fp32's range, else as large as outputs of q's type and scales of 2
-// leave room for. 2^24 values (no context is longer) add up to less than fp32's overflow, which is
-// where the domain ends.
+// allow. The sum of 2^24 values (the longest context) stays below fp32's overflow, where the domain
+// ends.
 double huge_magnitude(ElementType type);
 
 // No value of the source is larger in magnitude.

@@ -64,7 +64,7 @@ TEST_CASE("every family draws values of its type within its largest magnitude") 
 
 TEST_CASE("the largest magnitude of a family is nearly reached, so that the bound is no excuse") {
   for (const FloatFamily family : kFloatFamilies) {
-    // Eight deviations are never seen; keys that outdo others are placed by their tensor.
+    // Eight deviations never occur; dominating keys are placed by case_tensors.cc.
     if (family == FloatFamily::kNormal || family == FloatFamily::kDominatingKey ||
         family == FloatFamily::kPeakedEnds)
       continue;
@@ -89,7 +89,7 @@ TEST_CASE("a longer row begins with the same values, and the same stream gives t
 }
 
 TEST_CASE("the draws are the same on every machine") {
-  // Of all families and types together, bit for bit; a change here changes every saved case.
+  // All families and types together, bit for bit; a change here changes every saved case.
   std::uint64_t hash = 0;
   for (const FloatFamily family : kFloatFamilies) {
     for (const ElementType type : kElementTypes) {
@@ -184,7 +184,7 @@ TEST_CASE("half of the denormals lie below the smallest normal, zeros of both si
     const double spacing = 2 * reference::underflow_error(type);
     const double steps = normal / spacing;
     const std::vector<double> values = samples_of(FloatFamily::kDenormals, type);
-    // The uniform half falls there too: with probability `normal`, and rounds up from half a step
+    // The uniform half also falls there, with probability `normal`; it rounds up from half a step
     // below the smallest normal.
     const double uniform = normal - spacing / 2;
     check_share(values, 0.5 * steps / (steps + 1) + 0.5 * uniform,
@@ -197,7 +197,7 @@ TEST_CASE("half of the denormals lie below the smallest normal, zeros of both si
 
 TEST_CASE("huge values have either sign, about 1e30 where fp32's range is had") {
   CHECK(huge_magnitude(ElementType::kBf16) > 1e30);
-  CHECK(huge_magnitude(ElementType::kBf16) * 0x1p24 < 0x1p127);  // all of the longest context
+  CHECK(huge_magnitude(ElementType::kBf16) * 0x1p24 < 0x1p127);  // the whole longest context
   for (const ElementType type : kElementTypes) {
     CAPTURE(type);
     const double largest = huge_magnitude(type);

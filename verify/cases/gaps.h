@@ -1,7 +1,7 @@
 #pragma once
 
-// Gaps between neighbours in memory, each of its own: callers hand over slices of fused rows, pools
-// of which K and V are halves, and results that lie otherwise than the queries.
+// Gaps between neighbours in memory, independent of each other: callers pass slices of fused rows,
+// pools of which K and V are halves, and results whose strides differ from the queries'.
 
 #include <array>
 #include <cstdint>
@@ -9,22 +9,22 @@
 
 namespace recto::verify {
 
-// Extra elements after each row, head, block and slot, filled with poison. With multiples of 16, no
-// address is less aligned for them. In packed caches, k_slots and v_slots follow the slots of a
-// pack; within a pack only those of K can lie apart, by k_pack_slots.
+// Extra elements after each row, head, block and slot, filled with poison. Multiples of 16 keep the
+// alignment of all addresses. In packed caches, k_slots and v_slots follow the slots of a pack;
+// within a pack only slots of K can have gaps, k_pack_slots.
 struct Gaps {
-  std::int64_t q_rows = 0;  // beside Placement::row_padding
+  std::int64_t q_rows = 0;  // in addition to Placement::row_padding
   std::int64_t q_heads = 0;
-  std::int64_t out_rows = 0;  // beside row_padding, where a backend's out is the caller's
+  std::int64_t out_rows = 0;  // in addition to row_padding, if the caller provides out
   std::int64_t out_heads = 0;
-  std::int64_t k_blocks = 0;  // beside Placement::block_padding, as v_blocks
+  std::int64_t k_blocks = 0;  // like v_blocks, in addition to Placement::block_padding
   std::int64_t k_slots = 0;
   std::int64_t k_heads = 0;
   std::int64_t k_pack_slots = 0;  // without effect in other layouts
   std::int64_t v_blocks = 0;
   std::int64_t v_slots = 0;
   std::int64_t v_heads = 0;
-  std::int64_t new_k_rows = 0;  // of tokens that are written
+  std::int64_t new_k_rows = 0;  // of tokens to be written
   std::int64_t new_k_heads = 0;
   std::int64_t new_v_rows = 0;
   std::int64_t new_v_heads = 0;

@@ -36,7 +36,7 @@ class Cover {
 
   bool is_complete() const { return missing_.empty(); }
 
-  // Begins with a missing pair, so that each row covers at least one.
+  // Begins with an uncovered pair, so that each row covers at least one.
   std::vector<int> next_row() {
     std::vector<int> row(levels_.size(), kOpen);
     const auto [a, b, i, j] = *missing_.begin();
@@ -63,7 +63,7 @@ class Cover {
  private:
   int level_count(int factor) const { return levels_[static_cast<std::size_t>(factor)]; }
 
-  // The number of missing pairs that `value` forms with what the row has so far.
+  // The number of uncovered pairs that `value` forms with the row so far.
   int pairs_gained(const std::vector<int>& row, int factor, int value) const {
     int gained = 0;
     for (int other = 0; other < static_cast<int>(row.size()); ++other) {

@@ -9,8 +9,8 @@ namespace recto::verify {
 
 // Returns rows with one value per factor: factor i has levels[i] >= 1 values, counted from 0.
 // Greedy, like AETG (Cohen et al., 1997): each row in turn takes the values that cover the most
-// uncovered pairs; a number drawn from the seed breaks ties. Gives about as many rows as the two
-// largest factors have pairs, and a few more. O(rows * pairs).
+// uncovered pairs; a number drawn from the seed breaks ties. The number of rows slightly exceeds
+// the number of pairs of the two largest factors. O(rows * pairs).
 std::vector<std::vector<int>> pairwise_cover(std::span<const int> levels, unsigned seed);
 
 }  // namespace recto::verify

@@ -9,7 +9,7 @@
 namespace recto::verify {
 namespace {
 
-// How many pairs of values of two factors are in some row.
+// How many pairs of values of two factors occur in some row.
 std::size_t pairs_in(const std::vector<std::vector<int>>& rows, std::size_t a, std::size_t b) {
   std::set<std::pair<int, int>> pairs;
   for (const std::vector<int>& row : rows) pairs.insert({row[a], row[b]});
@@ -36,7 +36,7 @@ TEST_CASE("any two factors meet in every pair of their values") {
 }
 
 TEST_CASE("rows are few: far fewer than all combinations") {
-  const std::vector<int> levels = {7, 3, 6, 11, 5, 2, 2};  // 27720 of these
+  const std::vector<int> levels = {7, 3, 6, 11, 5, 2, 2};  // 27720 combinations
   const std::size_t rows = pairwise_cover(levels, 1).size();
   CHECK(rows >= 7 * 11);
   CHECK(rows <= 7 * 11 * 3 / 2);

@@ -1,4 +1,4 @@
-// Gaps: each tensor has its own, and its numbers lie where its strides say.
+// Each tensor has its own gaps, and its numbers are where its strides say.
 
 #include <cstdint>
 #include <cstring>
@@ -12,7 +12,7 @@
 namespace recto::verify {
 namespace {
 
-// All different, and exact in fp16.
+// Distinct numbers that are exact in fp16.
 std::vector<float> numbered(std::int64_t count, float first) {
   std::vector<float> values;
   for (std::int64_t i = 0; i < count; ++i) values.push_back(first + static_cast<float>(i));

@@ -1,4 +1,4 @@
-// What stands where nobody may look.
+// The contents of unaddressed memory.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kHeadDims[] = {16, 3};  // of K, of V
 constexpr std::int64_t kContexts[] = {9, 0, 4, 5};
 
-// All values are 1, which no poison is.
+// All values are 1, which differs from every poison.
 AttentionProblem problem_of_ones(ElementType q_type, ElementType kv_type) {
   AttentionProblem problem;
   problem.shape = {.num_q_heads = 2,
@@ -75,7 +75,7 @@ std::ptrdiff_t unaddressed(std::int64_t head_dim) {
   return kBlocks * (4 * 2 * head_dim + 16) - addressed(head_dim);
 }
 
-// The value that stands for a poison in a type.
+// The value that represents a poison in a type.
 double poison_value(Poison poison, ElementType type) {
   const bool lacks_infinity = type == ElementType::kE4m3;
   switch (poison) {
@@ -173,7 +173,7 @@ TEST_CASE("one input gives the same bytes; another seed changes none that is add
     const PlacedProblem again(problem, placement);
     placement.seed = 2;
     const PlacedProblem other(problem, placement);
-    placement.poison = Poison::kZero;  // shows which bytes are addressed: those that are not zero
+    placement.poison = Poison::kZero;  // identifies the addressed bytes: those that are not zero
     const PlacedProblem map(problem, placement);
     for (const auto member : {&PagedKvView::k, &PagedKvView::v}) {
       const std::vector<std::byte> bytes = pool_bytes(one.inputs().kv.*member);
@@ -186,13 +186,13 @@ TEST_CASE("one input gives the same bytes; another seed changes none that is add
         ++differences;
         REQUIRE(used[i] == std::byte{0});
       }
-      // Of 254 finite codes, another one is drawn nearly always.
+      // Among 254 finite codes, the other drawing nearly always differs.
       CHECK(differences > unaddressed((one.inputs().kv.*member).head_dim) * 9 / 10);
     }
   }
 }
 
-// What the table holds beyond each sequence's blocks.
+// The block table's entries beyond each sequence's blocks.
 std::vector<std::int32_t> beyond_blocks(const PagedAttentionInputs& inputs) {
   const BlockTableView& table = inputs.block_table;
   std::vector<std::int32_t> ids;

@@ -106,7 +106,7 @@ std::int64_t offset_of_dim(const KvTensorView& view, std::int64_t dim) {
   return dim / view.pack_width * view.pack_stride + dim % view.pack_width;
 }
 
-// Writes what the sequences hold over the poison, token by token.
+// Overwrites the poison with what the sequences hold, token by token.
 void write_pool(const KvTensorView& view, const BlockAssignment& assignment,
                 const std::vector<const std::vector<float>*>& contexts,
                 std::vector<std::byte>& pool) {
@@ -157,7 +157,7 @@ RowsView strided_queries(const AttentionProblem& problem, const Placement& place
       .head_stride = head_stride};
 }
 
-// Queries of all sequences, row after row, with poison in the gaps. Fills the view.
+// Places queries of all sequences, row after row, with poison in the gaps. Fills the view.
 std::vector<std::byte> place_queries(const AttentionProblem& problem, const Placement& placement,
                                      RowsView& view) {
   view = strided_queries(problem, placement);
@@ -176,11 +176,11 @@ std::vector<std::byte> place_queries(const AttentionProblem& problem, const Plac
     }
     row += sequence.num_rows;
   }
-  view.data = memory.data();  // stays where it is when the vector moves
+  view.data = memory.data();  // remains valid when the vector moves
   return memory;
 }
 
-// One pool: poison first, then what the sequences hold. Fills the view's missing fields.
+// Places one pool: poison first, then what the sequences hold. Fills the view's missing fields.
 std::vector<std::byte> place_pool(const AttentionProblem& problem, const Placement& placement,
                                   const BlockAssignment& assignment, KvTensor tensor,
                                   KvTensorView& view) {
@@ -199,7 +199,7 @@ std::vector<std::byte> place_pool(const AttentionProblem& problem, const Placeme
     contexts.push_back(keys ? &sequence.k : &sequence.v);
   }
   write_pool(view, assignment, contexts, pool);
-  view.data = pool.data();  // stays where it is when the vector moves
+  view.data = pool.data();  // remains valid when the vector moves
   return pool;
 }
 

@@ -17,8 +17,7 @@ namespace recto::verify {
 // The contents of slots that no sequence addresses. Garbage is random and finite.
 enum class Poison : std::uint8_t { kZero, kNaN, kInfinity, kTenThousand, kGarbage };
 
-// Which pools hold the poison: both, or only that of K or of V, in which case the other one has
-// zeros there.
+// Which pools hold the poison: both, or only that of K or of V; the other one then holds zeros.
 enum class PoisonedTensors : std::uint8_t { kBoth, kKeysOnly, kValuesOnly };
 
 // Which physical blocks the sequences get: the first ones of the pool, in ascending or descending
@@ -52,26 +51,26 @@ struct Placement {
   KvLayout layout = KvLayout::kTokenMajor;
   std::int64_t block_size = 16;
   BlockOrder order = BlockOrder::kShuffled;
-  std::int64_t spare_blocks = 2;  // blocks of the pool that no sequence holds
+  std::int64_t spare_blocks = 2;  // unreferenced blocks of the pool
   // Extra elements between neighbours, filled with poison: multiples of 16.
   std::int64_t block_padding = 0;
-  std::int64_t row_padding = 0;  // of rows of q and out; poisoned whatever `poisoned` is
-  Gaps gaps = {};                // further ones, of each tensor its own, of any width
-  // Columns of the block table beyond those of the longest sequence: half of them, rounded up,
-  // count towards max_blocks, and all of them towards its row stride.
+  std::int64_t row_padding = 0;  // of rows of q and out; poisoned regardless of `poisoned`
+  Gaps gaps = {};                // additional ones, independent per tensor, of any width
+  // Columns of the block table beyond those of the longest sequence. Half of them, rounded up,
+  // count towards max_blocks, all of them towards its row stride.
   std::int64_t table_padding = 0;
   bool garbage_beyond_table = true;  // ids out of range or of other sequences; if false, 0
   bool shares_prefixes = false;      // equal leading blocks of sequences are one physical block
   Poison poison = Poison::kNaN;
   PoisonedTensors poisoned = PoisonedTensors::kBoth;
-  std::uint64_t seed = 0;  // of shuffling and garbage
+  std::uint64_t seed = 0;  // for shuffling and garbage
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };
 
 // Owns the memory; inputs() points into it. Equal problems and placements give equal bytes. The
-// table has at least one column, and each pool at least one block. A value that its type cannot
-// represent breaks a contract.
+// table has at least one column, and each pool at least one block. Precondition: every value is
+// exact in its type.
 class PlacedProblem {
  public:
   PlacedProblem(const AttentionProblem& problem, const Placement& placement);

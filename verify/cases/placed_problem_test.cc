@@ -55,7 +55,7 @@ struct Place {
   std::int64_t block, head, slot, dim;
 };
 
-// Where the shapes of core/paged_kv_view.h put an element of an unpadded block, by their letters.
+// The index of an element in an unpadded block, by the shapes of core/paged_kv_view.h.
 std::int64_t index_in_block(const KvTensorView& view, const Place& at, std::int64_t x) {
   switch (view.layout) {
     case KvLayout::kTokenMajor:  // [block_size, num_kv_heads, head_dim]
@@ -76,7 +76,7 @@ std::uint32_t read_element(const KvTensorView& view, const Placement& placement,
   return load(view.data, view.type, at.block * block_elements + index_in_block(view, at, x));
 }
 
-// Compares what the table of sequence `s` leads to with its numbers.
+// Compares the slots that the table of sequence `s` addresses with the sequence's numbers.
 void check_context(const PagedAttentionInputs& inputs, const Placement& placement,
                    const AttentionProblem& problem, std::int64_t s) {
   const SequenceProblem& sequence = problem.sequences[static_cast<std::size_t>(s)];
@@ -208,9 +208,9 @@ TEST_CASE("whole leading blocks with equal K and V are one physical block, on re
   };
   using Blocks = std::vector<std::vector<std::int32_t>>;
   CHECK(place(problem_with_prefix(4), placement) == Blocks{{0, 1, 2}, {}, {0}, {0, 3}});
-  // One token fewer in common, and no block is.
+  // With one common token less, no block is shared.
   CHECK(place(problem_with_prefix(3), placement) == Blocks{{0, 1, 2}, {}, {3}, {4, 5}});
-  // The fifth token of the last sequence is that of the first too, but its block is not full.
+  // The last sequence's fifth token equals the first sequence's, but its block is not full.
   CHECK(place(problem_with_prefix(5), placement) == Blocks{{0, 1, 2}, {}, {0}, {0, 3}});
   Placement unshared = placement;
   unshared.shares_prefixes = false;

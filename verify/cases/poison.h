@@ -10,9 +10,9 @@
 
 namespace recto::verify {
 
-// Generates a sequence of codes: a constant, or, for kGarbage, random codes of finite values. A
-// value that the type lacks is replaced by its closest equivalent: e4m3 has NaN for infinity, and
-// its largest number for ten thousand.
+// Generates codes: a constant, or, for kGarbage, random codes of finite values. A value that the
+// type lacks is replaced by its closest equivalent: e4m3 has NaN for infinity, and its largest
+// number for ten thousand.
 class PoisonCodes {
  public:
   PoisonCodes(Poison poison, ElementType type, const RandomStream& stream);

@@ -14,7 +14,7 @@
 
 namespace recto::verify {
 
-// Of any size in every case: the domain says what is small enough.
+// Every case may have any size of the domain, so the domain must be small enough.
 CaseSpec draw_case(Draw& draw, const CaseDomain& domain);
 
 }  // namespace recto::verify

@@ -24,8 +24,8 @@ double share_of(const std::vector<double>& values, const Predicate& holds) {
          static_cast<double>(values.size());
 }
 
-// The mean of value^power, and how far it may be off, estimated from the samples' own mean of
-// value^(2 power).
+// The mean of value^power and its tolerance, estimated from the samples' own mean of value^(2
+// power).
 struct Moment {
   double value = 0.0;
   double bound = 0.0;

@@ -31,7 +31,7 @@ struct Choice {
   bool has_non_causal = false;
   bool has_negative_scale = false;
   bool has_padding = false;
-  std::vector<Gap> gaps = {};  // the only ones
+  std::vector<Gap> gaps = {};  // the only gaps of the case
   std::int64_t gap_unit = kGapUnits.front();
 };
 
@@ -114,8 +114,8 @@ class ServedSearch {
     return is_served(choice, reason);
   }
 
-  // A new reason may come from a later check, so that the change was right, or from an earlier one;
-  // so the search continues from each reason once.
+  // A new reason may come from a later check (the change was right) or from an earlier one, so the
+  // search continues from each reason once.
   std::optional<Choice> search_from(const Choice& choice) {
     std::string reason;
     if (is_served(choice, reason)) return choice;
@@ -181,7 +181,7 @@ class ServedSearch {
     is_there = is_there && is_served(changed);
   }
 
-  // Each gap by itself, of the first unit; then all that are served, of each unit.
+  // Tries each gap alone with the first unit, then all served gaps together with each unit.
   void keep_gaps(Choice changed, CaseDomain& kept) {
     const std::int64_t first = changed.gap_unit = kept.gap_units.front();
     std::erase_if(kept.gaps, [&](Gap gap) {

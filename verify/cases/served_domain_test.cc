@@ -22,7 +22,7 @@ bool is_decode(const CaseSpec& spec) {
                              [](const SequenceSpec& sequence) { return sequence.num_rows == 1; });
 }
 
-// What many kernels are: one of everything. By the order in which it looks.
+// A typical kernel, with a single value of each option. Checks them in its own order.
 std::optional<std::string> why_not_by_one_kernel(const CaseSpec& spec) {
   if (spec.placement.layout != KvLayout::kHeadMajor) return "layout";
   if (spec.shape.kv_type != ElementType::kBf16) return "type of the cache";

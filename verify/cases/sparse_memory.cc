@@ -4,7 +4,7 @@
 
 namespace recto::verify {
 
-// Weak, so that another definition replaces them.
+// Weak symbols, so that a program can define its own.
 
 [[gnu::weak]] void* map_sparse_memory(std::size_t bytes) {
   void* const memory = mmap(nullptr, bytes, PROT_READ | PROT_WRITE,

@@ -1,6 +1,6 @@
 #pragma once
 
-// Initial contents of memory that is to be written: what an earlier call left there.
+// Initial contents of memory that is to be written, as an earlier call might have left it.
 
 #include <cstddef>
 #include <cstdint>

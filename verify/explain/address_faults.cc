@@ -1,4 +1,4 @@
-// Faults in which KV head and which blocks a row reads.
+// Fault models: a row reads the wrong KV head or the wrong blocks.
 
 #include <fmt/format.h>
 
@@ -15,10 +15,10 @@ namespace recto::verify {
 namespace {
 
 constexpr std::int64_t kHeadLimits[] = {8, 16, 32, 64};
-// Tables that read one block from another place: of larger cases, too many.
+// Limit on block tables with one block replaced; larger cases would have too many.
 constexpr std::int64_t kOtherBlocksMax = 600;
 
-// The KV head that a head beyond a tile's limit attends to.
+// The KV head used instead, for query heads beyond a tile's limit.
 struct OtherHead {
   const char* name;
   std::int64_t (*find)(std::int64_t own, std::int64_t num_kv_heads);
@@ -36,7 +36,7 @@ void read_kv_head(AttentionRow& row, std::int64_t kv_head) {
   row.v_head = kv_head;
 }
 
-// What an output holds that nobody has written a result to.
+// What heads beyond `limit` of a group hold if no result is written to them.
 std::vector<FaultVariant> nothing_beyond(std::int64_t limit) {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
@@ -78,8 +78,8 @@ RowChange read_by(const Table& table) {
   };
 }
 
-// The table as rows at distances of `stride` would show it: nothing where that leaves the table, or
-// finds what is no block, of which nobody knows what a kernel makes.
+// The table as read with row stride `stride`. Nothing if that leaves the table or meets an invalid
+// id, as the behaviour of a kernel is unknown there.
 std::optional<Table> with_stride(const FailedCase& of, std::int64_t stride) {
   const BlockTableView& own = of.inputs.block_table;
   const std::int64_t entries = (std::ssize(of.sequences) - 1) * own.row_stride + own.max_blocks;
@@ -96,8 +96,8 @@ std::optional<Table> with_stride(const FailedCase& of, std::int64_t stride) {
   return table;
 }
 
-// Strides, each with where in a call it may have been taken from; up to twice the true one all of
-// them, unless these are `too_many`.
+// Candidate strides, each with its possible origins in the call; also all strides up to twice the
+// true one, unless these are `too_many`.
 std::map<std::int64_t, std::vector<std::string>> likely_strides(const FailedCase& of,
                                                                 bool too_many) {
   const std::int64_t own = of.inputs.block_table.row_stride;

@@ -117,7 +117,7 @@ RowResult AttentionRow::as_read() const {
 
 RowResult AttentionRow::as_weighed() const {
   const std::int64_t dims = v.cols();
-  Matrix values(v.rows(), 2 * dims);  // and beside them their magnitudes
+  Matrix values(v.rows(), 2 * dims);  // beside the values, their magnitudes
   values << v, v.cwiseAbs();
   const auto output = [&](const Vector& of_out, const Vector& of_sum) {
     return reference::finish({scores.maxCoeff(), of_sum.sum(), values.transpose() * of_out},
@@ -134,7 +134,7 @@ RowResult AttentionRow::as_weighed() const {
     for (std::int64_t dim = 0; dim < dims; ++dim) {
       const double growth =
           right_magnitudes[dim] > 0.0 ? magnitudes[dim] / right_magnitudes[dim] : 1.0;
-      // Errors of weights that all share cancel from a mean, which a fault may not be.
+      // Errors common to all weights cancel in a mean, but a fault may not be a mean.
       of_out[dim] = of_out[dim] * std::max(1.0, growth) + of_sum * magnitudes[dim];
     }
   };

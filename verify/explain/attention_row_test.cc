@@ -1,5 +1,5 @@
-// A kernel in fp64 that is written here, with one fault in what a head or a row is computed of:
-// that fault is named, and no other; where the case shows too little for that, it is said.
+// An fp64 kernel written here, with one fault in the inputs of a head or a row: exactly that fault
+// is named, or the report says that the case shows too little.
 
 #include "verify/explain/attention_row.h"
 
@@ -27,15 +27,15 @@ using reference::SequenceRows;
 enum class BiasFrom { kPosition, kLastKey, kRow };
 enum class Found { kOwn, kFirstThatStartsThere, kOneBefore };
 
-// A kernel's choices; those of the right one.
+// A kernel's choices; the defaults are right.
 struct Choices {
   bool scales_k_late = false;  // after the soft cap
   bool scales_late = false;
   BiasFrom bias_from = BiasFrom::kPosition;
   int digits_of_qk = 53;
   int digits_of_v = 53;
-  Found found = Found::kOwn;        // the sequence of a row
-  std::int64_t group_heads = 1024;  // those beyond attend to the KV head after their own
+  Found found = Found::kOwn;        // the sequence to which a row is assigned
+  std::int64_t group_heads = 1024;  // query heads beyond use the KV head after their own
   std::int64_t k_group = 0;         // 0: the group's own heads
   std::int64_t v_group = 0;
   std::int64_t tile_rows = 1 << 20;  // tokens times heads of a group
@@ -51,7 +51,7 @@ Matrix narrowed(const Matrix& values, int digits) {
   return values.unaryExpr([digits](double value) { return narrowed(value, digits); });
 }
 
-// One row of one head. Without windows and sinks.
+// One row of one head, without windows and sinks.
 class Row {
  public:
   Row(const PagedAttentionInputs& inputs, const Choices& choices)
@@ -84,7 +84,7 @@ class Row {
     return sequence.context_length - rows + row - sequence.first_row;
   }
 
-  // The first of them.
+  // The first key.
   std::int64_t keys_of(const SequenceRows& sequence, std::int64_t row, std::int64_t head_of_group,
                        std::int64_t group) const {
     if (!inputs_.options.causal) return sequence.context_length;
@@ -148,7 +148,7 @@ Backend choosing(const Choices& choices) {
   Backend backend;
   backend.name = "choosing";
   backend.refusal = [](const PagedAttentionInputs&, const CallOptions&) { return std::nullopt; };
-  // Of fp32: the bounds that libraries are held to.
+  // fp32 bounds, as for libraries.
   backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
@@ -199,7 +199,7 @@ TEST_CASE("scales that are applied after the soft cap are named, each and both")
   check_named({.scales_k_late = true}, spec, {"K's scale is applied after the soft cap"});
   check_named({.scales_k_late = true, .scales_late = true}, spec,
               {"the scale and K's are applied after the soft cap"});
-  // A scale of 1 is not named with K's.
+  // With a scale of 1, the fault is not attributed to both scales.
   spec.options.scale = 1.0F;
   check_named({.scales_k_late = true}, spec, {"K's scale is applied after the soft cap"});
 }
@@ -215,13 +215,13 @@ TEST_CASE("distances of ALiBi that are counted from elsewhere are named, with wh
 
 TEST_CASE("products of narrower inputs are named, with their type") {
   CHECK_FALSE(explained({}, batch()).is_wrong());
-  // 10 bits behind the leading one, as TF32 has, and 7.
+  // 10 bits after the leading one, as in TF32; then 7.
   check_named({.digits_of_qk = 8}, batch(), {"q and K are rounded to bf16 for their product"});
-  // fp16 differs from TF32 below 2^-14 alone.
+  // fp16 differs from TF32 only below 2^-14.
   check_named({.digits_of_qk = 11}, batch(),
               {"q and K are rounded to TF32 for their product",
                "q and K are rounded to fp16 for their product"});
-  // One bit more is of no type that is tried.
+  // One bit more matches no type that is tried.
   const Explanation other = explained({.digits_of_qk = 12}, batch());
   CHECK(other.is_wrong());
   CHECK(other.faults.fitting.empty());
@@ -266,7 +266,7 @@ TEST_CASE("tiles whose keys end with those of a token before their last one are 
   spec.shape.num_q_heads = 6;
   spec.shape.num_kv_heads = 1;
   spec.sequences = {{.num_rows = 20, .context_length = 60}};
-  // Tiles of whole tokens end where they should.
+  // Tiles of whole tokens end correctly.
   CHECK_FALSE(explained({.tile_rows = 12}, spec).is_wrong());
   check_named({.tile_rows = 16}, spec,
               {"tiles of 16 rows (tokens times heads of a group) read keys, 1 at a time, as if "
@@ -281,7 +281,7 @@ TEST_CASE("of rows with one key it is said that the fit is weak, and of two keys
   REQUIRE(weak.is_wrong());
   const std::string text = explanation_text(weak, {make_problem(spec), spec.placement});
   INFO(text);
-  // Among others, of which one was named alone before.
+  // Several faults fit this case.
   CHECK(std::ranges::count(weak.faults.fitting,
                            "a row where several sequences start is taken for one of the first of "
                            "them, which has no rows") == 1);

@@ -19,7 +19,7 @@ bool lse_ln_is_right(const FailedCase& of, std::int64_t row, std::int64_t head) 
   return seen == expected || std::abs(seen - expected) <= of.bound().lse_ln_at(row, head);
 }
 
-// Out of the row, [head_dim_v].
+// The row's output, [head_dim_v].
 struct RowOutput {
   RowOutput(const FailedCase& of, const HeadRow& at)
       : seen(out_of(of.seen, of.row_of(at), at.head)),
@@ -35,8 +35,7 @@ struct RowOutput {
   reference::Vector bound;
 };
 
-// Whether the weights as they were seen, each within its bound, give most of what the output is off
-// by.
+// Whether the observed weights, each within its bound, account for most of the output's error.
 bool weights_give_error(const WeightProbe& probe, const RowOutput& out,
                         const reference::Matrix& v) {
   for (std::int64_t dim = 0; dim < v.cols(); ++dim) {
@@ -47,7 +46,7 @@ bool weights_give_error(const WeightProbe& probe, const RowOutput& out,
   return true;
 }
 
-// No V is in the lse, which yet differs between runs.
+// V does not enter the lse, yet the lse differs between runs.
 Diagnosis of_another_lse_ln(const WeightProbe& probe, double lse_ln) {
   const std::string runs =
       probe.other_lse_ln
@@ -61,7 +60,7 @@ Diagnosis of_another_lse_ln(const WeightProbe& probe, double lse_ln) {
               "the calls before; what the weights show is not what the case does"};
 }
 
-// Weights and lse are right.
+// Precondition: weights and lse are right.
 std::optional<Diagnosis> of_infinite_output(const RowOutput& out) {
   Keys infinite;  // dims
   for (std::int64_t dim = 0; dim < out.seen.size(); ++dim) {
@@ -107,7 +106,7 @@ Diagnosis of_right_weights(const WeightProbe& probe, const RowOutput& out,
   }
   const double error = probe.lse_ln_error();
   const Keys visible = probe.visible_keys();
-  // Beside a sink that counts its weight is less than 1, and depends on its score.
+  // Next to a sink of some weight, the key's weight is less than 1 and depends on its score.
   if (visible.size() == 1 &&
       probe.expected[visible.front()] >= 1.0 - probe.bound[visible.front()]) {
     return {.step = Step::kScores,
@@ -116,7 +115,7 @@ Diagnosis of_right_weights(const WeightProbe& probe, const RowOutput& out,
                                error),
             .key = visible.front()};
   }
-  // Scores that are off by so much would show in no weight.
+  // Scores with an error this small would change no weight measurably.
   if (std::abs(error) <= 2.0 * probe.bound.sum()) {
     return {.why = fmt::format("all weights are within their bounds, and the lse is off by {:.6g}: "
                                "too small to tell the step",
@@ -260,7 +259,7 @@ bool weights_give_output(const WeightProbe& probe, const FailedCase& of, const H
   const reference::Vector out = out_of(of.seen, of.row_of(at), at.head);
   const reference::Vector error = (v.transpose() * probe.seen - out).cwiseAbs();
   const reference::Vector magnitude = v.cwiseAbs().transpose() * probe.seen.cwiseAbs();
-  // Two roundings to bf16, generously.
+  // Two roundings to bf16, with a generous margin.
   constexpr double kRelative = 0.02;
   return (error.array() <= kRelative * magnitude.array()).all();
 }

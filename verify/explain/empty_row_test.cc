@@ -1,5 +1,5 @@
-// Rows without a key to attend to, each wrong in one way: what is said of them is so, nothing is
-// said of weights that they do not have, and the way is named.
+// Rows without a key to attend to, each with one fault: the diagnosis is right, does not mention
+// weights that such rows lack, and names the fault.
 
 #include "verify/explain/diagnosis.h"
 
@@ -32,7 +32,7 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 const std::string kUnwritten = "rows without keys are not written, or only added to";
 const std::string kZeroByZero = "rows without keys are divided by their sum, 0 / 0";
 
-// Decode of three sequences, of which the second has no keys.
+// Decode of three sequences; the second has no keys.
 CaseSpec decode() {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 2, .num_kv_heads = 1, .head_dim_k = 4, .head_dim_v = 3};
@@ -46,7 +46,7 @@ CaseSpec decode() {
 }
 constexpr std::int64_t kEmpty = 1;  // row of the batch
 
-// Four rows in a context of two keys: the first two stand before it.
+// Four rows in a context of two keys: the first two precede it.
 CaseSpec early_rows() {
   CaseSpec spec = decode();
   spec.sequences = {{.num_rows = 4, .context_length = 2, .id = 0}};
@@ -68,7 +68,7 @@ std::string text_of(const Explanation& explanation, const CaseSpec& spec) {
   return explanation_text(explanation, {make_problem(spec), spec.placement});
 }
 
-// Also that nothing is said of what such a row does not have.
+// Also checks that the report does not mention what such a row lacks.
 void check_named(const Backend& backend, const CaseSpec& spec,
                  const std::vector<std::string>& named) {
   const Explanation explanation = explained(backend, spec);

@@ -19,7 +19,7 @@ bool has_no_numbers(const reference::AttentionResult& seen) {
   return std::ranges::any_of(seen.out, is_nan) || std::ranges::any_of(seen.lse_ln, is_nan);
 }
 
-// What can be told without running the case again.
+// The part of an explanation that needs no second run.
 Explanation compared(const FailedCase& of, const Comparison& comparison) {
   Explanation explanation;
   explanation.comparison = comparison;
@@ -31,7 +31,7 @@ Explanation compared(const FailedCase& of, const Comparison& comparison) {
   return explanation;
 }
 
-// What shows with the case's own V alone may also not show each time.
+// A failure that only the case's own V shows may also not occur each time.
 std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawCase& law_case,
                                               const FailedCase& of, const HeadRow& at) {
   const auto again = try_run(backend, of.inputs, backend.options_for(law_case.placement));
@@ -50,13 +50,13 @@ std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawC
   return Diagnosis{.why = why + ": it is not wrong each time"};
 }
 
-// Runs the case again, with other V, for the weights of the row's keys.
+// Runs the case again with other V, to measure the weights of the row's keys.
 void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCase& of,
                  Explanation& explanation) {
   const HeadRow& at = explanation.place;
   const StaleRow stale = of.stale_at(at);
   if (explanation.is_empty_row) {
-    // Keys may get weight all the same.
+    // Masked keys may still get weight.
     Keys attended;
     if (of.sequence_of(at).context_length > 0 && stale.dims.empty()) {
       const auto probe = probe_weights(backend, law_case, at, of.bound_kind);
@@ -93,7 +93,7 @@ void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCa
 
 constexpr std::size_t kKeysShown = 12;
 
-// Where a key lies in the cache.
+// The location of a key in the cache.
 struct KeyPlace {
   std::int64_t block = 0;
   std::int64_t slot = 0;
@@ -105,10 +105,10 @@ KeyPlace place_of(const PagedAttentionInputs& inputs, std::int64_t sequence, std
   return {.block = row[key / block_size], .slot = key % block_size};
 }
 
-// Of keys whose weights are wrong, that of the diagnosis and others that depart before the rest.
+// Keys to show, among those with wrong weights: the diagnosed key, and others that depart first.
 Keys shown_keys(const Explanation& explanation, Keys wrong) {
   if (wrong.size() <= kKeysShown) return wrong;
-  // A wrong weight may be so only because of others, with which it shares the sum.
+  // A weight may be wrong only because another one in the same sum is.
   std::ranges::stable_partition(wrong, [&](std::int64_t key) {
     const std::optional<double> error = explanation.probe->score_error(key);
     return !error || std::abs(*error) > explanation.probe->score_tolerance(key);
@@ -181,7 +181,7 @@ Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind b
   const reference::KernelNumerics numerics = backend.numerics(inputs, options);
   const auto right = reference::bounded_attention(inputs, numerics);
   FailedCase of{inputs, seen.value(), right, numerics, bound_kind};
-  // Without a pattern of its own, memory holds NaN.
+  // By default, memory holds NaN.
   std::optional<StaleRows> stale;
   if (has_no_numbers(seen.value())) stale = find_stale_rows(backend, inputs, options);
   if (stale) of.stale = &*stale;

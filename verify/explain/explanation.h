@@ -1,7 +1,7 @@
 #pragma once
 
-// Explains what is wrong in a case that a backend fails, from its outputs alone: where, at which
-// step of the computation, and which known fault would give exactly these outputs.
+// Explains a case that a backend fails, from its outputs alone: which element, at which step of the
+// computation, and which known fault would give exactly these outputs.
 
 #include <optional>
 #include <string>
@@ -15,13 +15,13 @@
 namespace recto::verify {
 
 struct Explanation {
-  std::optional<std::string> not_run = {};  // why the backend gave nothing to look at
+  std::optional<std::string> not_run = {};  // why the backend gave no result
   Comparison comparison = {};               // with the oracle
   // Set only if the comparison failed:
   HeadRow place = {};         // of the worst element
-  bool is_empty_row = false;  // which has no key to attend to
+  bool is_empty_row = false;  // it has no key to attend to
   std::optional<WeightProbe> probe = {};
-  std::string why_no_probe = {};  // empty if there is one, or there are no weights
+  std::string why_no_probe = {};  // empty if there is one, or no weights exist
   Diagnosis diagnosis = {};
   FaultReport faults = {};
 

@@ -1,4 +1,4 @@
-// Each canary's fault, where the oracle sees it: what is told of it must be so.
+// For each canary that fails against the oracle, the explanation of its fault is right.
 
 #include "verify/explain/explanation.h"
 
@@ -32,7 +32,7 @@ DrawnCases drawn() {
   return {.name = "canaries", .count = 400, .domain = domain};
 }
 
-// Cases that the oracle finds wrong, as they were drawn and as small as they get.
+// Cases that fail against the oracle, as drawn and shrunk.
 std::vector<LawCase> failing_cases(const Backend& backend, std::size_t count) {
   std::vector<LawCase> failing;
   const CaseSource source = drawn_cases(drawn(), {});
@@ -47,8 +47,8 @@ std::vector<LawCase> failing_cases(const Backend& backend, std::size_t count) {
   return failing;
 }
 
-// What may be told of a fault, and the first words for it where there are some: of one case at
-// least.
+// The explanations allowed for a fault, and the beginning of its text if it is known; at least one
+// case must have that text.
 struct Expected {
   Fault fault = Fault::kNone;
   std::vector<Step> steps;
@@ -63,11 +63,11 @@ const std::vector<Expected>& expected() {
       {Fault::kMissingRescale,
        {Step::kMax},
        "sum and output of the keys before are not rescaled as the running maximum grows"},
-      // Which K, or where K is equal which V.
+      // A wrong K, or if all K are equal, a wrong V.
       {Fault::kWrongGroup,
        {Step::kScores, Step::kOutput},
        "KV head h % num_kv_heads for query head h"},
-      // Of a single key score and sum are one.
+      // With a single key, score and sum cannot be distinguished.
       {Fault::kSinkLeftOutOfLogSum, {Step::kScores, Step::kSum}, "the sink is left out of the lse"},
       {Fault::kLastKeyDropped, {Step::kScores}, "context lengths without the newest token"},
       {Fault::kTailRead, {Step::kScores, Step::kSum}, "context lengths rounded up to whole blocks"},
@@ -170,7 +170,7 @@ TEST_CASE("a fault of V alone leaves the weights as they are") {
   Backend wrong = canary_backend("wrong", Fault::kNone);
   wrong.attend = always_done([right = wrong](const PagedAttentionInputs& inputs) {
     reference::AttentionResult result = result_of(right.call(inputs));
-    // As where a product overflows: of ones and zeros it does not.
+    // As if a product overflowed, which does not happen with V of ones and zeros.
     for (double& out : result.out) out = std::abs(out) > 1.0 ? 2.0 * out : out;
     return result;
   });
@@ -181,7 +181,7 @@ TEST_CASE("a fault of V alone leaves the weights as they are") {
   CHECK_FALSE(explanation.diagnosis.key);
 }
 
-// Exponentials in fp32 beside the maximum of the first `tile` keys, of a row of one head.
+// fp32 exponentials relative to the maximum of the first `tile` keys, for a row of one head.
 Backend first_tile_backend(std::int64_t tile) {
   Backend backend = canary_backend("first tile", Fault::kNone);
   backend.attend = always_done([tile](const PagedAttentionInputs& inputs) {
@@ -203,7 +203,7 @@ Backend first_tile_backend(std::int64_t tile) {
     result.lse_ln_at(0, 0) = maximum + std::log(sum);
     return result;
   });
-  // Of fp32, generously.
+  // fp32 bounds, with a generous margin.
   backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
@@ -221,7 +221,7 @@ TEST_CASE("a maximum of the first tile alone is told where the sum overflows") {
   REQUIRE(explanation.is_wrong());
   CHECK(explanation.diagnosis.step == Step::kMax);
   CHECK_FALSE(explain(first_tile_backend(6), law_case, BoundKind::kProbabilistic).is_wrong());
-  // Where nothing overflows it cancels.
+  // Without overflow, the fault cancels.
   law_case.problem.sequences[0].k[5] = 50.0F;
   CHECK_FALSE(explain(first_tile_backend(4), law_case, BoundKind::kProbabilistic).is_wrong());
 }
@@ -242,7 +242,7 @@ TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fa
   });
   const Explanation number = explain(silent, law_case, BoundKind::kProbabilistic);
   CHECK((number.diagnosis.why.starts_with("a number is seen where the oracle has NaN: ")));
-  // NaN where a number is expected is a fault like any other.
+  // NaN in place of a number is an ordinary fault.
   law_case.problem.sequences[0].v[9] = 1.0F;
   silent.attend = always_done([right = right](const PagedAttentionInputs& inputs) {
     reference::AttentionResult result = result_of(right.call(inputs));

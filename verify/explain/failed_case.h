@@ -1,6 +1,6 @@
 #pragma once
 
-// A case whose result is wrong: what was seen of it, and what is right.
+// A case whose result is wrong: the observed results and the right ones.
 
 #include <cstdint>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace recto::verify {
 
-// A query row of one head, named as comparisons do.
+// A query row of one head, named as in comparisons.
 struct HeadRow {
   std::int64_t sequence = 0;
   std::int64_t row = 0;  // within the sequence
@@ -25,19 +25,19 @@ inline reference::Vector out_of(const reference::AttentionResult& result, std::i
   return out;
 }
 
-// What of a row of one head follows what memory held before the call: nothing is written there, or
-// something is added to it.
+// The parts of a row of one head that depend on previous memory contents: they are not written, or
+// something is added to them.
 struct StaleRow {
   std::vector<std::int64_t> dims = {};  // of out
   bool has_lse_ln = false;
-  // It is what memory held, unchanged. If not, it is made of that.
+  // True: unchanged memory contents. False: computed from them.
   bool is_unwritten = true;
 
   bool is_stale() const { return has_lse_ln || !dims.empty(); }
 };
 using StaleRows = std::vector<StaleRow>;  // [num_rows, num_heads]
 
-// All that it refers to must outlive it.
+// Everything that it refers to must outlive it.
 struct FailedCase {
   const PagedAttentionInputs& inputs;
   const reference::AttentionResult& seen;  // lse_ln may be empty: not known
@@ -54,7 +54,7 @@ struct FailedCase {
   const reference::SequenceRows& sequence_of(const HeadRow& at) const {
     return sequences[static_cast<std::size_t>(at.sequence)];
   }
-  // Of the batch.
+  // Index of the row in the batch.
   std::int64_t row_of(const HeadRow& at) const { return sequence_of(at).first_row + at.row; }
   reference::KeyRange visible_keys(const HeadRow& at) const {
     return reference::visible_keys(reference::head_options(inputs.options, at.head), at.row,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What came of trying fault models on a failure, as text.
+// The results of trying fault models on a failure, as text.
 
 #include <cstdint>
 #include <optional>
@@ -13,8 +13,8 @@ struct FaultReport {
   std::int64_t tried = 0;
   std::vector<std::string> fitting = {};   // faults under which every element is within its bounds
   std::vector<std::string> left_out = {};  // not tried, and why
-  // Why the case shows too little for faults that fit to be believed: many others would fit, also
-  // ones that nobody has thought of. Of those that fit, so nothing where none does.
+  // Why a fit is weak evidence in this case: many other faults, also unknown ones, would fit.
+  // Nothing if no fault fits.
   std::optional<std::string> weak = {};
 };
 

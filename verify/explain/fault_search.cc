@@ -12,10 +12,10 @@ namespace {
 using reference::AttentionResult;
 using reference::BoundedResult;
 
-// Some seconds.
+// Limits the search to some seconds.
 constexpr double kProductsMax = 4e9;
 
-// In the order in which they are named.
+// In the order of the report.
 constexpr FaultFamily (*kFamilies[])(const FailedCase&) = {
     mask_and_score_faults, capped_alibi,    alibi_origins, sum_faults,
     truncations,           narrowings,      cache_faults,  cut_offs,
@@ -28,14 +28,14 @@ struct Element {
   double exact;
   double bound;
 
-  // Unlike a comparison it takes what no bound is known of: a fault may read NaN.
+  // Unlike a comparison, accepts NaN for an expected NaN, since a fault may read NaN.
   bool is_right() const {
     return seen == exact || (std::isnan(seen) && std::isnan(exact)) ||
            std::abs(seen - exact) <= bound;
   }
 };
 
-// Of out, then of lse_ln, if that is seen.
+// Visits out, then lse_ln if it is known.
 template <typename Predicate>
 bool all_elements(const AttentionResult& seen, const AttentionResult& exact,
                   const AttentionResult& bound, const Predicate& predicate) {
@@ -88,11 +88,11 @@ class FaultSearch {
     }
     if (fitting.empty()) return;
     const std::string name = fmt::format(fmt::runtime(model.name), either_of(fitting));
-    // A name may be that of several models.
+    // Several models may have the same name.
     if (report_.fitting.empty() || report_.fitting.back() != name) report_.fitting.push_back(name);
   }
 
-  // From what was seen: each error in units of its bound in the right result.
+  // Distance from the observed results: each error in units of its bound in the right result.
   double squared_distance(const AttentionResult& exact) const {
     double sum = 0.0;
     all_elements(of_.seen, exact, of_.bound(), [&](const Element& at) {
@@ -108,7 +108,7 @@ class FaultSearch {
       double squared_distance;
     };
     const bool is_within_bounds = family.naming == Naming::kClosest;
-    // A NaN that is expected fails every comparison, and says nothing of roundings.
+    // An expected NaN fails every comparison, and is no evidence of a rounding fault.
     if (is_within_bounds && fits(of_.seen, of_.right)) return;
     const double right = squared_distance(of_.right.exact);
     std::vector<Fit> fitting;
@@ -126,8 +126,8 @@ class FaultSearch {
         continue;
       }
       const double distance = squared_distance(faulty.exact);
-      // Bounds that have room for narrowed weights have it for other faults of that size, too, of
-      // which such a result is no closer to what was seen than the right one.
+      // Bounds wide enough for narrowed weights also admit other faults of that size. A result of
+      // such a fault is no closer to the observed one than the right result.
       if (is_within_bounds || distance < right) fitting.push_back({model.name, distance});
     }
     if (fitting.empty()) return;
@@ -136,13 +136,13 @@ class FaultSearch {
       return report_.fitting.push_back(
           fmt::format("{} (the closest of {} of its kind)", closest.name, fitting.size()));
     }
-    // Twice the distance: roundings beside those of the fault.
+    // Twice the distance allows for rounding errors besides the fault's.
     for (const Fit& fit : fitting)
       if (fit.squared_distance <= 4.0 * closest.squared_distance)
         report_.fitting.push_back(fit.name);
   }
 
-  // Of wrong elements, and the most keys that a row with some may see.
+  // Depends on the number of wrong elements, and on the most keys that a wrong row may see.
   std::optional<std::string> why_weak() const {
     std::int64_t num_wrong = 0;
     std::int64_t most_keys = 0;
@@ -178,7 +178,7 @@ std::int64_t count_wrong(const FailedCase& of, const HeadRow& at) {
 }
 
 std::string either_of(const std::vector<std::string>& names) {
-  // All of five, rather than that there is one other.
+  // Shows up to five names, rather than four and "1 other".
   const std::size_t named = names.size() <= 5 ? names.size() : 4;
   std::string text;
   for (std::size_t i = 0; i < named; ++i) {

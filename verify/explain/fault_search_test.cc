@@ -1,5 +1,5 @@
-// Kernels in fp64 that are written here, each with one fault in how it goes through its keys or
-// finds its block table: that fault is named, and no other; and nothing is named of the right one.
+// fp64 kernels written here, each with one fault in its loop over keys or its block table: exactly
+// that fault is named, and none for the right kernel.
 
 #include <algorithm>
 #include <cmath>
@@ -22,17 +22,17 @@ using reference::Matrix;
 
 constexpr double kMinusInfinity = -std::numeric_limits<double>::infinity();
 
-// A kernel's choices; those of the right one.
+// A kernel's choices; the defaults are right.
 struct Plan {
   std::int64_t part = 1 << 20;           // keys
-  std::int64_t end = 1 << 20;            // no key from it on is read
-  std::int64_t table_stride_offset = 0;  // off the true stride
-  bool is_split = false;                 // parts are summed alone and merged
+  std::int64_t end = 1 << 20;            // keys from here on are not read
+  std::int64_t table_stride_offset = 0;  // difference from the true stride
+  bool is_split = false;                 // parts are summed independently and merged
   bool rescales_sum = true;
   bool rescales_output = true;
 };
 
-// Keys in order, as kernels do; without windows, ALiBi and sinks.
+// Visits keys in order, as kernels do, without windows, ALiBi and sinks.
 void attend(const Matrix& scores, const Matrix& v, const Plan& plan, double* out, double* lse_ln) {
   double maximum = kMinusInfinity;
   double sum = 0.0;
@@ -79,7 +79,7 @@ Backend planned(const Plan& plan) {
   Backend backend;
   backend.name = "planned";
   backend.refusal = [](const PagedAttentionInputs&, const CallOptions&) { return std::nullopt; };
-  // Of fp32: the bounds that libraries are held to.
+  // fp32 bounds, as for libraries.
   backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
@@ -88,8 +88,8 @@ Backend planned(const Plan& plan) {
   return backend;
 }
 
-// Decode of three sequences, of 37, 90 and 61 keys in blocks of 8 that lie anywhere; 5 columns of
-// the table stand unseen between its rows.
+// Decode of three sequences of 37, 90 and 61 keys in scattered blocks of 8; the block table has 5
+// unused columns between its rows.
 LawCase three_sequences() {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 4, .num_kv_heads = 2, .head_dim_k = 8, .head_dim_v = 6};
@@ -142,7 +142,7 @@ TEST_CASE("keys that are cut off after so many of them are named") {
   for (const std::int64_t end : {1, 2, 32, 48, 64, 72, 88})
     check_named({.end = end},
                 {"only the first " + std::to_string(end) + " keys of a context are seen"});
-  // No power of two, and no multiple of the block size.
+  // Neither a power of two nor a multiple of the block size.
   const Explanation explanation =
       explain(planned({.end = 41}), three_sequences(), BoundKind::kProbabilistic);
   CHECK(explanation.is_wrong());

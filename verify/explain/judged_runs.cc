@@ -22,14 +22,14 @@ using reference::AttentionResult;
 using Calls =
     std::function<CallOutcome(const PagedAttentionInputs& inputs, const CallOptions& options)>;
 
-// The backend, with `calls` in the place of its own.
+// The same backend, with its calls replaced by `calls`.
 Backend with_calls(const Backend& backend, const Calls& calls) {
   Backend result = backend;
   result.attend = calls;
   return result;
 }
 
-// Whether the oracle has a number, and a bound, for each element.
+// Whether the oracle has a number and a bound for each element.
 bool are_judged(const std::vector<double>& exact, const std::vector<double>& bound) {
   for (std::size_t i = 0; i < exact.size(); ++i) {
     const bool has_bound = bound[i] >= 0 && (std::isinf(exact[i]) || std::isfinite(bound[i]));
@@ -38,7 +38,7 @@ bool are_judged(const std::vector<double>& exact, const std::vector<double>& bou
   return true;
 }
 
-// Compares a run with the oracle, as far as there is work left: runs.first stays if it departs.
+// Compares a run with the oracle if there is work left. Resets runs.first unless the run departs.
 void judge(const AttentionResult& seen, const PagedAttentionInputs& inputs, const TriedLaw& tried,
            JudgedRuns& runs) {
   LawCase law_case = case_of(inputs, tried.law_case.placement);
@@ -58,8 +58,7 @@ void judge(const AttentionResult& seen, const PagedAttentionInputs& inputs, cons
   runs.first->law_case = std::move(law_case);
 }
 
-// Makes each call in the place of the run, after the law's calls before it. What comes after it is
-// not run.
+// Makes each call in place of the run, after the law's earlier calls. Later calls are not made.
 Backend in_place_of(const DepartedRun& run, const TriedLaw& tried,
                     const std::function<void()>& begin) {
   Backend backend;
@@ -87,7 +86,7 @@ Backend in_place_of(const DepartedRun& run, const TriedLaw& tried,
   return backend;
 }
 
-// Of runs that are right, as far as they are judged.
+// The text if all runs that were judged are right.
 std::string right_text(const JudgedRuns& runs) {
   if (runs.judged < runs.made) {
     return fmt::format(
@@ -128,7 +127,7 @@ LawVerdict judged_verdict(const TriedLaw& tried, JudgedRuns& runs, double work_m
     if (std::holds_alternative<Unsupported>(outcome)) return outcome;
     ++runs.made;
     if (runs.first) return outcome;
-    // Stays if the run did not come back.
+    // Stays set if the call does not return.
     runs.first = DepartedRun{.attempt = attempt,
                              .run = runs.made,
                              .options = options,

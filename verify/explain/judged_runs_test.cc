@@ -1,5 +1,5 @@
-// Kernels that are right in a law's case and wrong in another of its runs: this run is told, and
-// explained in its place among the others.
+// Kernels that are right in a law's case but wrong in another of its runs: the report names that
+// run and explains it.
 
 #include "verify/explain/judged_runs.h"
 
@@ -23,7 +23,7 @@ using Catch::Matchers::StartsWith;
 
 constexpr const char* kLastKey = "departs    scores: key 5 should be seen and get no";
 
-// Decode of two heads to a KV head.
+// Decode with two query heads per KV head.
 CaseSpec grouped() {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 4, .num_kv_heads = 2, .head_dim_k = 4, .head_dim_v = 3};
@@ -36,7 +36,7 @@ CaseSpec grouped() {
 
 LawCase case_of_spec(const CaseSpec& spec) { return {make_problem(spec), spec.placement}; }
 
-// Loses each context's last key in calls where `is_wrong`; these are counted from 1 on.
+// Drops each context's last key in calls for which `is_wrong`; calls are counted from 1.
 struct LosingKeys {
   using IsWrong = std::function<bool(const PagedAttentionInputs&, std::int64_t call)>;
 
@@ -115,7 +115,7 @@ TEST_CASE("runs that differ by less than the bounds are right, each of them") {
         "runs       each of the law's 2 is right by the oracle: they differ from each other by "
         "more than the law allows\n");
   CaseSpec rows = grouped();
-  rows.sequences.front().num_rows = 3;  // what one of them does not see, others do
+  rows.sequences.front().num_rows = 3;  // other rows see the keys that one of them does not see
   const Told masked = tell(masked_keys_law(), nearly, case_of_spec(rows));
   CHECK(masked.verdict.failed());
   CHECK_THAT(masked.text, ContainsSubstring(" are judged by the oracle, and right; the others see "

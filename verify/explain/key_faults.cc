@@ -1,5 +1,5 @@
-// Faults in which of its sequence's keys a row goes through, in how their parts are summed, and in
-// which sequence is a row's.
+// Fault models: a row reads the wrong keys of its sequence, sums their parts wrongly, or belongs to
+// the wrong sequence.
 
 #include <fmt/format.h>
 
@@ -35,15 +35,15 @@ std::set<std::int64_t> usual_sizes(const FailedCase& of, std::int64_t multiples)
   return sizes;
 }
 
-// No key from `end` on.
+// Hides the keys from `end` on.
 void end_at(AttentionRow& row, std::int64_t end) {
   const reference::KeyRange visible = row.visible();
   if (end >= visible.end) return row.leave();
   row.keys = {visible.begin, std::max(visible.begin, end)};
 }
 
-// A way of summing keys in parts, one after the other or each alone.
-enum class Maximum : std::uint8_t { kRunning, kOwn };  // beside which a part's weights are left
+// A way of summing keys in parts, sequentially or independently.
+enum class Maximum : std::uint8_t { kRunning, kOwn };  // to which a part's weights are relative
 enum class Unscaled : std::uint8_t { kBoth, kOutput, kSum, kMeanOfParts };
 
 struct UnscaledSum {
@@ -109,13 +109,13 @@ std::vector<FaultVariant> by_usual_parts(const FailedCase& of, const UnscaledSum
   return variants;
 }
 
-// Rows of the matrix instructions' tiles and of those that kernels build of them, and keys.
+// Rows of tiles: of matrix instructions and of the tiles that kernels build from them; and keys.
 constexpr std::int64_t kTileRows[] = {16, 32, 64, 128};
 constexpr std::int64_t kTileKeys[] = {1, 8, 16, 32, 64, 128};
 
-// A tile has `rows` pairs of a token and a head of the group, those of a token beside each other,
-// and reads `keys` at a time, masked or not. Its keys end as if its tokens were counted from its
-// first one in full.
+// A tile has `rows` pairs of a token and a head of the group, with the pairs of a token adjacent,
+// and reads `keys` at a time, masked or not. Its keys end as if the first token had all its heads
+// in it.
 void end_with_tile(AttentionRow& row, std::int64_t rows, std::int64_t keys) {
   const std::int64_t group = row.of.group();
   const std::int64_t pair = row.at.row * group + row.at.head % group;
@@ -125,8 +125,7 @@ void end_with_tile(AttentionRow& row, std::int64_t rows, std::int64_t keys) {
   end_at(row, (std::max<std::int64_t>(0, position + 1) + keys - 1) / keys * keys);
 }
 
-// A search for the sequence of row `row` of the batch, whose own is `own`: what it finds is another
-// one where it is wrong.
+// A (wrong) search for the sequence of row `row` of the batch, whose own sequence is `own`.
 struct Search {
   const char* name;
   std::int64_t (*find)(const std::vector<SequenceRows>& all, std::int64_t own, std::int64_t row);
@@ -148,7 +147,7 @@ constexpr Search kSearches[] = {
      }},
     {"the first row of a sequence is taken for one of the last that starts before it",
      [](const auto& all, std::int64_t own, std::int64_t row) {
-       while (own > 0 && all[own].first_row >= row) --own;  // or else the first
+       while (own > 0 && all[own].first_row >= row) --own;  // or the first sequence
        return own;
      }},
     {"the last row of a sequence is taken for one of the sequence after it",
@@ -168,7 +167,7 @@ constexpr Search kSearches[] = {
                             [](const SequenceRows& sequence) { return sequence.num_rows > 0; });
      }}};
 
-// Where the row then stands in the sequence that was found.
+// The position that the row then has in the sequence that was found.
 enum class Standing : std::uint8_t { kAsFound, kAtOrBeforeLast, kAsOwn };
 
 void take_for_found(AttentionRow& row, const Search& search, Standing standing) {
@@ -182,7 +181,7 @@ void take_for_found(AttentionRow& row, const Search& search, Standing standing) 
   std::int64_t position =
       reference::position_of(in_batch - counted.first_row, counted.num_rows, keys);
   if (standing == Standing::kAtOrBeforeLast) position = std::min(position, keys - 1);
-  // Row `position` of as many as there are keys stands at that position.
+  // Among as many rows as keys, row `position` has that position.
   row.keys = reference::visible_keys(row.options, position, keys, keys);
   row.origin = position;
 }
@@ -207,7 +206,7 @@ FaultFamily unscaled_sums(const FailedCase& of) {
 }
 
 FaultFamily row_searches(const FailedCase& of) {
-  // With a row for each sequence nothing is searched for.
+  // With one row per sequence there is no search.
   if (of.inputs.query_start.empty() || of.sequences.size() < 2) return {};
   FaultFamily family{.what = "rows taken for those of other sequences"};
   for (const Search& search : kSearches) {

@@ -1,5 +1,5 @@
-// Rows that are not written, or made of what memory held before; and rows without a key to attend
-// to, which hold something else than zeros and the sink.
+// Fault models: rows that are not written, or are computed from previous memory contents; and rows
+// without a key to attend to that hold something other than zeros and the sink.
 
 #include <fmt/format.h>
 
@@ -20,10 +20,10 @@ namespace {
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Scores are nearer to 0, so that masks of finite numbers are at least as far from it.
+// The scores' magnitudes are smaller, and finite numbers used as masks are at least this large.
 constexpr double kFarFromScores = 1e4;
 
-// What is stale, counted by whether rows of heads have keys.
+// Counts stale parts, separately for rows with and without keys.
 struct StaleCounts {
   struct Rows {
     std::int64_t all = 0;
@@ -39,7 +39,7 @@ struct StaleCounts {
   bool has_out = false;
   bool has_lse_ln = false;
   bool is_unwritten = true;
-  std::optional<std::int64_t> dims = {};  // of each stale row that has some; 0 if that varies
+  std::optional<std::int64_t> dims = {};  // of each stale row that has some; 0 if the number varies
 
   explicit StaleCounts(const FailedCase& of) {
     of.for_each_row([&](const HeadRow& at) {
@@ -73,21 +73,21 @@ struct StaleCounts {
   }
 };
 
-// What a kernel returns as the lse of rows without keys, beside an output that is wrong.
+// The lse that faulty kernels return for rows without keys.
 using EmptyLseLn = double (*)(const AttentionRow& row);
 double of_fault(const AttentionRow& row) { return row.result->lse_ln; }
 double right(const AttentionRow& row) { return row.right().lse_ln; }
 double minus_infinity(const AttentionRow& /*row*/) { return -kInfinity; }
 double zero(const AttentionRow& /*row*/) { return 0.0; }
 double no_number(const AttentionRow& /*row*/) { return kNaN; }
-// Which one depends on the type and on the number of keys.
+// The exact number depends on the type and on the number of keys.
 double large_negative(const AttentionRow& row) {
   if (row.of.seen.lse_ln.empty()) return right(row);
   const double seen = row.of.seen.lse_ln_at(row.of.row_of(row.at), row.at.head);
   return std::isfinite(seen) && seen <= -kFarFromScores ? seen : right(row);
 }
 
-// A change of rows without keys, which begin as zeros and the sink.
+// Applies to rows without keys, which begin as zeros and the sink.
 RowChange of_empty_rows(const RowChange& change) {
   return [change](AttentionRow& row) {
     if (!row.is_empty()) return row.leave();
@@ -103,7 +103,7 @@ RowChange holding(std::optional<double> out, EmptyLseLn lse_ln) {
   });
 }
 
-// A fault whose output is wrong, beside any of the usual lse.
+// Adds a fault of the output, combined with each of the usual wrong lse.
 void add_with_usual_lse_ln(const FailedCase& of, const std::string& name, const RowChange& change,
                            FaultFamily& family) {
   const auto faulty =
@@ -120,7 +120,7 @@ void add_with_usual_lse_ln(const FailedCase& of, const std::string& name, const 
   family.models.emplace_back(name, variants);
 }
 
-// Of a context that has some.
+// Requires a context with keys.
 void attend_to_first(AttentionRow& row, std::int64_t keys) {
   if (keys == 0) return row.leave();
   row.keys = {0, keys};
@@ -135,7 +135,8 @@ void attend_equally(AttentionRow& row) {
   row.q.setZero();
 }
 
-// The sequence before or after a row's that has both rows and keys, if `step` leads to one.
+// The neighbour of a row's sequence in direction `step` that has both rows and keys, if there is
+// one.
 const reference::SequenceRows* neighbour(const AttentionRow& row, std::int64_t step) {
   const auto& all = row.of.sequences;
   for (std::int64_t s = row.at.sequence + step; s >= 0 && s < std::ssize(all); s += step) {
@@ -188,8 +189,8 @@ FaultFamily empty_row_faults(const FailedCase& of) {
   const auto add = [&](const std::string& name, const RowChange& change) {
     add_with_usual_lse_ln(of, name, change, family);
   };
-  // What follows stale memory is told by itself, where the backend can be handed such memory;
-  // elsewhere NaN may be either.
+  // Stale memory is reported separately if the backend accepts stale contents; otherwise NaN may
+  // mean either.
   if (of.stale == nullptr) {
     family.models.emplace_back("rows without keys are not written, or only added to",
                                std::vector<FaultVariant>{{"", holding(kNaN, no_number)},
@@ -212,7 +213,7 @@ FaultFamily empty_row_faults(const FailedCase& of) {
     attend_to_first(row, std::min<std::int64_t>(1, row.context.context_length));
     row.origin = 0;
   });
-  // Beside such a number all scores are equal.
+  // Added to such a number, all scores become equal.
   add("rows without keys get the mean of V, as of a mask of a large negative number",
       attend_equally);
   for (const std::int64_t step : {-1, 1}) {

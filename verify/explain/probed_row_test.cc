@@ -1,5 +1,5 @@
-// What a probe shows beside what the case itself does: faults that depend on V, are not there each
-// time, are too small, or lie far into a long context.
+// Limits of the probe: faults that depend on V, occur only sometimes, are too small, or lie far
+// into a long context.
 
 #include <algorithm>
 #include <cmath>
@@ -26,7 +26,7 @@ reference::Matrix values_of(const PagedAttentionInputs& inputs) {
   return reference::gather_head(inputs.kv.v, inputs.block_table.data, inputs.context_length[0], 0);
 }
 
-// Of the case, and not of a probe.
+// Whether the inputs are the case's own rather than the probe's.
 bool is_own(const PagedAttentionInputs& inputs) { return (values_of(inputs).array() > 1.0).any(); }
 
 LawCase decode(std::int64_t keys) {
@@ -152,7 +152,8 @@ TEST_CASE("of many wrong weights the one that departs is shown, and how many are
 
 enum class OfSumZero : std::uint8_t { kZeros, kDivided };
 
-// Exponentials in fp32 beside a running maximum that begins too high, if it is above a score.
+// fp32 exponentials relative to a running maximum that begins at `begin`, too high if above all
+// scores.
 Backend beginning_at(double begin, OfSumZero of_zero) {
   return changing([=](const PagedAttentionInputs& inputs, AttentionResult& result) {
     const std::int64_t keys = inputs.context_length[0];

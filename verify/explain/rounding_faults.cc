@@ -1,5 +1,4 @@
-// Numbers that are rounded to fewer bits than they should be, or cut off where rounding to nearest
-// is right.
+// Fault models: numbers rounded to too few bits, or truncated where rounding to nearest is right.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -18,15 +17,15 @@ namespace {
 
 using reference::Matrix;
 
-// Numbers that are cut off to the 16-bit type of q.
+// Numbers that are truncated to the 16-bit type of q.
 struct Truncation {
   bool weights = false;
   bool cache = false;  // as decoded from fp8
   bool outputs = false;
 };
 
-// What is cut off loses up to a step of its type: half of one, give or take what rounding to
-// nearest may be off by, which bounds have already.
+// Truncation loses up to one step of the type. This subtracts half a step; the error of rounding to
+// nearest, up to half a step either way, is already in the bounds.
 double cut_off(double value, ElementType type) {
   if (!std::isfinite(value)) return value;
   int exponent = 0;
@@ -36,12 +35,12 @@ double cut_off(double value, ElementType type) {
   return std::copysign(std::max(0.0, std::abs(value) - half_step), value);
 }
 
-// Of a number that is computed without error, such as the largest weight, 1.
+// For numbers that are computed without error, such as the largest weight, 1.
 double cut_off_unless_exact(double value, ElementType type) {
   return reference::round_to(value, type) == value ? value : cut_off(value, type);
 }
 
-// Tile after tile, as weights are cut off beside the maximum so far.
+// Tile by tile, since weights are truncated relative to the maximum so far.
 void cut_off_weights(AttentionRow& row) {
   row.weigh();
   if (row.is_left) return;
@@ -81,9 +80,9 @@ void truncate(AttentionRow& row, const Truncation& truncation) {
 
 struct NarrowType {
   const char* name;
-  int digits;               // of a significand, with the leading one
-  int least_step_exponent;  // of 2, below which nothing is told apart
-  ElementType weights;      // the type in whose bounds the weights are, of as many digits
+  int digits;               // of a significand, including the leading one
+  int least_step_exponent;  // exponent of the smallest step, in the subnormal range
+  ElementType weights;      // the type of as many digits in whose bounds the weights are
 };
 
 // TF32 has fp32's exponents and fp16's digits (NVIDIA A100 whitepaper, "TF32").
@@ -91,7 +90,7 @@ constexpr NarrowType kTf32{"TF32", 11, -136, ElementType::kFp16};
 constexpr NarrowType kFp16{"fp16", 11, -24, ElementType::kFp16};
 constexpr NarrowType kBf16{"bf16", 8, -133, ElementType::kBf16};
 
-// Of the inputs of products.
+// Narrows the inputs of products.
 struct Narrowing {
   NarrowType type;
   bool is_cut_off;
@@ -119,9 +118,9 @@ struct Narrowing {
   }
 
   void operator()(AttentionRow& row) const {
-    // What the weights are beside depends on a kernel's tiles: they are left to the bounds.
+    // What weights are relative to depends on a kernel's tiles, so the bounds cover them.
     if (of_output) row.numerics.weight_type = type.weights;
-    // Codes of fp8 are narrow already, and their scale joins the sum of products.
+    // Codes of fp8 are narrow already, and their scale is applied to the sum of products.
     const PagedKvView& kv = row.of.inputs.kv;
     row.read([&](Matrix& k, Matrix& v) {
       if (of_scores && !is_fp8(kv.k.type)) narrow(k);

@@ -1,5 +1,5 @@
-// Attention in fp64 whose weights, values of fp8 and outputs are rounded to bf16, or cut off: which
-// of them is told, and nothing is told of what rounds.
+// fp64 attention whose weights, fp8 values and outputs are rounded to bf16, or truncated: the
+// report names what is truncated, and nothing for rounding.
 
 #include "verify/explain/explanation.h"
 
@@ -62,7 +62,7 @@ Backend rounding_backend(const Roundings& to_bf16) {
   return backend;
 }
 
-// All V between 1 and 2, so that what is cut off adds up, and outputs have large steps.
+// All V between 1 and 2, so that truncation errors accumulate and outputs have large steps.
 LawCase positive_case() {
   CaseSpec spec;
   spec.shape = {.head_dim_k = 16,
@@ -84,11 +84,11 @@ LawCase positive_case() {
   return law_case;
 }
 
-// K is 1.2575, of which bf16 has 1.25 and 1.2578125.
+// K is 1.2575; its neighbours in bf16 are 1.25 and 1.2578125.
 LawCase scaled_case() {
   CaseSpec spec;
   spec.shape = {.head_dim_k = 16, .q_type = ElementType::kBf16, .kv_type = ElementType::kE4m3};
-  // The sum may be one of fewer keys as well, by these bounds: of 18 of them, which no block ends.
+  // Within these bounds the sum may also be one of 18 keys, a number at which no block ends.
   spec.placement.block_size = 16;
   spec.options.k_scales = ScaleKind::kPerTensor;
   spec.sequences = {{.num_rows = 1, .context_length = 20}};

@@ -29,7 +29,7 @@ std::vector<float> scales_of(const KvTensorView& view) {
   return {view.scale.data, view.scale.data + count};
 }
 
-// Sizes and options, by name: the same names for all inputs.
+// Sizes and options, by name; the same names for all inputs.
 std::vector<std::pair<const char*, std::string>> facts_of(const PagedAttentionInputs& inputs) {
   const AttentionOptions& options = inputs.options;
   const KvTensorView& k = inputs.kv.k;
@@ -60,11 +60,11 @@ std::vector<std::pair<const char*, std::string>> facts_of(const PagedAttentionIn
 }
 
 std::string shortened(const std::string& text) {
-  constexpr std::size_t kShown = 40;  // characters of a list
+  constexpr std::size_t kShown = 40;  // characters per list
   return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
 }
 
-// Of all heads, [rows, heads, dims].
+// Concatenates all heads: [rows, heads, dims].
 std::vector<float> together(std::int64_t heads,
                             const std::function<reference::Matrix(std::int64_t)>& read_head) {
   std::vector<reference::Matrix> read;
@@ -77,7 +77,7 @@ std::vector<float> together(std::int64_t heads,
   return values;
 }
 
-// A cache's codes, without its scale.
+// The cache's codes, without the scale.
 std::vector<float> codes_of(KvTensorView view, const reference::SequenceRows& sequence) {
   view.scale = {};
   return together(view.num_kv_heads, [&](std::int64_t head) {

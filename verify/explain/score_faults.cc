@@ -1,4 +1,4 @@
-// Faults in which keys are seen, how their scores are made, and how the sum is.
+// Fault models: which keys are seen, how their scores are computed, and how they are summed.
 
 #include <cmath>
 #include <numbers>
@@ -9,7 +9,7 @@
 namespace recto::verify {
 namespace {
 
-// A change that needs no numbers.
+// A change without parameters.
 struct KnownFault {
   const char* name;
   bool (*applies)(const FailedCase& of);
@@ -35,7 +35,7 @@ bool has_sinks(const FailedCase& of) { return !of.inputs.options.sinks.empty(); 
 bool scales_capped_k(const FailedCase& of) {
   return has_softcap(of) && of.inputs.kv.k.scale.kind != ScaleKind::kNone;
 }
-// A scale of 1 is the same fault as K's alone.
+// With a scale of 1, the fault is the same as for K's scale alone.
 bool scales_capped_twice(const FailedCase& of) {
   return scales_capped_k(of) && std::abs(of.inputs.options.scale) != 1.0F;
 }
@@ -44,7 +44,7 @@ bool has_sequences(const FailedCase& of) { return of.sequences.size() > 1; }
 
 std::size_t own_kv_head(const AttentionRow& row) { return static_cast<std::size_t>(row.k_head); }
 
-// a cap tanh(x / cap) is cap' tanh(a x / cap') of cap' = a cap, which is even in cap'.
+// a cap tanh(x / cap) equals cap' tanh(a x / cap') with cap' = a cap, and is even in cap'.
 void scale_after_cap(AttentionRow& row, double scale) { row.options.softcap *= std::abs(scale); }
 double scale_of_k(const AttentionRow& row) {
   return reference::scale_of(row.of.inputs.kv.k, row.k_head);
@@ -81,7 +81,7 @@ constexpr KnownFault kMasksAndScores[] = {
     {"the scale and K's are applied after the soft cap", scales_capped_twice,
      [](AttentionRow& row) { scale_after_cap(row, row.options.scale * scale_of_k(row)); }}};
 
-// What a row's out or lse is without the sink, beside the other with it.
+// Which of a row's results is computed without the sink, while the other one includes it.
 enum class WithoutSink : std::uint8_t { kOut, kLseLn };
 
 void leave_sink_out_of(AttentionRow& row, WithoutSink without) {
@@ -113,7 +113,7 @@ constexpr KnownFault kSums[] = {
     {"the sink is left out of the output", has_sinks,
      [](AttentionRow& row) { leave_sink_out_of(row, WithoutSink::kOut); }}};
 
-// What a kernel takes for the scale of a KV head's K or V.
+// What a kernel uses as the scale of a KV head's K or V.
 enum class TakenScale : std::uint8_t { kOwn, kNone, kOfFirstHead };
 
 void take_scale(reference::Matrix& values, const KvTensorView& view, std::int64_t head,
@@ -163,7 +163,7 @@ constexpr KnownFault kAlibiOrigins[] = {
     {"ALiBi's distances are counted from the row's index in the batch", has_sequences,
      [](AttentionRow& row) { row.origin = row.of.row_of(row.at); }}};
 
-// The row's bias is what one more dim adds to its products, of 1 in q.
+// Adds the bias as one more dim of the products, with 1 in q.
 void add_bias_before_cap(AttentionRow& row) {
   row.read();
   const std::int64_t dims = row.q.size();

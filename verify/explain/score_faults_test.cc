@@ -1,5 +1,5 @@
-// ALiBi beside a soft cap, in a kernel that is written here: where it is added too early that is
-// named, and nothing of the right one.
+// ALiBi with a soft cap, in a kernel written here: a bias added too early is named, and nothing for
+// the right kernel.
 
 #include "verify/explain/explanation.h"
 
@@ -20,7 +20,7 @@ enum class Added : std::uint8_t { kAfterCap, kBeforeCap };
 
 double capped(double score, double cap) { return cap * std::tanh(score / cap); }
 
-// What a row of a head sees.
+// The keys that a row of a head sees.
 struct Seen {
   reference::Vector products;  // of q and each key
   reference::Matrix v;
@@ -93,7 +93,7 @@ TEST_CASE("ALiBi before the soft cap is named, and after it is right") {
         explain(adding(Added::kBeforeCap), chunk(softcap), BoundKind::kProbabilistic);
     INFO(explanation_text(early, chunk(softcap)));
     CHECK(early.is_wrong());
-    // The worst row of the higher cap is too little off.
+    // With the higher cap, even the worst row's error is too small.
     CHECK(early.diagnosis.step == (softcap == 2.0F ? Step::kScores : Step::kUnknown));
     CHECK(early.faults.fitting == std::vector<std::string>{"ALiBi is added before the soft cap"});
   }

@@ -22,7 +22,7 @@ Result<reference::AttentionResult> try_run(const Backend& backend,
 std::optional<StaleRows> find_stale_rows(const Backend& backend, const PagedAttentionInputs& inputs,
                                          CallOptions options) {
   if (!backend.capabilities.takes_stale_memory) return std::nullopt;
-  // Zeros, and numbers that are not zero in any type.
+  // Zeros, and a pattern that is not zero in any type.
   constexpr std::uint32_t kPatterns[] = {0, 0x3c003c00U};
   std::vector<reference::AttentionResult> results;
   for (const std::uint32_t pattern : kPatterns) {

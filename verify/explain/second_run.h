@@ -1,7 +1,6 @@
 #pragma once
 
-// Runs a case again on the backend under test: everything that is asked of it beyond its first
-// result.
+// Runs a case again on the backend under test, for everything beyond its first result.
 
 #include <optional>
 
@@ -10,13 +9,13 @@
 
 namespace recto::verify {
 
-// The backend's result; failed, with the reason, if it does not support the call or gives none.
+// The backend's result. Failed, with the reason, if it refuses the call or gives no result.
 Result<reference::AttentionResult> try_run(const Backend& backend,
                                            const PagedAttentionInputs& inputs,
                                            const CallOptions& options);
 
-// By two runs, on memory that holds other numbers each time. Nothing if the backend cannot be
-// handed such memory, or does not run.
+// Makes two runs on memory with different contents. Nothing if the backend does not accept initial
+// contents, or does not run.
 std::optional<StaleRows> find_stale_rows(const Backend& backend, const PagedAttentionInputs& inputs,
                                          CallOptions options);
 

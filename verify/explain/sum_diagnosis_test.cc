@@ -1,5 +1,5 @@
-// Kernels in fp64 whose sum of weights is wrong, in either direction: it is said which, and only
-// what goes with it; and sinks that are read at the wrong place.
+// fp64 kernels whose sum of weights is too small or too large: the report says which, with its
+// possible causes only; and sinks that are read at the wrong place.
 
 #include <cmath>
 #include <cstdint>
@@ -21,14 +21,14 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// What the first two keys count for; of a right kernel.
+// How often the first two keys are counted; the defaults are right.
 struct Counts {
-  double in_out = 1.0;      // in what V is multiplied by
-  double in_divisor = 1.0;  // in the sum that out is divided by
+  double in_out = 1.0;      // in the weights that V is multiplied by
+  double in_divisor = 1.0;  // in the sum by which out is divided
   double in_lse_ln = 1.0;
 };
 
-// A decode of one sequence and one head, with its sink.
+// Decode of one sequence and one head, with its sink.
 Backend counting(const Counts& counts) {
   Backend backend = canary_backend("counting", Fault::kNone);
   backend.attend = always_done([counts](const PagedAttentionInputs& inputs) {
@@ -53,7 +53,7 @@ Backend counting(const Counts& counts) {
     result.lse_ln_at(0, 0) = std::log(sum);
     return result;
   });
-  // Of fp32: the bounds that libraries are held to.
+  // fp32 bounds, as for libraries.
   backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
   };
@@ -72,7 +72,7 @@ CaseSpec decode(std::int64_t keys, SinkFamily sinks) {
   return spec;
 }
 
-// Why, of the step that was expected.
+// The reason given, for the expected step.
 std::string why_of(const Counts& counts, Step step, SinkFamily sinks = SinkFamily::kNone) {
   const CaseSpec spec = decode(6, sinks);
   const LawCase law_case{make_problem(spec), spec.placement};
@@ -172,7 +172,7 @@ TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them"
   std::int64_t told = 0;
   for (double off = 1e-7; off < 1e-3; off *= 1.1) {
     const double times = 1.0 + off;
-    // Keys that weigh more are no other divisor.
+    // Keys with more weight do not change the divisor alone.
     const auto weigh = diagnosed({.in_out = times, .in_divisor = times, .in_lse_ln = times});
     INFO(off);
     if (weigh) {
@@ -192,7 +192,7 @@ TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them"
   CHECK(told > 10);
 }
 
-// Weights that V is multiplied by, and no sum is made of.
+// Changes the weights in the products with V, but not those in the sum.
 TEST_CASE("weights that are rounded before the products are told from V of other keys") {
   CHECK_THAT(why_of({.in_out = 0.996}, Step::kWeights),
              ContainsSubstring("each off by less than 1 %: weights that are rounded before"));
@@ -212,7 +212,7 @@ TEST_CASE("a key whose V is another one's is told as an address of V") {
     const double weight = std::exp(score - result.lse_ln_at(0, 0));
     for (std::int64_t dim = 0; dim < v.cols(); ++dim)
       result.out_at(0, 0, dim) += weight * (v(2, dim) - v(3, dim));
-    // Exactly none, in probes.
+    // Makes them exactly zero in probes.
     for (double& out : result.out) out = std::abs(out) < 1e-12 ? 0.0 : out;
     return result;
   });

@@ -1,5 +1,5 @@
-// Kernels that leave what memory held before, in some rows or dims: these are counted, and no other
-// fault is named.
+// Kernels that leave previous memory contents in some rows or dims: the report counts these, and
+// names no other fault.
 
 #include <bit>
 #include <cstdint>
@@ -19,7 +19,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using reference::AttentionResult;
 
-// What a kernel leaves, by row of the batch, head and dim; the lse by dim -1.
+// What a kernel does not write, by row of the batch, head and dim; dim -1 is the lse.
 using IsLeft = std::function<bool(std::int64_t row, std::int64_t head, std::int64_t dim)>;
 enum class Leaves : std::uint8_t { kAsItWas, kAddedTo };
 
@@ -55,7 +55,7 @@ Backend leaving(const IsLeft& is_left, Leaves how = Leaves::kAsItWas) {
   return backend;
 }
 
-// Decode of four sequences, of which the second and the third have no keys: eight rows of heads.
+// Decode of four sequences, two of them without keys (second and third): eight rows of heads.
 LawCase decode() {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 2, .num_kv_heads = 1, .head_dim_k = 4, .head_dim_v = 3};
@@ -69,7 +69,7 @@ LawCase decode() {
   return {make_problem(spec), spec.placement};
 }
 
-// The diagnosis, where that fault alone is named.
+// The diagnosis; checks that only the fault `named` is named.
 Diagnosis diagnosed(const Backend& backend, const std::string& named) {
   const Explanation explanation = explain(backend, decode(), BoundKind::kProbabilistic);
   INFO(explanation_text(explanation, decode()));

@@ -1,4 +1,4 @@
-// What wrong weights of a row's keys tell.
+// What the wrong weights of a row's keys imply.
 
 #include <fmt/format.h>
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kFewBits = 0.01;
 
-// One factor for all weights that tell, if there are two and it is one.
+// The factor common to all telling weights, if there are at least two and they share one.
 std::optional<double> common_factor(const WeightProbe& probe) {
   const Keys telling = probe.telling_keys();
   if (telling.size() < 2) return std::nullopt;
@@ -25,12 +25,12 @@ std::optional<double> common_factor(const WeightProbe& probe) {
   return is_common ? std::optional(first) : std::nullopt;
 }
 
-// Whether each key's weight is that beside the maximum of the keys up to some key from it on: as it
-// was when the key's tile was read. O(n log n) in the keys.
+// Whether each key's weight is relative to a running maximum: that of the keys up to itself or a
+// later key, as when the key's tile was read. O(n log n) in the number of keys.
 bool are_beside_running_maximum(const WeightProbe& probe) {
   if (!probe.missing_keys().empty() || !probe.extra_keys().empty()) return false;
   const Keys telling = probe.telling_keys();
-  std::vector<double> maxima;  // of the scores up to each of them
+  std::vector<double> maxima;  // of the scores up to each key
   for (const std::int64_t key : telling) {
     const double score = std::log(probe.expected[key]) + probe.lse_ln_expected;
     maxima.push_back(maxima.empty() ? score : std::max(maxima.back(), score));
@@ -47,7 +47,7 @@ bool are_beside_running_maximum(const WeightProbe& probe) {
   return !telling.empty();
 }
 
-// Whether these are the same weights, each within the bound, at other keys.
+// Whether these are the expected weights, each within the bound, at other keys.
 bool are_permuted(const WeightProbe& probe) {
   reference::Vector seen = probe.seen;
   reference::Vector expected = probe.expected;
@@ -56,7 +56,7 @@ bool are_permuted(const WeightProbe& probe) {
   return ((seen - expected).array().abs() <= probe.bound.maxCoeff()).all();
 }
 
-// What makes a sum `factor` times what it should be while the products with V are right.
+// Causes of a sum that is `factor` times too large while the products with V are right.
 std::string sum_causes(const WeightProbe& probe, double factor) {
   const char* const rounded =
       std::abs(factor - 1.0) <= kFewBits ? ", or it is rounded to few bits" : "";
@@ -64,7 +64,7 @@ std::string sum_causes(const WeightProbe& probe, double factor) {
     return fmt::format("keys that V is weighed with are missing from it{}{}",
                        probe.has_sink ? ", or the sink's share is" : "", rounded);
   }
-  // Beside the maximum of its own part no key, and no sink, is more than 1.
+  // Relative to its own part's maximum, no key or sink weighs more than 1.
   const double sink = probe.has_sink ? std::max(0.0, 1.0 - probe.expected.sum()) : 0.0;
   const double largest = std::max(sink, probe.expected.maxCoeff());
   const auto shares = static_cast<double>(probe.visible_keys().size() + (probe.has_sink ? 1 : 0));
@@ -80,7 +80,7 @@ std::string sum_causes(const WeightProbe& probe, double factor) {
 
 const char* size_text(double factor) { return factor < 1.0 ? "too small" : "too large"; }
 
-// `keys` depart.
+// `keys` depart at `step`.
 Diagnosis told(Step step, const Keys& keys, const std::string& why) {
   return {.step = step, .why = why, .key = keys.front()};
 }
@@ -92,7 +92,7 @@ Diagnosis of_running_maximum(const Keys& keys) {
                   "then is not rescaled as the maximum grows");
 }
 
-// No key has weight, as is `seen`; the step is the first that may depart, unless the maximum does.
+// No key has weight, as `seen` says. `step` is the first that may depart, unless the maximum does.
 Diagnosis of_no_weight(const WeightProbe& probe, Step step, const std::string& seen) {
   if (!probe.is_weighed_at_zero_q)
     return {.step = step, .why = seen + ": " + kNoWeightCauses, .names_max = true};
@@ -103,7 +103,7 @@ Diagnosis of_no_weight(const WeightProbe& probe, Step step, const std::string& s
                  "that overflow"};
 }
 
-// Some weights, or the lse, are no numbers.
+// Some weights, or the lse, are NaN.
 Diagnosis of_no_numbers(const WeightProbe& probe) {
   if (probe.lse_ln_is_right()) {
     return {.step = Step::kOutput,
@@ -123,7 +123,7 @@ Diagnosis of_no_numbers(const WeightProbe& probe) {
                              probe.lse_ln_error(), cause)};
 }
 
-// The lse is right: so are the scores that it was summed of.
+// The lse is right, so the scores in its sum are right too.
 Diagnosis of_right_lse_ln(const WeightProbe& probe, const Keys& wrong) {
   if (const std::optional<double> factor = common_factor(probe)) {
     return told(Step::kWeights, wrong,
@@ -169,7 +169,7 @@ Diagnosis of_right_lse_ln(const WeightProbe& probe, const Keys& wrong) {
   return told(Step::kOutput, wrong, start + total + ": V's addresses or scale" + divisor);
 }
 
-// The scores of `departing`, which are some, are off.
+// Scores of `departing` (some keys) are off.
 Diagnosis of_scores(const WeightProbe& probe, const Keys& departing) {
   if (are_beside_running_maximum(probe)) return of_running_maximum(departing);
   const Keys others = probe.keys_where([&](std::int64_t key) {
@@ -177,7 +177,7 @@ Diagnosis of_scores(const WeightProbe& probe, const Keys& departing) {
   });
   const std::string keys = list_text(departing);
   const double error = *probe.score_error(departing.front());
-  // Whether that is the error of all of them, within such a part of it, or what weights can tell.
+  // Whether all of them have this error, within the tolerance `part` of it or of the weights.
   const auto is_common = [&](double part) {
     return std::ranges::all_of(departing, [&](std::int64_t key) {
       const double tolerance = std::min(2.0 * probe.score_tolerance(key), part * std::abs(error));
@@ -212,7 +212,7 @@ Diagnosis of_scores(const WeightProbe& probe, const Keys& departing) {
                                       : "rescaled too often, or lost in part"));
 }
 
-// No score is wrong by as much as a weight can tell, and no key missing or extra.
+// No score is measurably wrong, and no key is missing or extra.
 Diagnosis of_another_sum(const WeightProbe& probe) {
   const double seen = probe.seen.sum();
   const double expected = probe.expected.sum();
@@ -222,7 +222,7 @@ Diagnosis of_another_sum(const WeightProbe& probe) {
             .why = fmt::format("the lse is {}, as of a row without keys, and yet keys get {}",
                                probe.lse_ln_seen, total)};
   }
-  // Whether the weights add up to what they do when they are divided by such a sum.
+  // Whether the change of the total weight is that of dividing by the wrong sum.
   const double factor = std::exp(probe.lse_ln_error());
   const double change = expected / factor - expected;
   if (std::abs(seen - expected - change) <= kSmallPart * std::abs(change)) {
@@ -246,7 +246,7 @@ Diagnosis of_another_sum(const WeightProbe& probe) {
                                    *probe.score_error(most))};
 }
 
-// Lse and weights are wrong.
+// Both lse and weights are wrong.
 Diagnosis of_wrong_lse_ln(const WeightProbe& probe) {
   const Keys departing = probe.keys_where([&](std::int64_t key) {
     const std::optional<double> error = probe.score_error(key);

@@ -14,7 +14,7 @@
 namespace recto::verify {
 namespace {
 
-// What a run gives of the row, and what is right.
+// The row's result in one run, and the right result.
 struct ProbedRow {
   reference::Vector seen;  // [head_dim_v]
   double lse_ln_seen = 0.0;
@@ -30,11 +30,11 @@ Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const 
   const CallOptions call = backend.options_for(changed.placement);
   const auto seen = try_run(backend, inputs, call);
   RECTO_RETURN_IF_ERROR(seen.status());
-  const reference::BoundedResult unknown;  // of the other rows
+  const reference::BoundedResult unknown;  // bounds of other rows
   const FailedCase of{inputs, seen.value(), unknown, backend.numerics(inputs, call), bound_kind};
   ReadCache cache;
   AttentionRow row(of, at, cache);
-  // What is causal is computed as the last row of the context up to it.
+  // A causal row is computed as the last row of the context up to it.
   if (row.options.causal && row.position() >= 0) {
     row.context.context_length = row.position() + 1;
     row.context.num_rows = at.row + 1;
@@ -50,7 +50,7 @@ Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const 
       .lse_ln_bound = is_worst_case ? bound.lse_ln_worst_case : bound.lse_ln_probabilistic};
 }
 
-// V of key j is 1 in dim j - first, and 0 elsewhere.
+// Sets V of key j to 1 in dim j - first, and to 0 elsewhere.
 LawCase with_shown_keys(LawCase law_case, std::int64_t first) {
   const std::int64_t heads = law_case.problem.shape.num_kv_heads;
   const std::int64_t dims = law_case.problem.shape.head_dim_v;
@@ -67,8 +67,8 @@ LawCase with_shown_keys(LawCase law_case, std::int64_t first) {
   return law_case;
 }
 
-// Whether the row's keys, together, get the weight that they should if q is zeros; false where they
-// get too little of it to tell, as beside a sink.
+// Whether the row's keys together get the right weight if q is zeros. False if the expected weight
+// is too small to tell, as next to a sink.
 bool is_weighed_at_zero_q(const Backend& backend, LawCase law_case, const HeadRow& at,
                           BoundKind bound_kind) {
   for (SequenceProblem& sequence : law_case.problem.sequences) {

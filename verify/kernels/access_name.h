@@ -1,6 +1,6 @@
 #pragma once
 
-// Names the policy by which kernels access the rows of views: for tests.
+// For tests: names the policy by which kernels access the rows of views.
 
 #include <kernel_dialect.h>
 

@@ -1,5 +1,5 @@
 // operator new for programs that count sectors: every allocation is aligned to 256 bytes, as by
-// cudaMalloc, so that counts do not depend on where a heap finds room for a table.
+// cudaMalloc, so that counts do not depend on heap addresses.
 
 #include <cstddef>
 #include <cstdlib>

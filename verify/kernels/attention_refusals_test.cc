@@ -1,5 +1,4 @@
-// What each kernel of attention does not serve it refuses by name, and a step inside the limit it
-// does not.
+// Each attention kernel refuses unsupported calls by name, and accepts calls just inside the limit.
 
 #include <cstdint>
 #include <string>
@@ -90,7 +89,7 @@ void pack(Params& params) {
 
 constexpr const char* kBy = ": expected a multiple of 8, of 16 bytes, got ";
 
-// Of those that read packed keys for several rows at once.
+// For kernels that read packed keys for several rows at once.
 template <typename Params>
 std::vector<Refused<Params>> refused_packs() {
   const std::string by = kBy;
@@ -127,7 +126,7 @@ std::vector<Refused<Params>> refused_packs() {
              params.kv.v.block_stride += 4;
            },
            "kv.v.block_stride" + by + "516"},
-          // Values of blocks that hold no whole chunk are copied one by one, wherever they lie.
+          // Values in blocks smaller than a chunk are copied one by one, at any address.
           {[](Params& params) {
              pack(params);
              params.kv.v.pack_stride = 4;
@@ -135,8 +134,7 @@ std::vector<Refused<Params>> refused_packs() {
            ""}};
 }
 
-// Of all that read keys for several rows at once: what they are asked for, and how they are
-// changed.
+// For all kernels that read keys for several rows at once: base parameters, and changes to them.
 template <typename Params>
 std::vector<Refused<Params>> refused_streams() {
   const std::string by = kBy;
@@ -161,7 +159,7 @@ std::vector<Refused<Params>> refused_streams() {
       {[](Params& params) { params.kv.k.slot_stride += 7; }, "kv.k.slot_stride" + by + "71"}};
 }
 
-// The table that is named, of types and head dims that it has not.
+// The named table, for types and head dims that it lacks.
 template <typename Params>
 std::vector<Refused<Params>> refused_by_table(const std::string& table) {
   const std::string expected =
@@ -179,7 +177,7 @@ ReferenceDecodeParams streamed_decode() {
   return {.q = no_rows(64), .kv = streamed_cache(), .out = no_results(64)};
 }
 
-// What is refused of the decode that a split is of.
+// Refusals of the decode parameters within a split.
 std::vector<Refused<SplitDecodeParams>> in_splits(
     const std::vector<Refused<ReferenceDecodeParams>>& refused) {
   std::vector<Refused<SplitDecodeParams>> splits;

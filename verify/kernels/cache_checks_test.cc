@@ -1,7 +1,6 @@
-// The kernels that move K and V under the checks of memory: every access is within its buffer and
-// its thread block's blocks of the cache, aligned, ordered, and of something that was written. A
-// cover of types, layouts and accesses, each under several schedules. (Attention:
-// kernel_checks_test.cc.)
+// The kernels that move K and V under memory checks: every access is within its buffer and its
+// thread block's blocks of the cache, aligned, ordered, and reads only written memory. A cover of
+// types, layouts and accesses, each under several schedules. (Attention: kernel_checks_test.cc.)
 
 #include <cstddef>
 #include <cstdint>
@@ -23,10 +22,10 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Of new rows, and of the cache that they go into.
+// Types of new rows, and of the cache into which they are written.
 using MovedTypes = TypePair;
 
-// Rows and a cache in one of the layouts, scaled by head if it is of fp8.
+// Rows and a cache in one of the layouts, with scales per head if it is fp8.
 struct CheckedPools {
   CheckedPools(MovedTypes types, KvLayout layout, std::int64_t padding)
       : shape{.layout = layout,
@@ -55,7 +54,7 @@ struct CheckedPools {
   reference::RowPool new_v{rows, 4};
 };
 
-// What a call has left elsewhere than in its pools.
+// What a call left outside its pools.
 using Memory = std::vector<std::vector<std::byte>>;
 
 Memory write_checked(const KernelRun& how, CheckedPools& pools) {
@@ -139,24 +138,24 @@ constexpr CheckedCall kCheckedCalls[] = {{"kv-write", write_checked},
                                          {"swap", swap_checked},
                                          {"gather", gather_checked}};
 
-// Plain, and every way in which codes are made: of wider numbers, and with scales.
+// Equal types, and every conversion to codes: from wider numbers, and with scales.
 constexpr MovedTypes kMovedTypes[] = {
     {ElementType::kFp32, ElementType::kFp32}, {ElementType::kFp16, ElementType::kFp16},
     {ElementType::kBf16, ElementType::kBf16}, {ElementType::kFp32, ElementType::kBf16},
     {ElementType::kFp16, ElementType::kE4m3}, {ElementType::kBf16, ElementType::kE5m2},
     {ElementType::kFp32, ElementType::kE4m3}};
 
-// One call after the other on the same pools; what they leave behind is what they leave behind
-// undisturbed.
+// Runs the calls one after the other on the same pools; the results must equal those of an
+// unchecked run.
 void check_calls(const simt::Schedule& schedule, CheckedPools& pools, CheckedPools& undisturbed,
                  const std::string& configuration, RunCover& cover) {
   std::uint64_t accesses = 0;
   const KernelRun how = checked_run(schedule, accesses);
   for (const CheckedCall& call : kCheckedCalls) {
     INFO(call.name);
-    // First the one with checks: what writes beyond its own would harm the other.
+    // The checked run comes first: a stray write would damage the other.
     const Memory seen = call.run(how, pools);
-    // In brackets: nobody reads thousands of bytes.
+    // In parentheses, so that a failure does not print thousands of bytes.
     CHECK((seen == call.run({}, undisturbed)));
     CHECK((pools.k.bytes() == undisturbed.k.bytes()));
     CHECK((pools.v.bytes() == undisturbed.v.bytes()));
@@ -170,7 +169,7 @@ TEST_CASE("moving K and V touches what is its own, in order, and preemption chan
   RunCover cover;
   for (const MovedTypes types : kMovedTypes) {
     for (const KvLayout layout : kCheckedLayouts) {
-      // Gaps of four elements leave rows aligned, others do not.
+      // Gaps of four elements keep rows aligned, others do not.
       for (const std::int64_t padding : {0, 4, 3}) {
         for (const simt::Schedule& schedule : kCheckedSchedules) {
           CheckedPools pools(types, layout, padding);
@@ -196,7 +195,7 @@ TEST_CASE("moving K and V touches what is its own, in order, and preemption chan
   }
 }
 
-// Once everything is registered, and before the kernel runs.
+// Makes the change after everything is registered, and before the kernel runs.
 ObserverMaker checks_after(const std::function<void()>& change) {
   return [change](const simt::DeviceMemory& memory) {
     change();

@@ -13,7 +13,7 @@
 namespace recto::verify {
 namespace {
 
-// Runs what `served` is ok with.
+// Calls `run` if `served` is ok.
 CallOutcome run_if(const Status& served, const std::function<void()>& run) {
   if (!served.is_ok()) return Unsupported{served.message()};
   run();

@@ -1,7 +1,6 @@
 #pragma once
 
-// Kernels run under memory checks, for tests: how to run them, and which configurations have been
-// covered.
+// For tests: runs kernels under memory checks, and records which configurations were covered.
 
 #include <array>
 #include <cstddef>
@@ -21,8 +20,8 @@
 
 namespace recto::verify {
 
-// Adds the number of accesses that each call's checker has seen to `accesses`, which must outlive
-// the calls.
+// Adds the number of accesses that each call's checker sees to `accesses`, which must outlive the
+// calls.
 inline KernelRun checked_run(const simt::Schedule& schedule, std::uint64_t& accesses) {
   return {.executor = {.schedule = schedule},
           .observer = [&accesses](const simt::DeviceMemory& memory) {
@@ -72,7 +71,7 @@ class RunCover {
     return configurations;
   }
 
-  // The number of configurations, of any kernel, with this word in their names.
+  // The number of configurations, of any kernel, whose names contain this word.
   std::size_t configurations_with(const std::string& word) const {
     std::size_t with = 0;
     for (const auto& [kernel, configurations] : counts_) {

@@ -11,12 +11,12 @@ namespace {
 using kernels::ContentsCheckParams;
 using kernels::ContentsViolation;
 
-// A value that no check reports, to notice a missing write.
+// A value that no check reports, so that a missing write is noticed.
 ContentsViolation unwritten() {
   return {.rule = static_cast<kernels::ContentsRule>(-1), .index = -1};
 }
 
-// Adds each row as a buffer of its own.
+// Adds each row as a separate buffer.
 void add_table(DeviceCall& call, const BlockTableView& table) {
   for (std::int64_t sequence = 0; sequence < table.num_seqs; ++sequence) {
     call.add_read("block_table[" + std::to_string(sequence) + "]",

@@ -1,6 +1,6 @@
 #pragma once
 
-// Calls, on the executor, of the kernels that check tables, lengths, slots and pairs in place.
+// Calls, on the executor, the kernels that check block tables, lengths, slots and pairs in place.
 
 #include <array>
 #include <cstdint>
@@ -11,11 +11,11 @@
 
 namespace recto::verify {
 
-// All parameters except where the answer goes; the limits are those of these inputs.
+// All parameters except the result's address, with the limits that these inputs imply.
 kernels::ContentsCheckParams contents_params(const PagedAttentionInputs& inputs);
 
-// Returns what the kernel finds; ignores params.violation. Of the block table the kernel may read
-// [num_seqs, max_blocks], and nothing between rows.
+// Returns what the kernel finds; ignores params.violation. The kernel may read [num_seqs,
+// max_blocks] of the block table, and nothing between rows.
 kernels::ContentsViolation call_contents_check(simt::Executor& executor,
                                                const ObserverMaker& observer,
                                                const kernels::ContentsCheckParams& params);

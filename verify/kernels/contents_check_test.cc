@@ -1,4 +1,4 @@
-// The check of contents on the device, by itself: what it finds is the first of what is wrong.
+// The contents check on the device, alone: it finds the first error.
 
 #include "cuda/kernels/contents_check.h"
 
@@ -15,7 +15,7 @@
 namespace recto::verify {
 namespace {
 
-// Of sequences without tokens, of which these have a negative context.
+// Sequences without tokens, of which those in `wrong` have a negative context.
 std::int64_t first_found(std::int64_t num_seqs, const std::vector<std::size_t>& wrong) {
   std::vector<std::int32_t> lengths(static_cast<std::size_t>(num_seqs), 0);
   for (const std::size_t sequence : wrong) lengths[sequence] = -1;
@@ -40,11 +40,11 @@ TEST_CASE("contents are checked by 256 threads, and the first of what they find 
   }
   CHECK(first_found(257, {255, 256}) == 255);
   CHECK(first_found(257, {256, 0}) == 0);
-  CHECK(first_found(600, {556, 300}) == 300);  // one thread's, in turn
+  CHECK(first_found(600, {556, 300}) == 300);  // both handled by one thread, in turn
   CHECK(first_found(600, {511, 512}) == 511);
 }
 
-// What a check of slots finds: the token, and the one that it is at odds with.
+// What a slot check finds: the token, and the token that it conflicts with.
 kernels::ContentsViolation found_in_slots(const std::vector<std::int64_t>& slots,
                                           std::int64_t num_slots) {
   const auto found = std::make_unique<kernels::ContentsViolation>();
@@ -105,7 +105,7 @@ TEST_CASE("the first pair that is wrong is found, whichever thread looks at it")
     for (std::int32_t i = 0; i < num_pairs; ++i) pairs.push_back({i, 999 - i});
     CHECK(found_in_pairs(pairs, kOne).rule == kNone);
     BlockPair& last = pairs.back();
-    last.source = 999;  // that the first one writes
+    last.source = 999;  // which the first pair writes
     CHECK(found_in_pairs(pairs, kTwo).rule == kNone);
     const kernels::ContentsViolation overwritten = found_in_pairs(pairs, kOne);
     CHECK(overwritten.rule == kOverwrittenSource);
@@ -115,7 +115,7 @@ TEST_CASE("the first pair that is wrong is found, whichever thread looks at it")
     CHECK(found_in_pairs(pairs, kTwo).rule == kSource);
     CHECK(found_in_pairs(pairs, kTwo).index == num_pairs - 1);
     if (num_pairs == 1) continue;
-    last = {0, 998};  // that the second one writes
+    last = {0, 998};  // which the second pair writes
     const kernels::ContentsViolation repeated = found_in_pairs(pairs, kOne);
     CHECK(repeated.rule == kRepeatedWrite);
     CHECK(repeated.other == 1);

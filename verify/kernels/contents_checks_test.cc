@@ -1,5 +1,5 @@
-// The kernels that look at tables and lengths, slots and pairs, under the checks of memory:
-// whatever stands there, they touch what is their own, in order, and their answers depend on no
+// The kernels that check tables, lengths, slots and pairs, under memory checks: whatever the
+// contents, they access only their own memory, in order, and their results do not depend on the
 // schedule.
 
 #include <array>
@@ -30,7 +30,7 @@ constexpr std::int64_t kNumBlocks = 50;
 constexpr std::int64_t kMaxQueries = 3;
 constexpr std::int64_t kMaxContext = 30;
 
-// All as it should be; what contexts do not reach holds anything.
+// Valid contents; entries that contexts do not reach are arbitrary.
 struct Contents {
   Contents() : query_start(kSeqs + 1), lengths(kSeqs), table(kSeqs * kRowStride) {
     RandomStream random = RandomStream(2026).split("contents");
@@ -56,7 +56,7 @@ struct Contents {
   Contents(const Contents&) = delete;
   Contents& operator=(const Contents&) = delete;
 
-  // A context of some length, of which one id is as told and those before it are right.
+  // Sets one id of a context that reaches it; the ids before it are valid.
   void set_id(std::size_t sequence, std::size_t column, std::int64_t id) {
     lengths[sequence] = static_cast<std::int32_t>(column * kBlockSize + 1);
     for (std::size_t i = 0; i < column; ++i) table[sequence * kRowStride + i] = 0;
@@ -75,7 +75,7 @@ struct Fault {
   kernels::ContentsViolation expected;
 };
 
-// Of each rule; in the first sequence, the last one, and where one round of threads ends.
+// Faults of each rule: in the first sequence, the last one, and at the end of a round of threads.
 const std::vector<Fault>& faults() {
   static const std::vector<Fault> kFaults = {
       {"none", [](Contents&) {}, {}},
@@ -132,7 +132,7 @@ const std::vector<Fault>& faults() {
   return kFaults;
 }
 
-// What chance has drawn beside the fault is told as it stands.
+// Random contents next to the fault are expected as they are.
 kernels::ContentsViolation expected_of(const Fault& fault, const Contents& contents) {
   kernels::ContentsViolation expected = fault.expected;
   const auto sequence = static_cast<std::size_t>(expected.index);
@@ -166,7 +166,7 @@ TEST_CASE("the check of contents touches what is its own, in order, whatever sta
   }
 }
 
-// Two of 300 slots are one, or none are.
+// Among 300 slots two are equal, or none.
 void check_slots(bool is_repeated, const simt::Schedule& schedule) {
   std::vector<std::int64_t> slots(300);
   std::iota(slots.begin(), slots.end(), 0);
@@ -185,7 +185,7 @@ void check_slots(bool is_repeated, const simt::Schedule& schedule) {
   CHECK(accesses > 300);
 }
 
-// Of 300 pairs within one cache the last writes what another reads, or none does.
+// Among 300 pairs within one cache, the last writes a block that another reads, or none does.
 void check_pairs(bool is_overwritten, const simt::Schedule& schedule) {
   std::vector<BlockPair> pairs;
   for (std::int32_t i = 0; i < 300; ++i) pairs.push_back({i, 300 + i});

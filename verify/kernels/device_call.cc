@@ -20,14 +20,14 @@ simt::Buffer buffer_of(const std::string& name, const void* data, std::int64_t b
 
 const std::byte* end_of(const simt::Buffer& buffer) { return buffer.data + buffer.bytes; }
 
-// Bytes from the first element to the last; 0 without elements.
+// Bytes from the first to the last element; 0 without elements.
 std::int64_t span_bytes(const RowsView& rows) {
   if (rows.num_rows == 0) return 0;
   return element_bytes(rows.type) * ((rows.num_rows - 1) * rows.row_stride +
                                      (rows.num_heads - 1) * rows.head_stride + rows.head_dim);
 }
 
-// Elements from the first one of a slot to its last.
+// Elements from the first to the last of a slot.
 std::int64_t slot_span(const KvTensorView& tensor) {
   if (tensor.layout != KvLayout::kPacked) return tensor.head_dim;
   const std::int64_t packs = tensor.head_dim / tensor.pack_width;
@@ -55,7 +55,7 @@ std::span<const float> scale_values(const KvTensorView& tensor) {
   return {scale.data, static_cast<std::size_t>(size)};
 }
 
-// Which blocks each sequence's context addresses.
+// The blocks that each sequence's context addresses.
 std::vector<std::vector<bool>> blocks_of_sequences(const KvTensorView& tensor,
                                                    const BlockTableView& table,
                                                    std::span<const std::int32_t> context_length) {
@@ -77,7 +77,7 @@ bool has_blocks_apart(const KvTensorView& tensor) {
   return span_bytes(block) <= tensor.block_stride * element_bytes(tensor.type);
 }
 
-// Owner i may touch blocks[i], out of `num_blocks`.
+// Owner i may access blocks[i], out of `num_blocks`.
 simt::LogicalBounds bounds_of(std::span<const std::vector<std::int64_t>> blocks,
                               std::int64_t num_blocks, BlockOwners owners) {
   simt::LogicalBounds bounds;
@@ -89,8 +89,8 @@ simt::LogicalBounds bounds_of(std::span<const std::vector<std::int64_t>> blocks,
   return bounds;
 }
 
-// The bounds of both, if each piece of the first holds the same piece of the second, as with K and
-// V of an interleaved pool; else none.
+// The bounds of both, if each piece of the first contains the same piece of the second, as with K
+// and V of an interleaved pool; else none.
 std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
                                                  const simt::Buffer& second) {
   if (!first.logical_bounds || !second.logical_bounds) return std::nullopt;
@@ -194,8 +194,7 @@ void DeviceCall::add_write(const MutablePagedKvView& kv,
   add_read("v_scale", scale_values(recto::as_const(kv.v)));
 }
 
-// Overlapping buffers are merged into one: K and V may interleave, or a row of Q, K and V be
-// adjacent.
+// Overlapping buffers are merged into one: K and V may interleave, or Q, K and V may share rows.
 void DeviceCall::register_merged(std::vector<simt::Buffer>& buffers) {
   std::ranges::sort(buffers, {}, &simt::Buffer::data);
   for (auto first = buffers.begin(); first != buffers.end();) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A call of kernels on the executor, on the caller's memory in place: nothing is copied. The memory
-// that kernels may touch is registered under the names used in findings.
+// A call of kernels on the executor, in place on the caller's memory: nothing is copied. The memory
+// that kernels may access is registered under the names used in findings.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,12 +40,12 @@ bool runs_on_gpu();
 // they do.
 std::optional<std::string> why_no_gpu();
 
-// For each thread block of a launch, in the order of x, y, z, the owner that it works for.
+// The owner of each thread block of a launch, such as a sequence, in the order of x, y, z.
 using BlockOwners = std::vector<std::uint32_t>;
 
-// 0, 1, .., owners - 1, 0, 1, ..: for grids with the owner as x.
+// 0, 1, .., owners - 1, 0, 1, ..: for grids with the owner in x.
 BlockOwners owners_in_turn(std::int64_t thread_blocks, std::int64_t owners);
-// 0, .., 0, 1, .., 1, ..: for grids with the owner as z.
+// 0, .., 0, 1, .., 1, ..: for grids with the owner in z.
 BlockOwners owners_in_runs(std::int64_t blocks_of_each, std::int64_t owners);
 
 class DeviceCall {
@@ -53,8 +53,7 @@ class DeviceCall {
   // `executor` must outlive this object.
   explicit DeviceCall(simt::Executor& executor) : executor_(executor) {}
 
-  // Memory that kernels may read; such ranges may overlap. Registers nothing if there are no
-  // elements.
+  // Memory that kernels may read; ranges may overlap. Registers nothing if there are no elements.
   template <typename T>
   void add_read(const std::string& name, std::span<const T> values) {
     add_read(name, values.data(), static_cast<std::int64_t>(values.size_bytes()));
@@ -62,8 +61,8 @@ class DeviceCall {
   void add_read(const std::string& name, const RowsView& rows);
   void add_read(const std::string& name, const BlockTableView& table);
 
-  // The contexts of sequences, through their tables: each thread block may touch only its own
-  // sequence's blocks.
+  // The contexts of sequences, through their block tables: each thread block may access only the
+  // blocks of its own sequence.
   void add_contexts(const PagedKvView& kv, const BlockTableView& table,
                     std::span<const std::int32_t> context_length, BlockOwners sequences);
 
@@ -83,16 +82,15 @@ class DeviceCall {
   void add_update(const std::string& name, const MutableRowsView& rows);
 
   // A cache that is partly written; the rest keeps its contents. A thread block with owner i may
-  // touch only blocks[i] of the cache.
+  // access only blocks[i] of the cache.
   void add_write(const MutablePagedKvView& kv, std::span<const std::vector<std::int64_t>> blocks,
                  BlockOwners owners);
 
-  // Calls launch(stream). A refused launch or any finding in the kernels breaks a contract: then
-  // there is no result.
+  // Calls launch(stream). A refused launch, or any finding in the kernels, breaks a contract.
   void run(const ObserverMaker& make_observer,
            const std::function<Status(simt::Stream& stream)>& launch);
 
-  // The registered memory, after run() has been called.
+  // The registered memory; call after run().
   const simt::DeviceMemory& memory() const { return memory_; }
 
  private:

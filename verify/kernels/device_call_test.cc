@@ -1,5 +1,5 @@
-// What a call registers, and that whatever a kernel does to other memory breaks a contract that
-// names it. One query head attends to nine tokens of each of two sequences.
+// The memory that a call registers. An access of a kernel to other memory breaks a contract, with a
+// message that names it. One query head attends to nine tokens of each of two sequences.
 
 #include "verify/kernels/device_call.h"
 
@@ -28,13 +28,13 @@ std::shared_ptr<simt::Observer> checks(const simt::DeviceMemory& memory) {
   return std::make_shared<simt::AccessChecker>(memory, simt::AccessCheckerOptions{});
 }
 
-// Where K and V of the cache lie.
+// The placement of K and V.
 enum class Pools { kApart, kInterleaved };
 
 class Attention {
  public:
   explicit Attention(Pools pools = Pools::kApart) {
-    // V is 16 elements behind K, or behind all of K.
+    // V starts 16 elements after K, or after all of K.
     const std::int64_t slot_stride = pools == Pools::kInterleaved ? 32 : 16;
     const std::int64_t distance = pools == Pools::kInterleaved ? 16 : std::ssize(memory_) / 2;
     std::iota(memory_.begin(), memory_.end(), 0.0F);
@@ -73,7 +73,7 @@ class Attention {
     call.add_write("lse_ln", std::span(lse_ln));
   }
 
-  // What breaks a contract, or nothing.
+  // The message of the broken contract, or nothing.
   std::string run(DeviceCall& call) {
     try {
       call.run(&checks, [this](simt::Stream& stream) {
@@ -104,7 +104,7 @@ TEST_CASE("a kernel that touches what is its own is let through") {
     DeviceCall call(attention.executor);
     attention.add_all(call);
     CHECK(attention.run(call) == "");
-    // With q = 0 all keys weigh the same.
+    // With q = 0 all keys have equal weight.
     for (const float lse_ln : attention.lse_ln) CHECK(lse_ln == std::log(9.0F));
   }
 }

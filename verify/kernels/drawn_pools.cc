@@ -8,8 +8,8 @@
 namespace recto::verify {
 namespace {
 
-// At least half of all dims, and of all gaps, are multiples of four, so that vectors are loaded,
-// and some gaps are multiples of 16; a warp takes 128 dims in one round.
+// At least half of all dims and gaps are multiples of four, so that kernels load vectors, and some
+// gaps are multiples of 16. A warp handles 128 dims per round.
 std::int64_t draw_head_dim(Draw& draw) {
   return draw.uniform(0, 1) == 0 ? 4 * draw.uniform(1, 40) : draw.uniform(1, 140);
 }

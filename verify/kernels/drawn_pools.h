@@ -25,7 +25,7 @@ TestPoolShape draw_pool(Draw& draw, ElementType type);
 
 TestPoolShape draw_values(Draw& draw, const TestPoolShape& keys);
 
-// A pool of the same blocks elsewhere: their number and layout are drawn anew every other time.
+// Another pool of the same blocks: their number and layout are redrawn with probability 1/2.
 TestPoolShape draw_other_pool(Draw& draw, const TestPoolShape& shape);
 
 RowPoolShape draw_rows_for(Draw& draw, const TestPoolShape& shape, std::int64_t num_rows,
@@ -33,7 +33,7 @@ RowPoolShape draw_rows_for(Draw& draw, const TestPoolShape& shape, std::int64_t 
 
 ElementType draw_type(Draw& draw);
 
-// The types of new rows and of the cache that they are written into.
+// The types of new rows and of the cache into which they are written.
 struct WriteTypes {
   ElementType source;
   ElementType cache;
@@ -51,12 +51,12 @@ struct Scales {
   }
 };
 
-// Scales of at least 2^least_exponent, with all mantissa bits; only fp8 is scaled.
+// Scales of at least 2^least_exponent, using all mantissa bits; only fp8 is scaled.
 Scales draw_scales(Draw& draw, const TestPoolShape& shape, std::int64_t least_exponent);
 
 MutableKvTensorView scaled(KvPool& pool, const Scales& scales);
 
-// Copies the NaN of `expected` to `seen` wherever both are NaN: which NaN a rounded NaN becomes is
+// Copies the NaN of `expected` to `seen` where both are NaN: which NaN rounding gives is
 // unspecified.
 void forget_nans(const KvPool& expected, KvPool& seen);
 

@@ -1,5 +1,5 @@
-// Every 16-bit number that becomes an fp8 code, and every fp8 code that becomes a number, in the
-// kernels as in the reference, bit for bit (which NaN a NaN becomes is nobody's promise).
+// Every 16-bit number converted to an fp8 code, and every fp8 code converted to a number: kernels
+// and reference agree bit for bit (except which NaN a NaN becomes, which is unspecified).
 
 #include <cmath>
 #include <cstdint>
@@ -22,8 +22,8 @@ using reference::RowPool;
 
 constexpr ElementType kFp8Types[] = {ElementType::kE4m3, ElementType::kE5m2};
 constexpr ElementType kHalfTypes[] = {ElementType::kFp16, ElementType::kBf16};
-// None, a power of two, and others: quotients near the largest code and below the smallest, and a
-// number that is no 1 times its reciprocal.
+// No scale, a power of two, and others: quotients near the largest code and below the smallest, and
+// a number whose product with its reciprocal is not 1.
 constexpr float kScales[] = {1.0F, 0.125F, 0.37F, 3.1e-5F, 1234.5F, 41.0F};
 
 // Tokens of one head.
@@ -71,7 +71,7 @@ void compare_writes(ElementType source, const std::function<std::uint32_t(std::i
       INFO(source << " into " << target << ", scale " << scale);
       KvPool seen = pool_of(target);
       KvPool expected = seen;
-      // V goes where nobody looks.
+      // V goes to a pool that is not compared.
       KvPool values = seen;
       KvWriteInputs inputs = {
           .k = rows.const_view(), .v = rows.const_view(), .slot_mapping = slots};
@@ -92,7 +92,7 @@ TEST_CASE("every number of 16 bits becomes the code that the reference writes") 
 
 TEST_CASE("numbers of 32 bits become the codes that the reference writes") {
   RandomStream stream = RandomStream(2026).split("fp8");
-  // All bits, or a few, which makes ties; around 1, or anywhere.
+  // All bits, or few of them, which makes ties; around 1, or anywhere.
   compare_writes(ElementType::kFp32, [&stream](std::int64_t i) {
     auto bits = static_cast<std::uint32_t>(stream.next_u64());
     if (i % 2 == 0) bits &= 0xfff80000;
@@ -158,7 +158,7 @@ TEST_CASE("the output of one key is its value, the code times the scale, rounded
           const double expected = reference::round_to(value_of(code, scale, type), q_type);
           const double seen = result.out[code];
           INFO("code " << code << ": " << seen << ", not " << expected);
-          // A sum that begins with 0 has no -0.
+          // A sum that begins at 0 is never -0.
           CHECK((std::isnan(expected) ? std::isnan(seen) : seen == expected));
         }
       }

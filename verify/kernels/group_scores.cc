@@ -13,11 +13,10 @@
 namespace recto::verify {
 namespace {
 
-// The roundings that a score's bound is made of: one sum over head_dim, in steps of k, and its
-// scaling.
+// The roundings in a score's bound: one sum over head_dim, in steps of k, and its scaling.
 reference::KernelNumerics score_numerics(const simt::Arithmetic& arithmetic) {
   reference::KernelNumerics numerics;
-  // fp16 and bf16 are multiplied as they are, and products are exact.
+  // fp16 and bf16 are multiplied without conversion, and products are exact.
   numerics.kv_read = 0.0;
   numerics.query_read = 0.0;
   numerics.score_sum = {.lanes = 1, .product_roundings = 0};
@@ -55,7 +54,7 @@ Comparison compare_scores(const PagedAttentionInputs& inputs, const ScoreResults
                           const simt::Arithmetic& arithmetic) {
   const reference::KernelNumerics numerics = score_numerics(arithmetic);
   ElementComparer comparer(inputs);
-  // One query row per sequence, so a row's number is the sequence's.
+  // One query row per sequence, so a row's index is the sequence's.
   reference::for_each_kv_head(inputs, [&](const reference::KvHeadContext& context) {
     const reference::Vector coherence = reference::key_coherence(context.k);
     for (std::int64_t head = context.q_head_begin; head < context.q_head_end; ++head) {

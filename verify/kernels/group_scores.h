@@ -10,8 +10,7 @@
 namespace recto::verify {
 
 // Expects each score within its probabilistic bound, which holds for tensor cores that sum as
-// `arithmetic` does, and elements beyond a context unchanged. O(num_q_heads head_dim) for each
-// token.
+// `arithmetic` says, and elements beyond a context unchanged. O(num_q_heads head_dim) per token.
 Comparison compare_scores(const PagedAttentionInputs& inputs, const ScoreResults& results,
                           const simt::Arithmetic& arithmetic);
 

@@ -1,6 +1,6 @@
-// Scores by tensor cores under the checks of memory and the counters: accesses are in bounds, in
-// order, and of what has arrived; ldmatrix meets no bank twice; K is read once. The checks, or the
-// bounds, find each of the faults in testdata/.
+// Tensor-core scores under memory checks and counters: accesses are in bounds, in order, and after
+// the data arrived; ldmatrix has no bank conflicts; K is read once. The checks, or the bounds,
+// detect each fault in testdata/.
 
 #include <bit>
 #include <cstdint>
@@ -52,7 +52,7 @@ ScoreResults watched_scores(const PagedAttentionInputs& inputs, const simt::Sche
   return results;
 }
 
-// Scores of a case, by a kernel that is watched.
+// The scores of a case by an observed kernel.
 Comparison watched(const CaseSpec& spec, const simt::Schedule& schedule, ScoreLaunch launch,
                    const ObserverMaker& observer) {
   const PlacedProblem placed(make_problem(spec), spec.placement);
@@ -98,7 +98,7 @@ TEST_CASE("the kernel touches what is its own, in order, and what has arrived") 
       const Comparison comparison = compare_scores(placed.inputs(), results, {});
       INFO(comparison.text());
       CHECK(comparison.passed());
-      // Wherever threads were preempted.
+      // Equal bits, wherever threads were preempted.
       CHECK(bits_of(results) ==
             bits_of(watched_scores(placed.inputs(), {}, kernels::launch_group_scores, {})));
       // At least ldmatrix of each query, and each score.
@@ -107,7 +107,7 @@ TEST_CASE("the kernel touches what is its own, in order, and what has arrived") 
   }
 }
 
-// What copying and loading tiles does to memory: "global read" or "shared read".
+// Counts of memory accesses for copying and loading tiles: "global read" or "shared read".
 simt::LineCount counted(const CaseSpec& spec, const std::string& what) {
   simt::LineCount sum;
   const auto add = [&](const simt::AccessCounter& counter) {
@@ -133,12 +133,13 @@ simt::LineCount counted(const CaseSpec& spec, const std::string& what) {
 TEST_CASE("ldmatrix meets no bank twice, whatever the head dim") {
   for (std::int64_t head_dim = 16; head_dim <= 256; head_dim += 16) {
     INFO("head dim " << head_dim);
-    // Two KV heads, three tiles each; a fragment of queries and one of keys for sixteen dims.
+    // Two KV heads, three tiles each; per sixteen dims, one fragment of queries and one of keys.
     const simt::LineCount loads = counted(scored_case(head_dim, 16, {40}), "shared read");
     CHECK(loads.instructions == static_cast<std::uint64_t>(2 * 3 * head_dim / 16 * 2));
     CHECK(loads.bytes == loads.instructions * 512);
     CHECK(loads.bank_conflicts == 0);
-    // The hardware reads eight rows at once: their units are in different fours of banks.
+    // The hardware reads eight rows at once: their 16-byte units are in different groups of four
+    // banks.
     const int stride = kernels::row_tile_stride(static_cast<int>(head_dim));
     std::set<int> fours;
     for (int row = 0; row < 8; ++row) fours.insert(row * stride / kernels::kUnitDims % 8);
@@ -156,7 +157,7 @@ TEST_CASE("each key is read once for all heads of its group, and nothing beyond"
   }
 }
 
-// Wrong kernels: what is said of each, or nothing where only the scores are wrong.
+// Faulty kernels: the finding of each, or nothing if only the scores are wrong.
 struct Fault {
   std::string name;
   ScoreLaunch launch;

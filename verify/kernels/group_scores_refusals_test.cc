@@ -1,4 +1,4 @@
-// What the kernel of scores does not serve is refused by name, before anything is written.
+// The score kernel refuses unsupported calls by name, before anything is written.
 
 #include <algorithm>
 #include <cmath>
@@ -18,8 +18,8 @@ namespace {
 
 using kernels::GroupScoresParams;
 
-// The most that is served: sixteen heads, 256 dims. Launched with a change, it says what is wrong
-// and writes nothing, or writes.
+// The largest supported call: sixteen heads, 256 dims. With a change applied, it returns an error
+// and writes nothing, or it writes.
 class Launch {
  public:
   using Change = std::function<void(GroupScoresParams&)>;
@@ -95,7 +95,7 @@ TEST_CASE("rows of queries and of keys must begin at multiples of 16 bytes") {
   const auto shifted = [](const void* data, std::int64_t bytes) -> const void* {
     return static_cast<const std::byte*>(data) + bytes;
   };
-  // Of fewer dims, so that what is aligned again stays within the row.
+  // Fewer dims, so that an aligned change stays within the row.
   const auto with = [&](const Launch::Change& change) {
     return launch([&](GroupScoresParams& params) {
       params.q.head_dim = params.k.head_dim = 128;

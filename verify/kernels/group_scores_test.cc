@@ -1,5 +1,5 @@
-// Scores by tensor cores: within their bounds of the fp64 reference, however the cores round; the
-// same bits whatever the schedule, and whatever no context addresses.
+// Tensor-core scores: within their bounds of the fp64 reference, for every rounding of tensor
+// cores; the same bits for every schedule, and for any contents of unaddressed slots.
 
 #include "verify/kernels/group_scores.h"
 
@@ -19,8 +19,8 @@
 namespace recto::verify {
 namespace {
 
-// To nearest, and truncated in steps of 4 (V100), 8 (A100) and 16 terms (H100), the coarsest of
-// each and one that keeps more bits.
+// To nearest, and truncated in steps of 4 (V100), 8 (A100) and 16 terms (H100): the coarsest of
+// each, and one that keeps more bits.
 constexpr simt::Arithmetic kArithmetics[] = {
     {.matrix_sum = simt::MatrixSum::kNearest},
     {.matrix_sum = simt::MatrixSum::kTruncated, .products_per_step = 4, .extra_bits = 0},
@@ -29,8 +29,8 @@ constexpr simt::Arithmetic kArithmetics[] = {
     {.matrix_sum = simt::MatrixSum::kTruncated, .products_per_step = 16, .extra_bits = 2},
 };
 
-// On a GPU, whatever is asked for, the bound of those sums that it may make and that lose most (as
-// kernel_numerics.cc has it).
+// On a GPU, whatever `arithmetic` says, the widest bound of the sums that it may compute (see
+// kernel_numerics.cc).
 Comparison compare(const PagedAttentionInputs& inputs, const ScoreResults& results,
                    const simt::Arithmetic& arithmetic) {
   constexpr simt::Arithmetic kOfCards = {.matrix_sum = simt::MatrixSum::kTruncated,
@@ -51,7 +51,7 @@ std::vector<std::uint32_t> bits_of(const ScoreResults& results) {
   return bits;
 }
 
-// All that the kernel serves. (Tiles have 16 keys, all warps together take 64.)
+// All that the kernel supports. (Tiles have 16 keys; all warps together take 64.)
 CaseDomain served() {
   CaseDomain domain;
   domain.types = {{ElementType::kFp16, ElementType::kFp16},
@@ -68,7 +68,7 @@ CaseDomain served() {
   return domain;
 }
 
-// One KV head, and contexts about all that the kernel counts in: tiles, rounds of tiles, blocks.
+// One KV head, and contexts around the edges of tiles, rounds of tiles and blocks.
 CaseSpec edges(TypePair types, std::int64_t group, std::int64_t block_size) {
   CaseSpec spec;
   spec.shape = {.num_q_heads = group,
@@ -117,7 +117,7 @@ TEST_CASE("scores are within their bounds of the fp64 result, however tensor cor
   CHECK(lengths.contains(0));
   CHECK(lengths.size() > 40);
   CHECK(all.elements > 500'000);
-  // A bound that nothing comes near would see little.
+  // The test would be weak if no score came near the bound.
   CHECK(all.worst_ratio > 0.1);
 }
 

@@ -1,6 +1,6 @@
-// Blocks, and slots within a block, beyond 2^31 and 2^32 elements: pools of 4 GiB and more, of
-// which few pages are ever touched. What kernels write, copy, gather and attend to there is what
-// the reference leaves in such a pool, and what comes out of a small one, bit for bit.
+// Blocks, and slots within a block, beyond 2^31 and 2^32 elements, in pools of 4 GiB and more of
+// which few pages are touched. Kernels that write, copy, gather and attend there give the
+// reference's results, and those of a small pool, bit for bit.
 
 #include <sys/mman.h>
 
@@ -27,26 +27,26 @@ namespace {
 constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kHeads = 2;
 constexpr std::int64_t kHeadDim = 64;
-// In elements. An offset that loses its upper half lies at most so far before the pool: it is to
-// read or change what is there, and not to end the program.
+// In elements. An offset that loses its upper half leads at most this far before the pool: a wrong
+// access must hit mapped memory there instead of ending the program.
 constexpr std::int64_t kBefore = std::int64_t{1} << 31;
 
-// How far apart things are, in elements, and the blocks in use.
+// Distances in elements, and the blocks in use.
 struct Spread {
   std::int64_t num_blocks;
   std::int64_t block_stride;
   std::optional<std::int64_t> slot_stride;  // else the layout's own
   std::array<std::int32_t, 3> ids;          // two of the first context, one of the second
-  std::array<std::int32_t, 2> free_ids;     // to copy the first and the last of them to
+  std::array<std::int32_t, 2> free_ids;     // destinations for copies of the first and the last id
 };
 
-// 2^32 elements and some more.
+// More than 2^32 elements.
 constexpr Spread kManyBlocks = {.num_blocks = 4100,
                                 .block_stride = std::int64_t{1} << 20,
                                 .slot_stride = {},
                                 .ids = {4099, 2049, 3},
                                 .free_ids = {7, 4098}};
-// From its eighth slot on, a block has those that lie beyond 2^31.
+// The slots of a block, from the eighth on, lie beyond 2^31.
 constexpr Spread kWideSlots = {.num_blocks = 5,
                                .block_stride = std::int64_t{1} << 32,
                                .slot_stride = std::int64_t{1} << 28,
@@ -58,7 +58,7 @@ constexpr Spread kSmall = {.num_blocks = 3,
                            .ids = {0, 1, 2},
                            .free_ids = {}};
 
-// Zeros that take no memory before they are written.
+// Zeros that take no memory until they are written.
 class SparseMemory {
  public:
   explicit SparseMemory(std::int64_t bytes)
@@ -78,7 +78,7 @@ class SparseMemory {
   void* data_;
 };
 
-// The strides of a layout, but for blocks that are far apart.
+// The strides of a layout, except that blocks are far apart.
 class SparsePool {
  public:
   SparsePool(KvLayout layout, ElementType type, const Spread& spread)
@@ -136,7 +136,7 @@ struct Contexts {
   BlockTableView table_view() const { return {table.data(), 2, 2, 2}; }
 };
 
-// Both contexts of a pool, by whoever gathers.
+// Both contexts of a pool, read by `gather`.
 template <typename Gather>
 std::vector<std::byte> gathered(const MutablePagedKvView& kv, const Contexts& contexts,
                                 const Gather& gather) {
@@ -173,7 +173,7 @@ std::vector<std::uint64_t> attended(const Backend& backend, const PagedAttention
   return bits;
 }
 
-// The same contexts in a pool that is spread, and in a small one.
+// Compares attention to the same contexts in a sparse pool and in a small one.
 void check_attended(const SparsePool& pool, const Contexts& contexts, const SparsePool& small,
                     ElementType q_type) {
   reference::RowPool q = rows_of_units(q_type, 2, 2 * kHeads, 7);
@@ -196,7 +196,7 @@ void check_attended(const SparsePool& pool, const Contexts& contexts, const Spar
   CHECK(compared > 0);
 }
 
-// All tokens of both contexts but the last of each, which is appended.
+// Writes all tokens of both contexts except the last of each, which are appended.
 void write_contexts(const KernelRun& how, const SparsePool& by_kernels,
                     const SparsePool& by_reference, const Contexts& contexts,
                     ElementType row_type) {

@@ -23,10 +23,10 @@ reference::AttentionResult read(const PagedAttentionInputs& inputs, const Decode
   return result;
 }
 
-// A kernel as kernel_calls.h has it. Split sizes of 0 stand for no splits.
+// A kernel of kernel_calls.h. A split size of 0 means no splits.
 struct CalledKernel {
   std::string name;
-  std::int64_t split_size = 0;  // the usual one
+  std::int64_t split_size = 0;  // the default
   void (*call)(simt::Executor&, const ObserverMaker&, const PagedAttentionInputs&,
                std::int64_t split_size, DecodeResults&) = nullptr;
   std::optional<std::string> (*refusal)(const PagedAttentionInputs&) = why_not_decoded;

@@ -1,7 +1,7 @@
 #pragma once
 
-// The kernels of cuda/kernels as implementations under test, run by the executor of verify/simt on
-// the caller's memory.
+// The kernels of cuda/kernels as backends, run by the executor of verify/simt on the caller's
+// memory.
 
 #include <cstdint>
 #include <vector>
@@ -16,14 +16,14 @@ namespace recto::verify {
 Backend reference_decode_backend(const KernelRun& how);
 Backend split_decode_backend(const KernelRun& how, std::int64_t split_size);
 
-// Supports what gqa_decode_table() has, with equal head dims for K and V, and caches that can be
-// read 16 bytes at a time.
+// Supports the instantiations of gqa_decode_table(), with equal head dims for K and V, and caches
+// that can be read 16 bytes at a time.
 Backend gqa_decode_backend(const KernelRun& how, std::int64_t split_size);
-// Supports what tma_decode_table() has, for caches in which the slots of a block are contiguous.
+// Supports the instantiations of tma_decode_table(), for caches whose blocks have contiguous slots.
 Backend tma_decode_backend(const KernelRun& how, std::int64_t split_size);
 
-// Supports what paged_prefill_table() has, with any number of rows, and the same caches as group
-// decode.
+// Supports the instantiations of paged_prefill_table(), any number of rows, and the same caches as
+// GQA decode.
 Backend paged_prefill_backend(const KernelRun& how);
 
 // The paged and split decode backends, the latter with a split size that divides few contexts.

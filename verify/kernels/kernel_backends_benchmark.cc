@@ -81,7 +81,7 @@ void split_decode(benchmark::State& state) {
 }
 BENCHMARK(split_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// Computes sixteen rows at a time, a quarter of which a group of four fills.
+// Computes sixteen rows at a time, of which a group of four fills a quarter.
 void gqa_decode(benchmark::State& state) {
   DecodeWorkload decode;
   run(state, [&decode](simt::Stream& stream) -> Status {
@@ -99,7 +99,7 @@ void reference_decode(benchmark::State& state) {
 }
 BENCHMARK(reference_decode)->Arg(1)->Arg(2)->UseRealTime()->Unit(benchmark::kMillisecond);
 
-// The same in plain C++ and fp64 on one core, to show how fast this machine is. This is not the
+// The same in plain C++ and fp64 on one core, as a measure of this machine. It is not the
 // reference, whose bounds take most of its time.
 void plain_loops(benchmark::State& state) {
   const DecodeWorkload decode;

@@ -21,7 +21,7 @@
 namespace recto::verify {
 namespace {
 
-// All that the kernels serve, in small.
+// All that the kernels support, at small sizes.
 CaseDomain small_domain() {
   CaseDomain domain;
   domain.rows = {RowsKind::kDecode};
@@ -33,7 +33,7 @@ CaseDomain small_domain() {
   return domain;
 }
 
-// Head dims of models, and contexts beyond one round of all warps.
+// Head dims of models, and contexts longer than one round of all warps.
 CaseDomain large_domain() {
   CaseDomain domain = small_domain();
   domain.head_dims = {64, 80, 96, 128, 192, 255, 256};
@@ -74,8 +74,7 @@ KernelRun run_with(simt::SchedulePolicy policy) {
   return {.executor = {.schedule = {.policy = policy, .seed = 7}}};
 }
 
-// A sequence has one query row, so that there is nothing to cut in chunks; paged decode has no
-// splits.
+// A sequence has one query row, so there is nothing to chunk; paged decode has no splits.
 bool is_put_to(const std::string& law, const Backend& backend) {
   return law != "chunking" && (law != "split_size" || backend.capabilities.takes_split_size);
 }
@@ -89,7 +88,7 @@ void expect_all_laws_hold(const std::vector<Law>& laws, const std::vector<Backen
     const LawCount& count = report->counts[i];
     INFO(count.law << " on " << count.backend);
     const bool is_put = is_put_to(count.law, backends[i % backends.size()]);
-    // It may not pass by being skipped.
+    // A backend must not pass by skipping.
     const auto least = static_cast<std::int64_t>(cases.count_here() / 3);
     CHECK((is_put ? count.ran() >= least : count.ran() == 0));
   }
@@ -98,7 +97,7 @@ void expect_all_laws_hold(const std::vector<Law>& laws, const std::vector<Backen
 TEST_CASE("every law, and the oracle, hold of the decode kernels") {
   std::vector<Law> laws = all_laws();
   laws.push_back(oracle_comparison());
-  // Backwards: whoever reads too early finds NaN.
+  // In reverse order: a thread that reads too early finds NaN.
   expect_all_laws_hold(laws, kernel_backends(run_with(simt::SchedulePolicy::kReverse)),
                        small_cases());
 }
@@ -114,7 +113,7 @@ TEST_CASE("the oracle holds at the head dims of models, under every schedule") {
   expect_all_laws_hold({oracle_comparison()}, backends, large_cases());
 }
 
-// expf, logf and tanhf of a GPU are not those of this machine.
+// A GPU's expf, logf and tanhf differ from this machine's.
 TEST_CASE("the oracle holds whatever functions err by, within what is documented") {
   std::vector<Backend> backends;
   for (std::uint64_t seed = 0; seed < 2; ++seed) {
@@ -147,7 +146,7 @@ TEST_CASE("functions that err change bits of results") {
   }
 }
 
-// The elements of a row are summed in one order, wherever they lie.
+// The elements of a row are summed in one order, wherever they are.
 TEST_CASE("no bit of a result depends on the layout") {
   DrawnCases cases{.name = "layouts", .count = 20, .domain = small_domain(), .stream = "kernels"};
   cases.domain.head_dims = {16, 32, 48};

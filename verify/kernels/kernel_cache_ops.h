@@ -19,7 +19,7 @@ namespace recto::verify {
 void write_kv_by_kernel(const KernelRun& how, const KvWriteInputs& inputs,
                         kernels::RepeatedSlots repeated = kernels::RepeatedSlots::kLaterStays);
 
-// All memory that `params` refers to is the caller's.
+// The caller owns all memory that `params` refers to.
 void append_kv_by_kernel(const KernelRun& how, const kernels::KvAppendParams& params);
 
 // For caches of any type.

@@ -1,5 +1,5 @@
-// KV write, block copy, swap and gather on the executor against the reference, on drawn pools: all
-// of the memory of both must be the same afterwards, gaps and margins included, bit for bit.
+// KV write, block copy, swap and gather on the executor against the reference, on drawn pools:
+// afterwards all memory of both must be bit-identical, gaps and margins included.
 
 #include "verify/kernels/kernel_cache_ops.h"
 
@@ -29,7 +29,7 @@ TEST_CASE("the write kernel leaves the pool as the reference does") {
     const std::int64_t tokens = draw.uniform(0, 12);
     RowPool new_k(draw_rows_for(draw, k.shape(), tokens, types.source), draw.seed());
     RowPool new_v(draw_rows_for(draw, v.shape(), tokens, types.source), draw.seed());
-    // Few slots, so that some tokens meet in one, and -1 too.
+    // Few slots, so that some tokens share a slot; also -1.
     std::vector<std::int64_t> slots;
     for (std::int64_t token = 0; token < tokens; ++token) {
       slots.push_back(
@@ -39,14 +39,14 @@ TEST_CASE("the write kernel leaves the pool as the reference does") {
         .k = new_k.const_view(), .v = new_v.const_view(), .slot_mapping = slots};
     KvPool expected_k = k;
     KvPool expected_v = v;
-    // Down to the smallest normal number, now and then.
+    // Sometimes down to the smallest normal number.
     const std::int64_t least_exponent = draw.uniform(0, 3) == 0 ? -126 : -6;
     const Scales scales_k = draw_scales(draw, shape, least_exponent);
     const Scales scales_v = draw_scales(draw, shape, least_exponent);
     inputs.kv = {.k = scaled(expected_k, scales_k), .v = scaled(expected_v, scales_v)};
     reference::write_kv(inputs);
     inputs.kv = {.k = scaled(k, scales_k), .v = scaled(v, scales_v)};
-    // Where the promise is kept, it changes nothing.
+    // If the promise holds, it must change nothing.
     const bool promises = !has_repeated(slots) && draw.uniform(0, 1) == 1;
     write_kv_by_kernel(
         draw_run(draw), inputs,
@@ -65,7 +65,7 @@ TEST_CASE("the copy kernel leaves the pool as the reference does") {
     const TestPoolShape shape = draw_pool(draw, draw_type(draw));
     KvPool k(shape, draw.seed());
     KvPool v(draw_values(draw, shape), draw.seed());
-    // The first of a permutation are sources, the rest destinations.
+    // The first ids of a permutation are sources, the rest destinations.
     const auto order = draw_distinct(draw, shape.num_blocks, shape.num_blocks);
     const std::int64_t sources = draw.uniform(1, shape.num_blocks - 1);
     std::vector<BlockPair> pairs;
@@ -110,13 +110,13 @@ TEST_CASE("the copy kernel swaps blocks between pools as the reference does") {
   });
 }
 
-// Contexts over disjoint blocks; what the table holds beyond them is no block.
+// Contexts over disjoint blocks; table entries beyond them are invalid ids.
 struct Contexts {
   std::int64_t max_blocks = 0;
   std::vector<std::int32_t> table;    // [num_seqs, max_blocks + 1]
   std::vector<std::int32_t> lengths;  // [num_seqs]
   std::vector<std::int64_t> starts;   // [num_seqs]
-  std::int64_t tokens = 0;            // of all
+  std::int64_t tokens = 0;            // of all sequences
 };
 
 Contexts draw_contexts(Draw& draw, const TestPoolShape& shape) {

@@ -1,6 +1,6 @@
-// Where the kernels that move K and V go another way: by how wide rows can be read, by how many
-// heads and dims a warp takes, by where tables and positions end. Below, at and above each
-// threshold they do what they should, and leave what the reference leaves, bit for bit.
+// Dispatch thresholds of the kernels that move K and V: the width of row accesses, the heads and
+// dims per warp, the ends of tables and positions. Below, at and above each threshold they take the
+// expected path, and give the reference's results bit for bit.
 
 #include <algorithm>
 #include <cstdint>
@@ -22,7 +22,7 @@ using reference::KvPool;
 using reference::RowPool;
 using reference::TestPoolShape;
 
-// The most bytes that a thread writes at once.
+// Records the most bytes that a thread writes at once.
 class WidestWrite final : public simt::Observer {
  public:
   WidestWrite(const simt::DeviceMemory& memory, std::size_t& widest)
@@ -53,13 +53,13 @@ struct Pools {
   KvPool v;
 };
 
-// In brackets: nobody reads thousands of bytes.
+// In parentheses, so that a failure does not print thousands of bytes.
 void expect_same(const Pools& seen, const Pools& expected) {
   CHECK((seen.k.bytes() == expected.k.bytes()));
   CHECK((seen.v.bytes() == expected.v.bytes()));
 }
 
-// Copies a block within a pool; the widest write.
+// Copies a block within a pool; returns the widest write.
 std::size_t copy(const TestPoolShape& shape) {
   const std::vector<BlockPair> pairs = {{2, 0}, {2, 3}};
   Pools seen(shape);
@@ -89,7 +89,7 @@ std::size_t copy_rows_of(ElementType type, std::int64_t head_dim, std::int64_t p
 
 TEST_CASE("blocks are copied by 16 bytes, or by the largest code that all rows are made of") {
   using enum ElementType;
-  // Small elements first: no code is too small for them.
+  // Small elements, since every code fits.
   CHECK(copy_rows_of(kE4m3, 13) == 1);
   CHECK(copy_rows_of(kE4m3, 14) == 2);
   CHECK(copy_rows_of(kE4m3, 12) == 4);
@@ -108,7 +108,7 @@ TEST_CASE("blocks are copied by 16 bytes, or by the largest code that all rows a
   CHECK(copy_rows_of(kFp32, 5) == 4);
 }
 
-// The slots of a pack are a run, if there are no gaps between them.
+// Slots of a pack without gaps are copied as one run.
 TEST_CASE("packs are copied by runs where they lie side by side, else by themselves") {
   TestPoolShape shape = pool_of(KvLayout::kPacked, ElementType::kFp16, 24);
   shape.pack_width = 8;
@@ -162,7 +162,7 @@ std::ostream& operator<<(std::ostream& out, const Sizes& sizes) {
   return out << sizes.num_heads << " heads of " << sizes.head_dim << ", gaps of " << sizes.padding;
 }
 
-// Four warps take a head each; their lanes four dims each, 128 in a round.
+// Four warps take one head each; each lane takes four dims, 128 per warp and round.
 std::vector<Sizes> sizes_about_warps() {
   std::vector<Sizes> all;
   for (const std::int64_t num_heads : {1, 3, 4, 5, 8, 9}) {
@@ -188,7 +188,7 @@ TEST_CASE("rows are moved by fours where all begin and end at one, else dim by d
     RowPool new_v(rows, 4);
     Pools seen(shape);
     Pools expected(shape);
-    // The pool's first slot and its last one; nobody's; twice the same.
+    // The pool's first slot and its last one; -1; a repeated slot.
     const std::vector<std::int64_t> slots = {15, -1, 0, 6, 6};
     KvWriteInputs inputs = {
         .k = new_k.const_view(), .v = new_v.const_view(), .slot_mapping = slots};
@@ -241,7 +241,7 @@ TEST_CASE("a thread block gathers 32 tokens") {
   }
 }
 
-// Two blocks of four slots each; tables of cosines end where `positions` do.
+// Two blocks of four slots each; rotary tables have `positions` positions.
 void expect_appended(std::int32_t cached_length, std::int64_t positions, std::int64_t slot) {
   INFO("position " << cached_length << " of " << positions);
   const TestPoolShape shape = pool_of(KvLayout::kHeadMajor, ElementType::kFp16, 8);
@@ -256,7 +256,7 @@ void expect_appended(std::int32_t cached_length, std::int64_t positions, std::in
                        .v = new_v.const_view(),
                        .slot_mapping = slots,
                        .kv = expected.view()});
-  // Turned by no angle.
+  // Rotates by an angle of zero.
   const std::vector<float> cosines(static_cast<std::size_t>(positions), 1.0F);
   const std::vector<float> sines(static_cast<std::size_t>(positions), 0.0F);
   const auto table_of = [positions](const std::vector<float>& entries) {
@@ -286,7 +286,7 @@ TEST_CASE("a token is appended up to the end of its table, and of rotary positio
   expect_appended(3, 100, 15);
   expect_appended(4, 100, 4);
   expect_appended(7, 100, 7);
-  expect_appended(8, 100, -1);  // a third block there is, but not in the table
+  expect_appended(8, 100, -1);  // a third block exists, but not in the table
   expect_appended(5, 7, 5);
   expect_appended(6, 7, 6);
   expect_appended(7, 7, -1);

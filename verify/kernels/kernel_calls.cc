@@ -36,7 +36,7 @@ std::int64_t longest_context(const PagedAttentionInputs& inputs) {
   return longest;
 }
 
-// Everything but where the results go.
+// All parameters except the results' addresses.
 ReferenceDecodeParams params_of(const PagedAttentionInputs& inputs) {
   const AttentionOptions& options = inputs.options;
   return {.q = inputs.q,
@@ -56,7 +56,7 @@ ReferenceDecodeParams params_of(const PagedAttentionInputs& inputs) {
                   .head_stride = inputs.kv.v.head_dim}};
 }
 
-// No kernel is called with inputs that have not passed the gates.
+// Checks that inputs passed the gates before any kernel is called with them.
 ReferenceDecodeParams params_into(const PagedAttentionInputs& inputs, DecodeResults& results) {
   ReferenceDecodeParams params = params_of(inputs);
   params.out.data = results.out.data();
@@ -78,7 +78,7 @@ void add_results(DeviceCall& call, const MutableRowsView& out, DecodeResults& re
   call.add_write("lse_ln", std::span(results.lse_ln));
 }
 
-// Everything but where the scores go.
+// All parameters except the scores' address.
 GroupScoresParams score_params_of(const PagedAttentionInputs& inputs) {
   return {.q = inputs.q,
           .k = inputs.kv.k,
@@ -101,7 +101,7 @@ std::optional<std::string> why_not_one_row_each(const PagedAttentionInputs& inpu
   return std::nullopt;
 }
 
-// Where kernels run, and who observes them.
+// Where kernels run, and the observer.
 struct Machine {
   simt::Executor& executor;
   const ObserverMaker& observer;
@@ -109,7 +109,7 @@ struct Machine {
 
 using SplitLaunch = std::function<Status(const SplitDecodeParams& params, simt::Stream& stream)>;
 
-// Provides the states that splits hand to their merge.
+// Provides the partial states that splits pass to their merge.
 void call_in_splits(const Machine& machine, const PagedAttentionInputs& inputs,
                     std::int64_t split_size, DecodeResults& results, const SplitLaunch& launch) {
   SplitDecodeParams params{.decode = params_into(inputs, results), .split_size = split_size};
@@ -264,7 +264,7 @@ void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, 
   params.scores = results.scores.data();
   DeviceCall call(executor);
   call.add_read("q", inputs.q);
-  // Nothing of V may be read.
+  // V must not be read.
   call.add_contexts(
       {.k = inputs.kv.k}, inputs.block_table, inputs.context_length,
       owners_in_turn(inputs.q.num_rows * inputs.kv.k.num_kv_heads, inputs.q.num_rows));

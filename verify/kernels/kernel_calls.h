@@ -15,7 +15,7 @@
 
 namespace recto::verify {
 
-// Results; until they are written, they hold what an earlier call left there.
+// Results; initially they hold `stale`, as if left by an earlier call.
 struct DecodeResults {
   explicit DecodeResults(const PagedAttentionInputs& inputs, std::uint32_t stale = kStaleNaN);
 
@@ -24,7 +24,7 @@ struct DecodeResults {
   std::uint32_t stale;         // also in workspaces
 };
 
-// What the decode kernels do not serve of these inputs, or nothing.
+// Why the decode kernels do not support these inputs, or nothing.
 std::optional<std::string> why_not_decoded(const PagedAttentionInputs& inputs);
 
 // The inputs must have passed core/attention_gate.h and why_not_decoded().
@@ -45,29 +45,29 @@ struct ScoreResults {
   float at(std::int64_t sequence, std::int64_t head, std::int64_t position) const;
 };
 
-// What launch_group_scores does not serve of these inputs, or nothing. It takes scale and no other
-// option.
+// Why launch_group_scores does not support these inputs, or nothing. It supports `scale` and no
+// other option.
 std::optional<std::string> why_not_scored(const PagedAttentionInputs& inputs);
 
 // The kernel, or a substitute for it.
 using ScoreLaunch = Status (*)(const kernels::GroupScoresParams& params, KernelStream stream);
 
-// As for the calls above, but with why_not_scored().
+// Like the calls above, but requires why_not_scored().
 void call_group_scores(simt::Executor& executor, const ObserverMaker& observer, ScoreLaunch launch,
                        const PagedAttentionInputs& inputs, ScoreResults& results);
-// What the group-packed decode kernel does not serve of these inputs, or nothing.
+// Why the GQA decode kernel does not support these inputs, or nothing.
 std::optional<std::string> why_not_gqa_decoded(const PagedAttentionInputs& inputs);
 void call_gqa_decode(simt::Executor& executor, const ObserverMaker& observer,
                      const PagedAttentionInputs& inputs, std::int64_t split_size,
                      DecodeResults& results);
 
-// As above, for the kernel that fetches whole blocks.
+// As above, for the TMA decode kernel, which fetches whole blocks.
 std::optional<std::string> why_not_tma_decoded(const PagedAttentionInputs& inputs);
 void call_tma_decode(simt::Executor& executor, const ObserverMaker& observer,
                      const PagedAttentionInputs& inputs, std::int64_t split_size,
                      DecodeResults& results);
 
-// What the prefill kernel does not serve of these inputs, or nothing.
+// Why the prefill kernel does not support these inputs, or nothing.
 std::optional<std::string> why_not_prefilled(const PagedAttentionInputs& inputs);
 void call_paged_prefill(simt::Executor& executor, const ObserverMaker& observer,
                         const PagedAttentionInputs& inputs, DecodeResults& results);

@@ -1,5 +1,6 @@
-// What checks cost: attention by kernels that are instrumented for observation, without an observer
-// and with the checker. Compare kernel_backends_benchmark, which runs uninstrumented kernels.
+// The cost of checks: attention by kernels that are instrumented for observation, without an
+// observer and with the checker. Compare kernel_backends_benchmark, which runs uninstrumented
+// kernels.
 
 #include <benchmark/benchmark.h>
 

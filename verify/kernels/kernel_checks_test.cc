@@ -1,7 +1,7 @@
-// The attention kernels under the checks of memory: every access is within its buffer and its
-// sequence's blocks, aligned, ordered, and of something that was written; whatever is found breaks
-// a contract. A cover of types, layouts and accesses, each under several schedules. (Kernels that
-// move K and V: cache_checks_test.cc.)
+// The attention kernels under memory checks: every access is within its buffer and its sequence's
+// blocks, aligned, ordered, and reads only written memory; any finding breaks a contract. A cover
+// of types, layouts and accesses, each under several schedules. (Kernels that move K and V:
+// cache_checks_test.cc.)
 
 #include <bit>
 #include <cstdint>
@@ -21,11 +21,11 @@
 namespace recto::verify {
 namespace {
 
-// Of more keys than the warps of a thread block take in one round, and in stages.
+// More keys than the warps of a thread block process in one round, or stage at once.
 constexpr std::int64_t kSplitSize = 140;
 constexpr int kRuns = static_cast<int>(kCheckedSchedules.size());
 
-// What one configuration draws from.
+// The domain of one configuration.
 CaseDomain domain_of(TypePair types, KvLayout layout, std::vector<std::int64_t> head_dims) {
   CaseDomain domain;
   domain.types = {types};
@@ -56,7 +56,7 @@ std::string text_of(TypePair types, KvLayout layout) {
   return text.str();
 }
 
-// Under each schedule, within the bound; adds what was run to the cover.
+// Runs under each schedule, within the bound, and adds the runs to the cover.
 template <typename MakeBackend>
 void check_case(const CaseSpec& spec, const std::string& configuration,
                 const MakeBackend& make_backend, RunCover& cover) {
@@ -100,7 +100,7 @@ TEST_CASE("decode touches what is its own, in order, in all types, layouts and a
     }
   }
   cover.print();
-  // Of packs, each pair of types has two cases.
+  // For packed caches, each pair of types has two cases.
   for (const std::string kernel : {"reference-decode", "split-decode-140"}) {
     CHECK(cover.complete(kernel, kRuns) == kTypePairs.size() * 4);
     CHECK(cover.complete(kernel, 2 * kRuns) == kTypePairs.size());
@@ -112,7 +112,7 @@ struct Instance {
   std::int64_t head_dim;
 };
 
-// Of each way to multiply and to read a cache, some.
+// Some instances of each way to multiply and to read a cache.
 std::vector<Instance> instances(std::int64_t fp32_dim, std::int64_t other_dim) {
   using enum ElementType;
   return {{{kFp32, kFp32}, 64},        {{kFp32, kFp32}, fp32_dim}, {{kFp16, kFp16}, 64},
@@ -121,7 +121,7 @@ std::vector<Instance> instances(std::int64_t fp32_dim, std::int64_t other_dim) {
           {{kBf16, kE5m2}, 128}};
 }
 
-// Dims that go through 16 bytes at a time.
+// Dims that are read 16 bytes at a time.
 CaseDomain streamed_domain(const Instance& instance, KvLayout layout) {
   CaseDomain domain = domain_of(instance.types, layout, {instance.head_dim});
   domain.value_head_dim = ValueHeadDim::kSameAsKeys;
@@ -146,7 +146,7 @@ TEST_CASE("group-packed decode touches what is its own, in order, and what has a
   CHECK(cover.complete("gqa-decode-140", kRuns) == 10 * kCheckedLayouts.size());
 }
 
-// A cache whose blocks are fetched whole: of a tile's threads, the first of each block asks.
+// A cache whose blocks are fetched whole: the first thread of each block in a tile issues the copy.
 struct BlockCache {
   KvLayout layout;
   std::int64_t block_size;
@@ -197,7 +197,7 @@ TEST_CASE("prefill touches what is its own, in order, and what has arrived") {
   CHECK(cover.complete("paged-prefill", kRuns) == 10 * kCheckedLayouts.size());
 }
 
-// Two tiles of a group's heads, and rows that no tile of 128 holds.
+// Two tiles of a group's heads, and rows that exceed a tile of 128.
 TEST_CASE("groups above sixteen and head dims above 128 touch what is their own, in order") {
   using enum ElementType;
   const Instance all[] = {{{kFp32, kFp32}, 256},

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""docs/kernels.md has each line that kernel_traffic_table prints, and no other rows of counts.
+"""docs/kernels.md must have each line that kernel_traffic_table prints, and no other counts.
 
-Counts follow the host's compiler and memory, where small things share sectors or do not: each may
-be off by TOLERANCE, bytes that no lane asked for by that much of what is moved. Bank conflicts, in
-the last column, may not.
+Counts depend on the host's compiler and heap, since small buffers may share sectors: each may
+differ by TOLERANCE, the bytes that no lane requested by TOLERANCE of the bytes moved. Bank
+conflicts, in the last column, must be equal.
 """
 
 import subprocess

@@ -1,6 +1,6 @@
-// Every kernel against the reference, on a pairwise cover of what may differ between calls: types,
-// layout, head dim, block size, group, and options as they are drawn. RECTO_CASE=cover-ROW:NUMBER
-// tries one case; RECTO_FULL=1 forty times as many.
+// Every kernel against the reference, on a pairwise cover of the differences between calls: types,
+// layout, head dim, block size, group, and drawn options. RECTO_CASE=cover-ROW:NUMBER tries one
+// case; RECTO_FULL=1 forty times as many.
 
 #include <fmt/format.h>
 
@@ -24,7 +24,7 @@ namespace recto::verify {
 namespace {
 
 constexpr std::uint64_t kCasesPerRow = 7;
-// Distinct ones.
+// Counts distinct cases.
 constexpr std::int64_t kCasesWanted = 500;
 constexpr std::int64_t kCasesWantedFull = 10'000;
 
@@ -33,7 +33,7 @@ constexpr std::int64_t kBlockSizes[] = {1, 2, 4, 8, 16, 32, 48, 64, 128, 256, 51
 constexpr std::int64_t kGroups[] = {1, 2, 4, 8, 17};
 constexpr KvLayout kLayouts[] = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
 
-// A row of the cover as a domain: what the cover is of has one value, all else is drawn.
+// A row of the cover as a domain: one value for each factor of the cover; the rest is drawn.
 CaseDomain domain_of(const std::vector<int>& row) {
   CaseDomain domain;
   domain.types = {kTypePairs[static_cast<std::size_t>(row[0])]};
@@ -77,7 +77,7 @@ std::vector<Backend> backends() {
           tma_decode_backend(how, kSplit),    paged_prefill_backend(how)};
 }
 
-// What two of are to meet: "window on", "block size 16".
+// Features that must occur in pairs: "window on", "block size 16".
 std::vector<std::string> features_of(const CaseSpec& spec) {
   const OptionsSpec& options = spec.options;
   const auto on = [](const char* name, bool is_on) {
@@ -98,7 +98,7 @@ std::vector<std::string> features_of(const CaseSpec& spec) {
              }))};
 }
 
-// The pairs of features that the cases have not met in.
+// The pairs of features that do not occur together in any case.
 std::vector<std::string> missing_pairs(const std::vector<DrawnCases>& sets) {
   std::vector<std::set<std::string>> values;
   std::set<std::pair<std::string, std::string>> met;
@@ -132,7 +132,7 @@ TEST_CASE("the cases are a pairwise cover, options too") {
   }
 }
 
-// Of the cases, by what they are: two of one text are one case, other numbers in it or not.
+// Distinct cases by their text, which leaves out random numbers.
 std::int64_t distinct_cases(const std::vector<DrawnCases>& sets) {
   std::set<std::string> texts;
   for (const DrawnCases& cases : sets) {

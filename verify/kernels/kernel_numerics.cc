@@ -3,8 +3,8 @@
 namespace recto::verify {
 namespace {
 
-// Under nvcc sums of products use FMA; on the host, where the compiler may not contract
-// (-ffp-contract=off), they do not, and round once more.
+// nvcc fuses products into sums (FMA). On the host, where the compiler may not contract
+// (-ffp-contract=off), each product is rounded as well.
 constexpr std::int64_t kProductRoundings = 1;
 
 }  // namespace
@@ -37,7 +37,7 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   numerics.weight_type = {};
   numerics.summed_weights = reference::SummedWeights::kUnrounded;
 
-  // A lane adds up the weights of its own keys, one per tile; warp_sum adds the lanes in a tree.
+  // A lane sums the weights of its own keys, one per tile; warp_sum adds the lanes in a tree.
   numerics.weight_sum = {.lanes = 32};
   // add_values: key after key.
   numerics.output_sum = {.product_roundings = kProductRoundings};
@@ -89,8 +89,8 @@ reference::KernelNumerics gqa_decode_numerics(ElementType q_type, ElementType kv
 reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
                                            std::int64_t head_dim) {
   reference::KernelNumerics numerics = gqa_decode_numerics(q_type, kv_type, 0);
-  // One pass over all keys in larger tiles, without states to merge; a sink enters by a factor,
-  // which rounds once more.
+  // One pass over all keys in larger tiles, without states to merge; the sink is applied as a
+  // factor, which adds one rounding.
   numerics.tile_size *= head_dim <= 128 ? 4 : 2;
   numerics.state_merges = 0;
   numerics.normalisation_roundings += 1;

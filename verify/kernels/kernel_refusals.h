@@ -1,7 +1,7 @@
 #pragma once
 
-// Valid parameters of kernels, with empty batches so that nothing is launched, and the errors with
-// which changes to them are refused. For tests.
+// For tests: valid parameters of kernels, with empty batches so that nothing is launched, and the
+// errors that changes to them must cause.
 
 #include <kernel_dialect.h>
 
@@ -47,7 +47,7 @@ inline MutableRowsView no_results(std::int64_t head_dim) {
           .head_stride = head_dim};
 }
 
-// One change to parameters that are served, and the resulting error.
+// One change to supported parameters, and the resulting error.
 template <typename Params>
 struct Refused {
   std::function<void(Params&)> change;

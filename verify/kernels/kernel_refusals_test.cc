@@ -1,5 +1,5 @@
-// What each kernel of cuda/kernels that moves K and V does not serve it refuses by name, and a step
-// inside the limit it does not. (Attention: attention_refusals_test.cc.)
+// Each kernel of cuda/kernels that moves K and V refuses unsupported calls by name, and accepts
+// calls just inside the limit. (Attention: attention_refusals_test.cc.)
 
 #include <cstdint>
 #include <string>
@@ -54,7 +54,7 @@ TEST_CASE("a launch that no device can make fails by its kernel's name") {
   params.k.num_rows = params.v.num_rows = 1;
   CHECK(launch_kv_write(params, &stream) == Status::ok());
   CHECK(stream.synchronise().passed());
-  params.k.num_rows = params.v.num_rows = std::int64_t{1} << 31;  // thread blocks, one too many
+  params.k.num_rows = params.v.num_rows = std::int64_t{1} << 31;  // one thread block too many
   const Status refused = launch_kv_write(params, &stream);
   CHECK(refused.code() == StatusCode::kFailed);
   CHECK(refused.message() == "kv_write: invalid configuration argument");

@@ -9,8 +9,8 @@
 
 namespace recto::verify {
 
-// Calls share one executor and its stacks, as they are not made at the same time. One that is made
-// again has a schedule of its own: the policies in turn, each with its own seeds.
+// Calls share one executor and its stacks, because they are sequential. A repeated call has its own
+// schedule: the policies in turn, each with its own seeds.
 class KernelRunner {
  public:
   explicit KernelRunner(const KernelRun& how) : how_(how), executor_(how.executor) {}

@@ -8,7 +8,7 @@
 namespace recto::verify {
 namespace {
 
-// The state as a thread that holds one dim has it.
+// The state of a thread that holds one dim.
 kernels::SoftmaxState<1> state_of_dim(const reference::SoftmaxState& state, std::int64_t dim) {
   return {static_cast<float>(state.maximum),
           static_cast<float>(state.sum),

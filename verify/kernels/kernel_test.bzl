@@ -1,4 +1,4 @@
-"""Tests of kernels: linked with those of the executor, and with those of nvcc."""
+"""Tests of kernels, linked with the executor's build and with nvcc's build."""
 
 load("//bazel:cuda.bzl", "gpu_test")
 load("//bazel:defs.bzl", "recto_test", "recto_test_cases")
@@ -12,16 +12,16 @@ def kernel_test(
         shard_count = None,
         deps = [],
         **kwargs):
-    """A test on the executor, and NAME_on_gpu, the same cases on a GPU.
+    """A test on the executor, and NAME_on_gpu with the same cases on a GPU.
 
     Args:
       name: of the test.
       srcs: cases for both.
-      hdrs: what they include of this package.
-      executor_srcs: cases that a GPU cannot answer, or answers as the executor does.
-      size: of both.
-      shard_count: of that on the executor.
-      deps: of the cases. None has kernels.
+      hdrs: headers of this package that they include.
+      executor_srcs: cases that cannot or need not run on a GPU.
+      size: of both tests.
+      shard_count: of the test on the executor.
+      deps: of the cases; must not contain kernels.
     """
     cases = name + "_cases"
     recto_test_cases(name = cases, srcs = srcs + hdrs, deps = deps)

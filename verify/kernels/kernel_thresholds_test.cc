@@ -1,6 +1,6 @@
-// Where the attention kernels go another way: by tiles of keys and of rows, by the thread blocks
-// that share a group, by how many slots of a packed block are read at once, by windows. Below, at
-// and above each threshold the grid is what it should be, and the result right.
+// Dispatch thresholds of the attention kernels: tiles of keys and of rows, thread blocks per group,
+// slots of a packed block that are read at once, windows. Below, at and above each threshold the
+// grid is as expected, and the result right.
 
 #include <fmt/format.h>
 
@@ -57,8 +57,8 @@ const std::vector<BackendOf> kDecode = {
     [](const KernelRun& how) { return gqa_decode_backend(how, 48); },
     [](const KernelRun& how) { return tma_decode_backend(how, kNoSplits); }};
 
-// What was launched, or that the inputs are not served. Of launches on a GPU nobody keeps a record:
-// there they are taken to be right if their result is.
+// What was launched, or that the inputs are not supported. On a GPU launches are not recorded: they
+// count as right if the result is.
 struct Launches {
   std::string text;
 
@@ -90,7 +90,7 @@ Launches launches_of(BackendOf backend_of, const CaseSpec& spec) {
   return launches_of(backend_of, PlacedProblem(make_problem(spec), spec.placement).inputs());
 }
 
-// By all kernels of decode that serve it. How many did?
+// Runs all decode kernels that support it, and returns how many do.
 int expect_right(const CaseSpec& spec) {
   int served = 0;
   for (const BackendOf backend : kDecode) served += launches_of(backend, spec).text != "not served";
@@ -101,7 +101,7 @@ constexpr TypePair kFp32 = {ElementType::kFp32, ElementType::kFp32};
 constexpr TypePair kFp16 = {ElementType::kFp16, ElementType::kFp16};
 constexpr TypePair kFp8 = {ElementType::kBf16, ElementType::kE4m3};
 
-// A tile of reference decode has 32 keys, of the group kernel 16, or 8 in fp32; four warps take
+// A tile has 32 keys in reference decode and 16 in the GQA kernel (fp32: 8); four warps take
 // stretches of whole tiles of 32.
 TEST_CASE("contexts end within tiles, with them, and with the stretches of warps") {
   for (const TypePair& types : {kFp32, kFp16, kFp8}) {
@@ -134,7 +134,7 @@ TEST_CASE("a thread block of the group kernel takes sixteen heads of a group") {
   }
 }
 
-// Of 96 keys two splits of 48 are full; a window counts from the first key that it shows.
+// With 96 keys, two splits of 48 are full; a window counts from its first visible key.
 TEST_CASE("splits are as many as the longest context fills or begins") {
   const auto launches = [](const std::vector<std::int64_t>& contexts) {
     CaseSpec spec = spec_of(kFp16, 64);
@@ -150,8 +150,8 @@ TEST_CASE("splits are as many as the longest context fills or begins") {
   CHECK(launches({97, 96, 95}) == "split_decode 3x2x3, split_merge 3x2x1");
 }
 
-// Four warps of 32 lanes with four dims each have 128 of a row; the group kernels' tables end
-// elsewhere.
+// Four warps of 32 lanes with four dims each cover 128 dims of a row; the GQA kernels' tables have
+// other limits.
 TEST_CASE("head dims of the plain kernels fill lanes, or end within them") {
   for (const TypePair& types : {kFp32, kFp16}) {
     for (const std::int64_t head_dim : {1, 3, 4, 5, 15, 16, 17, 127, 128, 129, 255, 256}) {
@@ -167,11 +167,11 @@ TEST_CASE("head dims of the plain kernels fill lanes, or end within them") {
 }
 
 // Blocks of packed values hold whole chunks of 16 bytes, or are read element by element. Whole
-// blocks are fetched for a part of a tile, for one, or for several.
+// blocks are fetched for a part of a tile, for one tile, or for several.
 TEST_CASE("blocks are smaller than chunks and tiles, as large, and larger") {
   struct Chunked {
     TypePair types;
-    std::int64_t chunk;  // slots of 16 bytes
+    std::int64_t chunk;  // slots per 16 bytes
   };
   for (const Chunked& each : {Chunked{kFp32, 4}, Chunked{kFp16, 8}, Chunked{kFp8, 16}}) {
     for (const KvLayout layout : {KvLayout::kPacked, KvLayout::kHeadMajor, KvLayout::kTokenMajor}) {
@@ -190,8 +190,8 @@ TEST_CASE("blocks are smaller than chunks and tiles, as large, and larger") {
   }
 }
 
-// A thread block of prefill has 64 rows, of all heads of a group, and tiles of 64 keys (fp32: 32),
-// or half as many beyond head dim 128.
+// A thread block of prefill has 64 rows, over all heads of a group, and tiles of 64 keys (fp32:
+// 32), or half as many beyond head dim 128.
 TEST_CASE("prefill takes 64 rows at a time, and tiles of keys") {
   const auto blocks = [](const CaseSpec& spec) { return launches_of(paged_prefill_backend, spec); };
   for (const TypePair& types : {kFp32, kFp16}) {
@@ -214,8 +214,8 @@ TEST_CASE("prefill takes 64 rows at a time, and tiles of keys") {
   }
 }
 
-// Prefill takes a window of 2^40 and more for one as wide as that. Without a mask rows at negative
-// positions, from which the largest number cannot be taken, see keys, too.
+// Prefill treats windows of 2^40 and more as 2^40. Without a mask, rows at negative positions, from
+// which the largest number cannot be subtracted, see keys, too.
 TEST_CASE("windows end within contexts, with them, and far beyond") {
   constexpr std::int64_t kInt = std::int64_t{1} << 31;
   constexpr std::int64_t kWidest = std::int64_t{1} << 40;

@@ -26,12 +26,12 @@ std::int64_t blocks_per_seq(const TrafficShape& shape) {
   return (shape.context_length + shape.block_size - 1) / shape.block_size;
 }
 
-// Zeros; for their alignment see aligned_heap.cc.
+// Zeros; aligned_heap.cc aligns them.
 using DeviceBytes = std::vector<std::byte>;
 
 DeviceBytes device_bytes(std::int64_t bytes) { return DeviceBytes(as_size(bytes)); }
 
-// A pool of zeros that the batch fills, its blocks scattered.
+// A pool of zeros that the batch fills, with scattered blocks.
 struct TrafficBatch {
   explicit TrafficBatch(const TrafficShape& of) : shape(of) {
     const KvPoolShape pool = {.layout = shape.layout,
@@ -53,7 +53,7 @@ struct TrafficBatch {
     }
     table.resize(as_size(pool.num_blocks));
     std::iota(table.begin(), table.end(), 0);
-    // 37 and the number of blocks, a power of two, have no common factor.
+    // 37 is coprime to the number of blocks, a power of two.
     for (std::int32_t& id : table) {
       id = static_cast<std::int32_t>(id * 37 % pool.num_blocks);
     }

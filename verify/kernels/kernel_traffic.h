@@ -1,7 +1,7 @@
 #pragma once
 
-// What each kernel must move and compute, derived from its shapes alone, and what it actually
-// moves, according to the executor's counters: what can be known about speed without a GPU.
+// The traffic and work that each kernel needs, derived from its shapes alone, and its actual
+// traffic by the executor's counters: what is known about speed without a GPU.
 
 #include <cstdint>
 #include <string>
@@ -43,23 +43,23 @@ enum class TrafficKernel : std::uint8_t {
 const std::vector<TrafficKernel>& traffic_kernels();
 const char* traffic_kernel_name(TrafficKernel kernel);
 
-// Counts every required byte once, and the states of splits twice; and the multiplications and
-// additions of the two matrix products.
+// Counts every required byte once, and the partial states of splits twice; and the multiplications
+// and additions of the two matrix products.
 struct Work {
   double bytes = 0;
   double flops = 0;
 };
 Work work_of(TrafficKernel kernel, const TrafficShape& shape);
 
-// Counted per warp: global memory in sectors of 32 bytes, each as often as it is requested.
+// Counted per warp: global memory in sectors of 32 bytes, once per request.
 struct Traffic {
   std::uint64_t sector_bytes = 0;
   std::uint64_t wasted_bytes = 0;
   std::uint64_t bank_conflicts = 0;
-  std::string conflicting_lines = {};  // "\n64 at a.cuh:17, shared read", of each that has some
+  std::string conflicting_lines = {};  // "\n64 at a.cuh:17, shared read" per conflicting line
 };
 
-// Runs the kernel, and its merge if there is one, on the executor. Four splits, or one.
+// Runs the kernel, and its merge if there is one, on the executor, with four splits or one.
 Traffic counted_traffic(TrafficKernel kernel, const TrafficShape& shape);
 
 }  // namespace recto::verify

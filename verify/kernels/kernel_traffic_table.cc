@@ -1,5 +1,5 @@
-// Prints the tables of docs/kernels.md: what is instantiated; what each kernel must move and
-// compute, what it moves, and the time below which no card of a kind can do it.
+// Prints the tables of docs/kernels.md: instantiations; the required traffic and work of each
+// kernel, its actual traffic, and the minimum time on each kind of card.
 
 #include <fmt/format.h>
 
@@ -16,8 +16,8 @@
 namespace recto::verify {
 namespace {
 
-// What a server may be running: 64 sequences of 8192 tokens of a model with 32 query heads and
-// eight KV heads.
+// A typical server load: 64 sequences of 8192 tokens of a model with 32 query heads and eight KV
+// heads.
 TrafficShape large_shape(TrafficKernel kernel) {
   TrafficShape shape = {
       .num_seqs = 64, .context_length = 8192, .num_q_heads = 32, .num_kv_heads = 8};
@@ -35,7 +35,7 @@ TrafficShape small_shape(TrafficKernel kernel) {
   return shape;
 }
 
-// The slower of memory and tensor cores, in microseconds.
+// The larger of memory time and tensor core time, in microseconds.
 double floor_us(const Work& work, const char* card) {
   const GpuSpec gpu = find_gpu(card).value();
   return 1e6 * std::max(work.bytes / gpu.memory_bandwidth_bytes_per_s,
@@ -74,7 +74,7 @@ void print_traffic() {
   }
 }
 
-// The ratios for some types, for each head dim.
+// The ratios for some types, per head dim.
 void print_ratios() {
   constexpr std::int64_t kHeadDims[] = {64, 80, 96, 128, 192, 256};
   using enum ElementType;

@@ -1,5 +1,5 @@
-// Decode moves what it must, hardly more, and its warps never wait for a bank; those of prefill
-// neither. Of all that is instantiated.
+// Decode moves hardly more than the required bytes, and its warps have no bank conflicts; nor have
+// those of prefill. For all instantiations.
 
 #include "verify/kernels/kernel_traffic.h"
 
@@ -26,8 +26,8 @@ double ratio_of(TrafficKernel kernel, const TrafficShape& shape) {
 }
 
 TEST_CASE("the bytes of a step of decoding, by hand") {
-  // 2 sequences x 100 tokens x 1 KV head x (64 + 64) x 2 bytes, 2 x 7 block ids, 2 lengths, and for
-  // 2 x 4 heads q, out and lse.
+  // 2 sequences x 100 tokens x 1 KV head x (64 + 64) x 2 bytes, 2 x 7 block ids, 2 lengths, and q,
+  // out and lse for 2 x 4 heads.
   const TrafficShape shape = {
       .context_length = 100, .num_q_heads = 4, .num_kv_heads = 1, .head_dim = 64};
   const Work work = work_of(TrafficKernel::kGqaDecode, shape);
@@ -35,8 +35,8 @@ TEST_CASE("the bytes of a step of decoding, by hand") {
   CHECK(work.flops == 2 * 4 * 100 * 64 * 4);
 }
 
-// Of what is instantiated, on every layout: how often decode moves each byte that it must, and
-// which lines wait for banks.
+// For each instantiation, on every layout: how often decode moves each required byte, and the lines
+// with bank conflicts.
 struct Measured {
   double ratio = 0;
   std::uint64_t bank_conflicts = 0;
@@ -49,8 +49,8 @@ Measured measured(TrafficKernel kernel, const TrafficShape& shape) {
           traffic.bank_conflicts, traffic.conflicting_lines};
 }
 
-// Rows of 80 bytes, two and a half sectors, of which heads that lie side by side share one; a
-// thread block has one head, and asks for three.
+// Rows of 80 bytes take two and a half sectors, and adjacent heads share one; a thread block
+// handles one head, and requests three sectors.
 double ratio_max(const TrafficShape& shape) {
   const bool has_half_sectors = is_fp8(shape.kv_type) && shape.head_dim % 32 != 0;
   return has_half_sectors && shape.layout == KvLayout::kTokenMajor ? 3 / 2.5 * 1.02 : 1.05;
@@ -67,7 +67,7 @@ std::vector<TrafficShape> shapes_of(const kernels::KernelTable<Params>& table,
       shape.q_type = entry.q_type;
       shape.kv_type = entry.kv_type;
       shape.layout = layout;
-      // Ends of tables and rows, sectors of which hold other things, fade where there is more.
+      // Partly used sectors at the ends of tables and rows matter less in longer contexts.
       if (is_fp8(shape.kv_type) && shape.head_dim < 128) shape.context_length *= 4;
       shapes.push_back(shape);
     }
@@ -75,7 +75,7 @@ std::vector<TrafficShape> shapes_of(const kernels::KernelTable<Params>& table,
   return shapes;
 }
 
-// Each entry of a table in one of the three layouts, by turns; RECTO_FULL=1 has it in all.
+// Each entry of a table in one of the three layouts, in turn; with RECTO_FULL=1 in all three.
 std::vector<TrafficShape> tried_of(const std::vector<TrafficShape>& shapes) {
   if (is_full_run()) return shapes;
   std::vector<TrafficShape> tried;
@@ -147,7 +147,7 @@ TEST_CASE("GQA decode reads K and V once for each sixteen heads of a group") {
   }
 }
 
-// The values of a chunk lie in several blocks there, sectors of which hold other dims, too.
+// There, the values of a chunk lie in several blocks whose sectors also hold other dims.
 TEST_CASE("packed blocks of two and four slots cost more, of one and eight and more they do not") {
   const auto ratio = [](std::int64_t block_size) {
     return ratio_of(TrafficKernel::kGqaDecode,
@@ -156,7 +156,7 @@ TEST_CASE("packed blocks of two and four slots cost more, of one and eight and m
   for (const std::int64_t block_size : {1, 8, 16, 32, 512}) CHECK(ratio(block_size) <= 1.05);
   CHECK(ratio(2) <= 1.55);
   CHECK(ratio(4) <= 2.55);
-  // In fp8 a tile's sixteen keys are half a sector.
+  // In fp8, a tile's sixteen keys are half a sector.
   const TrafficShape fp8 = {.context_length = 512,
                             .block_size = 32,
                             .kv_type = ElementType::kE4m3,
@@ -196,7 +196,7 @@ TEST_CASE("reference decode reads keys and values for each query head of a group
   CHECK(ratio_of(TrafficKernel::kReferenceDecode, shape) < 4.2);
 }
 
-// But for slots and block ids, which each warp asks for.
+// Except for slots and block ids, which each warp requests.
 TEST_CASE("what moves K and V moves little else") {
   for (const TrafficKernel kernel : {TrafficKernel::kKvWrite, TrafficKernel::kBlockCopy,
                                      TrafficKernel::kBlockSwap, TrafficKernel::kGather}) {

@@ -1,6 +1,6 @@
-// Append on the executor: without rotary embedding it is the reference's write at the slots that
-// tables and lengths lead to, bit for bit; with it, K and q are within the reference's bound, and
-// all else is the same bits.
+// Append on the executor. Without rotary embedding it equals the reference's write to the slots
+// that block tables and lengths give, bit for bit; with it, K and q are within the reference's
+// bound, and all else is bit-identical.
 
 #include <cmath>
 #include <cstdint>
@@ -20,15 +20,15 @@ namespace {
 using reference::Matrix;
 using reference::RotaryOptions;
 
-// Where each sequence's new token goes.
+// The slot of each sequence's new token.
 struct Places {
   std::int64_t max_blocks = 0;
   std::vector<std::int32_t> table;          // [num_seqs, max_blocks + 1]
   std::vector<std::int32_t> cached_length;  // [num_seqs]
-  std::vector<std::int64_t> slots;          // [num_seqs], -1: nowhere
+  std::vector<std::int64_t> slots;          // [num_seqs], -1: none
 
   std::int64_t num_seqs() const { return std::ssize(cached_length); }
-  // Tokens that rotary tables have no position for go nowhere.
+  // Removes the slots of tokens for which rotary tables have no position.
   void forget_beyond(std::int64_t positions) {
     for (std::size_t seq = 0; seq < slots.size(); ++seq) {
       if (cached_length[seq] >= positions) slots[seq] = -1;
@@ -40,8 +40,8 @@ struct Places {
   }
 };
 
-// Each sequence with a block of its own, at the place in its table that counts; padding, lengths
-// beyond the table, and tables without a block there.
+// Each sequence has its own block at the relevant place of its table; also padding, lengths beyond
+// the table, and tables without a block there.
 Places draw_places(Draw& draw, const TestPoolShape& shape) {
   Places places;
   places.max_blocks = draw.uniform(1, 4);
@@ -60,7 +60,7 @@ Places draw_places(Draw& draw, const TestPoolShape& shape) {
   return places;
 }
 
-// A call, but for where it writes.
+// The parameters of a call, except the cache.
 kernels::KvAppendParams params_of(const Places& places, const RowsView& k, const RowsView& v) {
   return {.k = k,
           .v = v,
@@ -112,7 +112,7 @@ RowPoolShape draw_table_shape(Draw& draw, const RotaryOptions& options, std::int
           .padding = draw.uniform(0, 3)};
 }
 
-// Of the shape's type, rounded once.
+// Rotary tables in the shape's type, rounded once.
 struct Tables {
   Tables(double base, const RowPoolShape& shape) : cosines(shape, 1), sines(shape, 2) {
     for (std::int64_t position = 0; position < shape.num_rows; ++position) {
@@ -179,7 +179,7 @@ struct Turn {
   bool has(std::int64_t position) const { return 0 <= position && position < positions; }
 };
 
-// What a row turned to `position` and stored in a type must be.
+// The expected value of a row rotated to `position` and stored in a type.
 struct Rotated {
   Rotated(const Matrix& row, std::int64_t position, const Turn& turn, ElementType type,
           double scale)
@@ -205,7 +205,7 @@ struct Rotated {
   Matrix bound;
 };
 
-// Where the kernel's K is within its bound, `expected` takes it over.
+// Where the kernel's K is within its bound, copies it to `expected`.
 void take_rotated_keys(const Places& places, const RowPool& new_k, const Turn& turn,
                        const KvPool& seen, KvPool& expected) {
   const TestPoolShape& shape = seen.shape();
@@ -226,7 +226,7 @@ void take_rotated_keys(const Places& places, const RowPool& new_k, const Turn& t
   }
 }
 
-// Rows without a position stay as they are.
+// The same for q; rows without a position must not change.
 void take_rotated_queries(const Places& places, const RowPool& q, const Turn& turn,
                           const RowPool& seen, RowPool& expected) {
   const RowPoolShape& shape = seen.shape();

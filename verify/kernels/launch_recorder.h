@@ -1,6 +1,6 @@
 #pragma once
 
-// Records which kernels were launched, and on what grids: lets tests see what was chosen.
+// Records which kernels were launched, on which grids, so that tests can check the choices.
 
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ inline KernelRun recorded_run(std::vector<RecordedLaunch>& launches) {
           }};
 }
 
-// Formats as "split_decode 1x2x3, split_merge 1x2x1"; contents checks are left out.
+// Format: "split_decode 1x2x3, split_merge 1x2x1"; contents checks are left out.
 inline std::string text_of(const std::vector<RecordedLaunch>& launches) {
   std::string text;
   for (const RecordedLaunch& launch : launches) {

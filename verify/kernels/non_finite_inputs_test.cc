@@ -1,5 +1,5 @@
-// A number that is none, in one key or value of one sequence, reaches the rows that see it and no
-// bit of the others: of every rung, at the edges of causal cuts, of windows and of chunks.
+// A non-finite number in one key or value of one sequence affects the rows that see it, and no bit
+// of the others: for every backend, at the edges of causal cuts, of windows and of chunks.
 
 #include <fmt/format.h>
 
@@ -27,9 +27,9 @@ using Tensor = std::vector<float> SequenceProblem::*;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-// In one dim of a key of the first sequence, of its second KV head.
+// One dim of a key of the first sequence, in its second KV head.
 constexpr std::int64_t kPlantedHead = 1;
-// Odd dims and even ones are in different registers.
+// Odd and even dims are in different registers.
 std::int64_t planted_dim(std::int64_t key) { return key % 2 == 0 ? 42 : 13; }
 struct Plant {
   Tensor tensor;
@@ -57,7 +57,7 @@ bool sees(const AttentionProblem& problem, const RowPlace& at, std::int64_t head
   return plant.key >= seen.begin && plant.key < seen.end;
 }
 
-// What comes of a plant: the exact result, and a backend's with it and without.
+// The results of planting a number: the exact result, and a backend's with and without it.
 struct Outcome {
   reference::AttentionResult exact;
   reference::AttentionResult with;
@@ -100,7 +100,7 @@ Count check(const AttentionProblem& problem, const Plant& plant, const Outcome& 
   return count;
 }
 
-// The rows of a scene, and keys to plant something in.
+// Query rows, and keys in which to plant a number.
 struct Scene {
   const char* name;
   std::vector<SequenceSpec> sequences;
@@ -127,7 +127,7 @@ CaseSpec spec_of(const Scene& scene, const TypePair& types, std::int64_t head_di
   return spec;
 }
 
-// Every key of the scene in turn. Returns how many backends serve it.
+// Tries every key of the scene. Returns how many backends support it.
 int expect_kept_apart(const CaseSpec& spec, const Scene& scene,
                       const std::vector<Backend>& backends) {
   INFO(scene.name << "\n" << spec.text());
@@ -162,7 +162,7 @@ int expect_kept_apart(const CaseSpec& spec, const Scene& scene,
   return served;
 }
 
-// Of each, thread blocks of prefill have 64 rows: 32 queries of two heads.
+// For each chunk, thread blocks of prefill have 64 rows: 32 queries of two heads.
 const std::vector<SequenceSpec> kChunk = {{.num_rows = 40, .context_length = 150, .id = 1},
                                           {.num_rows = 3, .context_length = 70, .id = 2}};
 const std::vector<SequenceSpec> kFirstChunk = {{.num_rows = 70, .context_length = 70, .id = 1},

@@ -1,7 +1,7 @@
-// What the kernels leave behind does not depend on the order in which threads run, bit for bit:
-// four policies with sixteen seeds each, on one OS thread and on two. (Of scores:
-// group_scores_test.cc; preempted at accesses to memory: kernel_checks_test.cc and
-// cache_checks_test.cc; by clang++, too, and of group-packed kernels: kernel_cover.)
+// The kernels' results do not depend on the order in which threads run, bit for bit: four policies
+// with sixteen seeds each, on one OS thread and on two. (Scores: group_scores_test.cc; preemption
+// at memory accesses: kernel_checks_test.cc and cache_checks_test.cc; clang++, and GQA kernels:
+// kernel_cover.)
 
 #include <bit>
 #include <cstdint>
@@ -41,7 +41,7 @@ std::vector<std::uint64_t> result_bits(const Backend& backend, const PagedAttent
   return bits;
 }
 
-// Contexts of several tiles for each warp, of one key, and of none.
+// Contexts of several tiles per warp, of one key, and of none.
 CaseSpec decode_case(TypePair types, KvLayout layout) {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 2,
@@ -104,8 +104,7 @@ TEST_CASE("of two tokens that name one slot the later one stays, whatever the sc
   });
 }
 
-// Appended with rotary embedding, swapped into a pool of another layout, copied there, and
-// gathered.
+// Appends with rotary embedding, swaps into a pool of another layout, copies there, and gathers.
 std::vector<std::vector<std::byte>> moved_about(const KernelRun& how) {
   const reference::TestPoolShape shape = {.layout = KvLayout::kPacked,
                                           .type = ElementType::kE5m2,

@@ -1,5 +1,5 @@
-// Prints the shared memory that kernels request at launch, which ptxas does not know: one line for
-// each instantiated kernel. (cuda/golden/dynamic_shared.txt is the reviewed output.)
+// Prints the shared memory that kernels request at launch, which ptxas does not report: one line
+// per instantiated kernel. (cuda/golden/dynamic_shared.txt is the reviewed output.)
 
 #include <kernel_dialect.h>
 

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What kernels ask for of shared memory is what it was when somebody looked at it.
+"""The shared memory that kernels request must equal the reviewed numbers.
 
     shared_memory_test.py PROGRAM GOLDEN
 
-No thread block may have more than a card of sm_80 has for one, which is the least of all.
+No thread block may have more than sm_80 allows, the least of all supported cards.
 """
 
 import difflib
@@ -11,7 +11,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-MOST_BYTES = 163 * 1024 - 1024  # less what CUDA keeps, and the kernels have besides
+MOST_BYTES = 163 * 1024 - 1024  # minus what CUDA reserves and the kernels use besides
 
 
 def main(program, golden):

@@ -1,8 +1,8 @@
-// The kernels that share keys among query rows (key_stream.cuh): group-packed decode, in splits and
-// without, row by row and in whole blocks, and prefill, on the executor. Drawn cases against the
-// oracle and every law, in every configuration that is instantiated, whatever tensor cores and fast
-// functions do where CUDA leaves it open. RECTO_CASE=SET:NUMBER tries one case of one of the sets
-// decode, prefill, decode-laws, block-laws and prefill-laws.
+// The kernels that share keys among query rows (key_stream.cuh): GQA decode, in splits and without,
+// row by row and in whole blocks, and prefill, on the executor. Drawn cases against the oracle and
+// every law, in every instantiated configuration, for all behaviours of tensor cores and fast
+// functions that CUDA allows. RECTO_CASE=SET:NUMBER tries one case of one of the sets decode,
+// prefill, decode-laws, block-laws and prefill-laws.
 
 #include <algorithm>
 #include <bit>
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::int64_t kNoSplits = 100000;
 
-// All that is served, in every layout and block size.
+// All that is supported, in every layout and block size.
 CaseDomain served() {
   CaseDomain domain;
   domain.head_dims = {64, 80, 96, 128, 192, 256};
@@ -63,7 +63,7 @@ DrawnCases prefill_cases() {
 DrawnCases decode_law_cases() {
   return {.name = "decode-laws", .count = 5, .times_full = 32, .domain = decode_domain()};
 }
-// What is fetched in whole blocks, in which a head's slots are side by side.
+// Cases for kernels that fetch whole blocks, in which a head's slots are contiguous.
 DrawnCases block_law_cases() {
   DrawnCases cases = decode_law_cases();
   cases.name = "block-laws";
@@ -93,7 +93,7 @@ KernelRun run_with(const simt::Arithmetic& arithmetic, simt::SchedulePolicy poli
   return {.executor = {.schedule = {.policy = policy, .seed = 7}, .arithmetic = arithmetic}};
 }
 
-// To nearest; as an A100 sums; as an H100 does, with functions that err by what is documented.
+// To nearest; as an A100 sums; as an H100 does, with functions at their documented error.
 const std::vector<std::pair<std::string, simt::Arithmetic>>& arithmetics() {
   using enum simt::MatrixSum;
   static const std::vector<std::pair<std::string, simt::Arithmetic>> kAll = {
@@ -133,7 +133,7 @@ TEST_CASE("every law holds of GQA decode and of prefill") {
                                        gqa_decode_backend(how, kNoSplits)};
   const Backend bulk = tma_decode_backend(how, 40);
   const Backend prefill = paged_prefill_backend(how);
-  // Decode has one row a sequence, nothing to cut; prefill has no splits.
+  // Decode has one row per sequence, so nothing to chunk; prefill has no splits.
   expect_each_law_ran(expect_laws_hold(all_laws(), decode, of_all(decode_law_cases())),
                       {{"chunking", decode[0].name}, {"chunking", decode[1].name}});
   expect_each_law_ran(expect_laws_hold(all_laws(), {bulk}, of_all(block_law_cases())),
@@ -142,7 +142,7 @@ TEST_CASE("every law holds of GQA decode and of prefill") {
                       {{"split_size", prefill.name}});
 }
 
-// The cases, of each row's types and head dim, in each layout. All of them are tried.
+// Cases with each row's types and head dim, in each layout; all must be tried.
 template <typename Params>
 void expect_table_right(const kernels::KernelTable<Params>& table, const Backend& backend,
                         const DrawnCases& like) {
@@ -172,7 +172,7 @@ std::int64_t most_rows(const DrawnCases& cases) {
   return rows;
 }
 
-// Not only what chance draws: each row of the tables, in each layout that it serves.
+// Covers every row of the tables in every layout that it supports, not only random draws.
 TEST_CASE("whatever is instantiated is right") {
   DrawnCases decode = {
       .name = "instantiated", .count = 1, .times_full = 20, .domain = decode_domain()};
@@ -197,7 +197,7 @@ std::vector<std::uint64_t> bits_of(const std::vector<double>& values) {
   return bits;
 }
 
-// The elements of a row are summed in one order, wherever they lie.
+// The elements of a row are summed in one order, wherever they are.
 TEST_CASE("no bit of a streamed result depends on the layout") {
   for (std::uint64_t number = 0; number < 20; ++number) {
     const DescribedCase drawn = drawn_case(decode_cases(), number);

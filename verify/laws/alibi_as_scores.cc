@@ -1,10 +1,9 @@
-// A bias of slope times distance is a product like any other: it is the same whether ALiBi adds it
-// or the last dim of q and k does, where q has slope / scale and k the distance. So this law sees
-// the bias's sign; where both sides have ALiBi, a wrong sign is wrong on both.
+// A bias of slope times distance is an ordinary product: it may come from ALiBi, or from the last
+// dim of q and k, where q has slope / scale and k the distance. So this law detects a wrong sign of
+// the bias; a law with ALiBi on both sides would not.
 //
-// The slope is scale times a power of two and k's distances are integers that its type holds, so
-// that both are exact: of each sequence one row remains, and only as many keys as the type has such
-// integers for.
+// The slope is scale times a power of two, and k's distances are integers that its type holds, so
+// both are exact. One row of each sequence remains, and as many keys as the type has such integers.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +18,7 @@ namespace {
 
 constexpr double kWantedBias = 24.0;  // of the farthest key
 
-// The type holds all integers up to this one.
+// The type holds all integers up to the result.
 std::int64_t largest_exact_distance(ElementType type) {
   switch (type) {
     case ElementType::kFp32:
@@ -41,7 +40,7 @@ std::vector<float> tail_of(const std::vector<float>& values, std::int64_t rows,
   return {values.end() - rows * width, values.end()};
 }
 
-// The last row of each sequence and its last keys, whose last dim is the distance from that row.
+// Keeps each sequence's last row and last keys, whose last dim is the distance from that row.
 LawCase with_distances(LawCase law_case) {
   const ProblemShape& shape = law_case.problem.shape;
   law_case.problem.options.k_scales.clear();

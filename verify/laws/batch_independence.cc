@@ -1,5 +1,5 @@
 // A sequence gives the same result alone, among its neighbours in another order, and among empty
-// sequences: the batch does not matter. What the backend promises decides whether bits may differ.
+// sequences. The backend's capabilities decide whether bits may differ.
 
 #include <algorithm>
 #include <utility>
@@ -12,8 +12,8 @@ namespace {
 
 using reference::AttentionResult;
 
-// A batch made of the case's sequences: batch[i] is the index of one, or nothing for an empty
-// sequence.
+// A batch made of the case's sequences: batch[i] is the index of a sequence, or nothing for an
+// empty sequence.
 using Batch = std::vector<std::optional<std::size_t>>;
 
 struct BatchVariant {
@@ -21,7 +21,7 @@ struct BatchVariant {
   Batch batch;
 };
 
-// A slot of a padded batch: one row, as engines have it, and no token.
+// A slot of a padded batch: one row, as in engines, and no token.
 SequenceProblem empty_sequence(const ProblemShape& shape) {
   return {.num_rows = 1,
           .context_length = 0,
@@ -49,7 +49,7 @@ void move_rows(const AttentionResult& result, std::int64_t from, std::int64_t co
               into.lse_ln.begin() + to * result.num_heads);
 }
 
-// The rows of the case's sequences, in the batch's order; rows of empty sequences stay as in
+// The rows of the case's sequences, in the batch's order; rows of empty sequences are copied from
 // `rest`.
 AttentionResult as_batched(const AttentionProblem& problem, const Batch& batch,
                            const AttentionResult& result, AttentionResult rest) {
@@ -72,15 +72,15 @@ std::int64_t most_rows(const AttentionProblem& problem) {
   return most;
 }
 
-// Where rows are not independent, the largest number of rows of a sequence decides which kernel is
-// called.
+// Where rows are not independent, the largest number of rows of a sequence decides which kernel
+// runs.
 bool is_bit_for_bit(const Backend& backend, const AttentionProblem& a, const AttentionProblem& b) {
   return backend.capabilities.has_independent_sequences &&
          (backend.capabilities.has_independent_rows || most_rows(a) == most_rows(b));
 }
 
-// The batch backwards comes first, directly after the batch: it has the same sizes, and other
-// lengths at their places, as a plan that a backend has kept for these sizes would not.
+// The reversed batch comes first, directly after the batch: it has the same sizes, but other
+// lengths at each place. A plan that a backend keeps for these sizes would be wrong for it.
 std::vector<BatchVariant> variants_of(std::size_t num_seqs) {
   std::vector<BatchVariant> variants;
   Batch reversed;
@@ -97,7 +97,7 @@ std::vector<BatchVariant> variants_of(std::size_t num_seqs) {
 
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   LawTrial trial(backend, bound_kind);
-  // A call of other sizes, after which nothing of calls before the law fits the batch.
+  // A call of other sizes, after which nothing that a backend kept before the law fits the batch.
   if (law_case.problem.sequences.size() > 1)
     trial.run_aside(batch_of(law_case, Batch{std::size_t{0}}));
   const std::optional<LawSide> base = trial.run(law_case);

@@ -1,5 +1,5 @@
-// The laws of calls beside and after each other: each sees a backend that breaks it, and lets the
-// right ones pass on the same case.
+// Negative controls for the laws of batches and repeated calls: each law fails a faulty backend,
+// and passes the correct ones on the same case.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 
 using reference::AttentionResult;
 
-// Right but for a last bit of the first number.
+// Right except for the last bit of the first number.
 AttentionResult off_by_a_bit(const PagedAttentionInputs& inputs) {
   AttentionResult result = reference::paged_attention(inputs);
   result.out[0] = std::nextafter(result.out[0], 1e9);
@@ -91,7 +91,7 @@ TEST_CASE("of a case that is too large for a hundred runs a piece has them") {
     return is_piece && run % 100 == 0 ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
   });
   expect_caught_by("a short piece of it, 100 runs", repetition_law(), large, backend);
-  CHECK(*of_the_piece == 200);  // of two trials
+  CHECK(*of_the_piece == 200);  // for two trials
   CHECK(*of_the_whole < 100);
 }
 
@@ -101,7 +101,7 @@ TEST_CASE("a merge that changes from run to run is seen, though the case is one 
       "a short piece of it in two splits, 100 runs", repetition_law(), small_case(),
       splitting([merges](const reference::SoftmaxState& a, const reference::SoftmaxState& b) {
         reference::SoftmaxState merged = reference::merge(a, b);
-        // One split alone is merged with nothing.
+        // A single split is not merged with anything.
         if (a.sum > 0 && b.sum > 0 && ++*merges % 300 == 0) merged.weighted[0] += 1e-6;
         return merged;
       }));
@@ -118,7 +118,7 @@ TEST_CASE("what another call leaves behind is seen") {
                    }));
 }
 
-// What a call was planned for: its sizes, and what was found in it then.
+// The plan of a call: its sizes, and the contents found then.
 struct Plan {
   std::int64_t num_rows = -1;
   std::int64_t longest = -1;
@@ -136,8 +136,8 @@ Plan plan_of(const PagedAttentionInputs& inputs) {
           .scale = inputs.options.scale};
 }
 
-// Right, but that it answers with what `use` takes from a plan made for an earlier call of the same
-// sizes. A plan is made where the sizes change.
+// Right, except that it uses the part `use` of a plan that was made for an earlier call of the same
+// sizes. A new plan is made when the sizes change.
 Backend with_stale_plan(const std::function<void(PagedAttentionInputs&, const Plan&)>& use) {
   const auto plan = std::make_shared<Plan>();
   return wrong([plan, use](PagedAttentionInputs inputs) {
@@ -150,7 +150,7 @@ Backend with_stale_plan(const std::function<void(PagedAttentionInputs&, const Pl
   });
 }
 
-// A length that is too large finds blocks of the pool behind those of the sequence.
+// A length that is too large reads blocks of the pool behind the sequence's own.
 LawCase case_with_plain_table() {
   LawCase law_case = small_case();
   law_case.placement.garbage_beyond_table = false;
@@ -181,8 +181,8 @@ TEST_CASE("options and tables that are kept from an earlier call of equal sizes 
                    }));
 }
 
-// Right, but that batches of more than `least` sequences have the scale of the first of the calls
-// of as many sequences that came directly after each other.
+// Right, except that for batches of more than `least` sequences it uses the scale of the first in a
+// series of consecutive calls with this number of sequences.
 Backend keeping_scale_beyond(std::size_t least) {
   const auto kept = std::make_shared<Plan>();
   return wrong([kept, least](PagedAttentionInputs inputs) {

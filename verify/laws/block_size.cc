@@ -1,4 +1,4 @@
-// The same keys in blocks of other sizes.
+// The same keys in blocks of other sizes give the same result.
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-// The same slots with their elements in another order.
+// The same slots with their elements in another order give the same result.
 
 #include <fmt/format.h>
 
@@ -8,7 +8,7 @@
 namespace recto::verify {
 namespace {
 
-// The packed layout takes K in packs of 16 bytes.
+// The packed layout stores K in packs of 16 bytes.
 bool fits(const ProblemShape& shape, KvLayout layout) {
   return layout != KvLayout::kPacked || shape.head_dim_k * element_bytes(shape.kv_type) % 16 == 0;
 }

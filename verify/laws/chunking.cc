@@ -1,6 +1,6 @@
 // A prompt gives the same result in one call, in chunks, and token by token, as in decoding: a
-// causal row sees nothing of what comes after it. A chunk is a sequence whose context ends with the
-// chunk. Each row keeps its keys, so no bit changes where rows are independent of one another.
+// causal row sees no later token. A chunk is a sequence whose context ends with the chunk. Each row
+// keeps its keys, so no bit changes if rows are independent.
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ std::vector<float> head_of(const std::vector<float>& values, std::int64_t rows,
   return {values.begin(), values.begin() + rows * width};
 }
 
-// Rows [first, first + count) of a sequence. Rows before the context's start see no key either way:
-// a chunk that has only such rows has an empty context.
+// Rows [first, first + count) of a sequence. Rows before the context's start see no key in either
+// form: a chunk of only such rows has an empty context.
 SequenceProblem chunk_of(const AttentionProblem& problem, const SequenceProblem& sequence,
                          std::int64_t first, std::int64_t count) {
   const ProblemShape& shape = problem.shape;

@@ -1,5 +1,5 @@
-// The output is a weighted mean of the values seen. Two kinds of directions are looked at: each
-// dim, and the difference of each two neighbouring dims, which must share their weights.
+// The output is a weighted mean of the visible values. Checked in two kinds of directions: each
+// dim, and the difference of neighbouring dims, which must use the same weights.
 
 #include <algorithm>
 #include <cmath>
@@ -13,7 +13,7 @@
 namespace recto::verify {
 namespace {
 
-// The rounding error of the differences taken here, relative to their operands.
+// The rounding error of the differences computed here, relative to their operands.
 constexpr double kDifferenceRoundoff = 0x1p-52;
 
 struct Interval {
@@ -58,7 +58,7 @@ Hull hull_of(const AttentionProblem& problem, const RowPlace& at, std::int64_t h
   return hull;
 }
 
-// A number within the interval is compared with itself, one outside with the nearest end.
+// Expects a number inside the interval to equal itself, and one outside to equal the nearest end.
 ComparedValues held_against(const Interval& interval, double seen, double bound) {
   const double nearest =
       std::isnan(seen) ? interval.low : std::clamp(seen, interval.low, interval.high);

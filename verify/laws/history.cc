@@ -1,6 +1,5 @@
-// What was in memory before does not matter: what other sequences have left in slots, gaps and the
-// table, and what other calls have left where results go, in workspaces and in the backend's own
-// memory.
+// Previous memory contents do not matter: neither what other sequences left in slots, gaps and the
+// block table, nor what other calls left in outputs, workspaces and the backend's own memory.
 
 #include <fmt/format.h>
 
@@ -18,8 +17,8 @@ namespace {
 
 constexpr std::uint64_t kHistories = 3;
 
-// Used instead of the usual NaN: memory that was never written, or was only added to, then passes
-// for a number.
+// Used instead of the usual NaN: with these, memory that was never written, or only accumulated
+// into, looks like a valid number.
 struct StaleMemory {
   const char* what;
   std::uint32_t pattern;
@@ -29,8 +28,8 @@ constexpr StaleMemory kStale[] = {{"zeros where results and workspaces go", 0},
                                   {"infinities where results and workspaces go", 0x7f800000U},
                                   {"large numbers where results and workspaces go", 0x7149f2caU}};
 
-// Puts numbers that look like another sequence's into slots, padding of rows and spare blocks, and
-// such ids into the table.
+// Fills slots, row padding and spare blocks with numbers that could be another sequence's, and the
+// block table with such ids.
 LawCase after_others(LawCase law_case, std::uint64_t seed) {
   Placement& placement = law_case.placement;
   placement.poison = Poison::kGarbage;
@@ -63,9 +62,9 @@ void halve_context(SequenceProblem& sequence) {
   sequence.context_length = length;
 }
 
-// Each sequence gets the context of the next one: as many tokens, the longest as long, so that a
-// plan made for the sizes of a call is taken to fit. Where that changes no length, all but the
-// first are halved.
+// Each sequence gets the context of the next one. The total and the longest length stay the same,
+// so a plan made for the sizes of a call seems to fit. If that changes no length, all contexts but
+// the first are halved.
 void change_contexts(std::vector<SequenceProblem>& sequences) {
   const auto is_as_long = [](const SequenceProblem& a, const SequenceProblem& b) {
     return a.context_length == b.context_length;
@@ -78,7 +77,7 @@ void change_contexts(std::vector<SequenceProblem>& sequences) {
     halve_context(sequences[s]);
 }
 
-// Other values of those that are set; they stay in their ranges.
+// Changes every option that is set, within its range.
 void change_options(ProblemOptions& options) {
   constexpr float kLess = 0.75F;
   options.scale *= kLess;
@@ -90,8 +89,8 @@ void change_options(ProblemOptions& options) {
 }
 
 // Another call of the same shape, with other lengths, options and block table. It leaves other
-// numbers behind: in plans and caches that the backend keeps, in workspaces, in the memory that the
-// next call gets.
+// numbers in plans and caches that the backend keeps, in workspaces, and in memory that the next
+// call gets.
 LawCase other_call(LawCase law_case) {
   change_contexts(law_case.problem.sequences);
   change_options(law_case.problem.options);
@@ -104,7 +103,7 @@ LawCase other_call(LawCase law_case) {
   return law_case;
 }
 
-// The shortest one that has keys and rows, if one has.
+// The shortest sequence that has keys and rows, if there is one.
 SequenceProblem shortest(const std::vector<SequenceProblem>& sequences) {
   return *std::ranges::min_element(sequences, {}, [](const SequenceProblem& sequence) {
     const bool is_empty = sequence.num_rows == 0 || sequence.context_length == 0;
@@ -112,8 +111,8 @@ SequenceProblem shortest(const std::vector<SequenceProblem>& sequences) {
   });
 }
 
-// Calls of other shapes: what the backend keeps for the shape of a call is made anew after them. It
-// may keep that for small batches alone, or for large ones: one call has a single sequence, and the
+// Calls of other shapes, which make the backend rebuild what it keeps for a call's shape. It may
+// keep that only for small batches, or only for large ones: one call has a single sequence, and the
 // next one more than the case, most of them short.
 void run_other_shapes(LawCase law_case, LawTrial& trial) {
   std::vector<SequenceProblem>& sequences = law_case.problem.sequences;

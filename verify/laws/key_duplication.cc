@@ -1,6 +1,6 @@
-// Repeating every key doubles numerator and denominator. Where a sequence has several query rows,
-// each row is doubled too, so that the second of a pair stands at position 2 i + 1 and sees both
-// copies of what row i saw, causal cut and (twice as wide) window included.
+// Repeating every key doubles numerator and denominator. If a sequence has several query rows, each
+// row is doubled too, so that the second row of a pair is at position 2 i + 1 and sees both copies
+// of what row i saw, also with the causal cut and the window (twice as wide).
 
 #include <algorithm>
 #include <cmath>
@@ -21,11 +21,11 @@ std::vector<float> each_twice(const std::vector<float>& values, std::int64_t wid
   return doubled;
 }
 
-// A single row is at the last position either way: n - 1 becomes 2 n - 1.
+// A single row stays at the last position: n - 1 becomes 2 n - 1.
 bool doubles_rows(const SequenceProblem& sequence) { return sequence.num_rows > 1; }
 
-// A window beyond the longest context hides nothing, like one of the context's length, which can be
-// doubled.
+// A window longer than the longest context hides nothing, like one of the context's length, which
+// can be doubled.
 AttentionProblem doubled(AttentionProblem problem) {
   const std::int64_t longest = longest_context(problem);
   const ProblemShape& shape = problem.shape;

@@ -1,5 +1,5 @@
 // Attention is a function of a set of keys. All rows see the keys before the first query row, so
-// these may be in any order, and the causal cuts that come after stay where they are.
+// these may be in any order; the causal cuts after them do not move.
 
 #include <algorithm>
 #include <numeric>
@@ -12,7 +12,7 @@
 namespace recto::verify {
 namespace {
 
-// The first keys of a sequence, without a causal cut among them.
+// The number of leading keys of a sequence without a causal cut among them.
 std::int64_t uncut_keys(const ProblemOptions& options, const SequenceProblem& sequence) {
   if (sequence.num_rows == 0) return 0;
   return options.causal ? keys_seen(options, sequence, 0).end : sequence.context_length;
@@ -27,7 +27,8 @@ std::vector<std::int64_t> shuffled(std::int64_t count, RandomStream& stream) {
   return order;
 }
 
-// Token j becomes what token order[j] was, for the first order.size() tokens; `width` values each.
+// Token j gets the values of token order[j], for the first order.size() tokens; `width` values
+// each.
 void reorder(std::vector<float>& values, const std::vector<std::int64_t>& order,
              std::int64_t width) {
   const std::vector<float> before = values;

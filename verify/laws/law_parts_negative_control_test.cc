@@ -1,5 +1,5 @@
-// The parts of laws, each of which sees what no other does: a backend that is wrong in nothing but
-// the question of one part, or in a way that only one part shows, is caught by that part.
+// Negative controls for the parts of laws: for each part, a backend whose fault only this part
+// detects is caught by this part.
 
 #include <fmt/format.h>
 
@@ -50,7 +50,7 @@ bool is_order(BlockOrder order, const PagedAttentionInputs& inputs) {
   const bool rises = std::is_sorted(ids.begin(), ids.end());
   const bool falls = std::is_sorted(ids.rbegin(), ids.rend());
   const bool is_high = *std::min_element(ids.begin(), ids.end()) >= inputs.kv.k.num_blocks - kUsed;
-  if (inputs.kv.k.num_blocks != kUsed + 2 + 3) return false;  // the case as it came
+  if (inputs.kv.k.num_blocks != kUsed + 2 + 3) return false;  // the unchanged case
   switch (order) {
     case BlockOrder::kAscending:
       return rises;
@@ -89,7 +89,7 @@ TEST_CASE("strides of the table, of blocks and of rows are tried") {
                      wrong_where(is_wider));
 }
 
-// The first block of both sequences holds the same.
+// Both sequences have the same first block.
 LawCase with_common_prefix() {
   LawCase law_case = small_case();
   std::vector<SequenceProblem>& sequences = law_case.problem.sequences;
@@ -113,7 +113,7 @@ TEST_CASE("a block that two sequences share, or no longer, is tried") {
       wrong_where([](const PagedAttentionInputs& inputs) { return !shares_first_block(inputs); }));
 }
 
-// Six rows in place of three, so that halves are not single tokens.
+// Six rows instead of three, so that halves are not single tokens.
 LawCase six_rows() {
   LawCase law_case = small_case();
   SequenceProblem& sequence = law_case.problem.sequences[0];
@@ -136,7 +136,7 @@ TEST_CASE("chunks of half a prompt are tried, and single tokens") {
   }
 }
 
-// What the first sequence's token holds in head 0; blocks stand in order.
+// What the first sequence's token holds in head 0; blocks are in order.
 float held_at(const KvTensorView& view, std::int64_t token) {
   return static_cast<const float*>(view.data)[token / view.block_size * view.block_stride +
                                               token % view.block_size * view.slot_stride];
@@ -206,7 +206,7 @@ TEST_CASE("exponentials that overflow are seen by a shift up, those that vanish 
 TEST_CASE("both orders of keys are tried") {
   const LawCase law_case = small_case();
   const std::vector<float>& keys = law_case.problem.sequences[0].k;
-  // Whether key 0 is what `token` of the case was.
+  // Whether key 0 equals `token` of the case.
   const auto begins_with = [&](const PagedAttentionInputs& inputs, std::int64_t token) {
     return held_at(inputs.kv.k, 0) == keys[static_cast<std::size_t>(token * 2 * 8)];
   };
@@ -221,7 +221,7 @@ TEST_CASE("both orders of keys are tried") {
                    }));
 }
 
-// Values from 1 to 3: the hull of those seen is far from 0.
+// Values from 1 to 3: the hull of visible values is far from 0.
 LawCase with_positive_values(LawCase law_case) {
   for (SequenceProblem& sequence : law_case.problem.sequences)
     for (float& value : sequence.v) value += 2.0F;

@@ -12,7 +12,7 @@
 
 namespace recto::verify {
 
-// One side of a law: a case as laid out in memory, and what the backend computed for it.
+// One side of a law: a case as placed in memory, and the backend's results for it.
 struct LawSide {
   std::unique_ptr<const PlacedProblem> placed;
   CallOptions options;  // of the call
@@ -34,14 +34,14 @@ class LawTrial {
       : backend_(backend), bound_kind_(bound_kind) {}
 
   // Makes a call. Returns nothing if the backend does not support it; the verdict then gives the
-  // reason, and names the variant unless it is the case itself. After a call that failed, which is
-  // the verdict, no more calls are made. What a law makes of a case must pass the gates. Of
-  // `options` the gaps are those of the placement.
+  // reason, and names the variant unless it is the case itself. If a call fails, that is the
+  // verdict, and no more calls are made. Precondition: the transformed case passes the gates. The
+  // placement's gaps replace those of `options`.
   std::optional<LawSide> run(const LawCase& law_case, const std::string& variant = "",
                              const CallOptions& options = {});
-  // The same, for what the call leaves in the backend: the verdict does not tell of no support.
+  // The same, for a call that only leaves state in the backend: no support is no reason to skip.
   std::optional<LawSide> run_aside(const LawCase& law_case, const CallOptions& options = {});
-  // The call once more on the same memory, with other options or inputs.
+  // Repeats the call on the same memory, with other options or inputs.
   std::optional<reference::AttentionResult> run_again(const PagedAttentionInputs& inputs,
                                                       const CallOptions& options,
                                                       const std::string& variant = "");
@@ -49,14 +49,14 @@ class LawTrial {
   // How far the backend's results may be from the exact results.
   reference::AttentionResult bound_of(const LawSide& side) const;
 
-  // Run the case and its variants, which all pose the same problem.
+  // Run the case and its variants, which are all the same problem.
   void compare_within_bounds(const LawCase& base, const std::vector<Variant>& variants);
   void compare_bit_for_bit(const LawCase& base, const std::vector<Variant>& variants);
 
   void record(const std::string& what, const Comparison& comparison);
   void record_skip(const std::string& why);
 
-  // Skipped if nothing was compared; otherwise includes the parts that were skipped.
+  // Skipped if nothing was compared; includes the parts that were skipped.
   LawVerdict verdict() const;
 
  private:
@@ -67,13 +67,13 @@ class LawTrial {
   std::string printed_;
 };
 
-// How much of what calls print is kept.
+// How much of the calls' printed text is kept.
 inline constexpr std::size_t kPrintedBytesKept = 2000;
 
 // For laws without a precondition.
 std::optional<std::string> always_applicable(const LawCase& law_case);
 
-// Elementwise sum of two bounds: what two independent errors may add up to.
+// Elementwise sum of two bounds: the largest sum of two independent errors.
 reference::AttentionResult sum_of(reference::AttentionResult a,
                                   const reference::AttentionResult& b);
 

@@ -1,5 +1,5 @@
-// What two sides may differ by is the sum of their bounds: an error just inside it passes, one just
-// beyond it does not.
+// Two sides may differ by the sum of their bounds: an error just inside passes, one just beyond
+// fails.
 
 #include "verify/laws/law_trial.h"
 
@@ -33,14 +33,14 @@ BoundedResult oracle_of(const LawCase& law_case) {
   return reference::bounded_attention(placed.inputs(), numerics_of(placed.inputs()));
 }
 
-// a + factor * b of what both results have.
+// a + factor * b, elementwise over both results.
 AttentionResult plus(AttentionResult a, double factor, const AttentionResult& b) {
   for (std::size_t i = 0; i < a.out.size(); ++i) a.out[i] += factor * b.out[i];
   for (std::size_t i = 0; i < a.lse_ln.size(); ++i) a.lse_ln[i] += factor * b.lse_ln[i];
   return a;
 }
 
-// Right on the one side, and on the other wrong by `error`.
+// Right on one side, and wrong by `error` on the other.
 Backend wrong_on_other_side(const AttentionResult& error) {
   Backend backend = wrong([error](const PagedAttentionInputs& inputs) {
     AttentionResult result = reference::paged_attention(inputs);

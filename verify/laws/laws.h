@@ -1,6 +1,6 @@
 #pragma once
 
-// The laws, each in a file of its name. README.md states each with its precondition and comparison.
+// The laws, each in a file of its name. README.md states each law with precondition and comparison.
 
 #include <vector>
 
@@ -33,7 +33,7 @@ Law repetition_law();
 Law history_law();
 Law relocation_law();
 
-// All of them, in this order.
+// All laws, in this order.
 const std::vector<Law>& all_laws();
 
 }  // namespace recto::verify

@@ -1,7 +1,7 @@
-// Every law on every backend of the reference, over cases drawn by a fixed seed: many short ones,
-// and a few of long contexts. They pass within the probabilistic bounds, hence within the
-// worst-case ones. RECTO_CASE=short or long keeps to one of the two, RECTO_CASE=short:NUMBER to one
-// case.
+// Every law on every backend of the reference, over cases drawn with a fixed seed: many short ones,
+// and a few with long contexts. They pass within the probabilistic bounds, hence within the
+// worst-case ones. RECTO_CASE=short or RECTO_CASE=long selects one of the two sets,
+// RECTO_CASE=short:NUMBER one case.
 
 #include "verify/laws/laws.h"
 
@@ -18,11 +18,11 @@
 namespace recto::verify {
 namespace {
 
-// Cases of one kind, and how many of them each law must at least say something of.
+// Cases of one kind, and to how many of them each law must apply.
 struct LawDomain {
   DrawnCases drawn;
-  std::int64_t least_cases = 0;      // on a backend that takes all types
-  std::int64_t least_of_a_type = 0;  // where a backend takes one type of q
+  std::int64_t least_cases = 0;      // for a backend that supports all types
+  std::int64_t least_of_a_type = 0;  // for a backend that supports one type of q
 };
 
 LawDomain short_contexts() {
@@ -37,8 +37,8 @@ LawDomain short_contexts() {
   return domain;
 }
 
-// Several tiles, splits and large blocks; families whose values span many magnitudes come more
-// often than plain ones.
+// Several tiles, splits and large blocks; families whose values span many magnitudes are more
+// frequent than plain ones.
 LawDomain long_contexts() {
   LawDomain domain{.drawn = {.name = "long", .count = 20, .stream = "laws of long contexts"},
                    .least_cases = 3,
@@ -69,8 +69,8 @@ bool takes_all(const std::string& backend) {
 }
 
 // Only online attention and the low-precision runs have states to merge, and no fp64 backend
-// splits. A decode step has one row, so that there is nothing to cut in chunks, a context, and a
-// cache that is copied before it is run.
+// splits. A decode step has one row (nothing to chunk), a non-empty context, and a cache that is
+// copied before it runs.
 bool is_put_to(const std::string& law, const std::string& backend) {
   const bool merges = law.rfind("merge_", 0) == 0;
   if (backend == kDecodeStep) {

@@ -1,6 +1,6 @@
-// Adding a constant to all scores leaves their softmax as it is. To add it exactly, the last dim of
-// q and k is used for it: 1 in every key, 0 or the constant in every query. (One more dim would fit
-// neither the packed layout nor the head dims that kernels are built for.)
+// Adding a constant to all scores does not change their softmax. The last dim of q and k adds it
+// exactly: 1 in every key, 0 or the constant in every query. (An additional dim would fit neither
+// the packed layout nor the head dims that kernels are built for.)
 
 #include <algorithm>
 #include <cmath>
@@ -12,7 +12,7 @@
 namespace recto::verify {
 namespace {
 
-// Where exp() of an fp32 overflows, or becomes 0, unless the maximum is subtracted first.
+// exp() of fp32 overflows, or becomes 0, with such a shift unless the maximum is subtracted first.
 constexpr double kWantedShift = 128.0;
 
 void fill_last_dim(std::vector<float>& values, std::int64_t head_dim, float value) {
@@ -21,7 +21,7 @@ void fill_last_dim(std::vector<float>& values, std::int64_t head_dim, float valu
     values[end - 1] = value;
 }
 
-// q's last dim: a power of two that shifts by about kWantedShift, normal in every type of q.
+// q's last dim: a power of two that shifts scores by about kWantedShift, normal in every type of q.
 float query_constant(const ProblemOptions& options) {
   constexpr double kSmallestExponent = -14.0;
   constexpr double kLargestExponent = 15.0;

@@ -1,6 +1,6 @@
-// What a row does not see, after its causal cut or before its window, does not affect its bits,
-// whatever it holds: a weight of 0 times NaN or infinity is NaN. So a NaN or infinity written by
-// one token reaches the rows that see it and no others.
+// Keys that a row does not see, after its causal cut or before its window, do not affect its bits,
+// whatever they hold. (A weight of 0 times NaN or infinity would be NaN.) So a NaN or infinity of
+// one token reaches exactly the rows that see the token.
 
 #include <fmt/format.h>
 
@@ -15,7 +15,7 @@
 namespace recto::verify {
 namespace {
 
-// Which row of each sequence does not see what is spoilt.
+// Which row of each sequence does not see the spoilt keys.
 enum class SparedRow { kFirst, kMiddle, kLast };
 
 std::int64_t row_number(SparedRow row, std::int64_t num_rows) {
@@ -44,14 +44,14 @@ LawCase with_mask(LawCase law_case) {
   return law_case;
 }
 
-// Names the added window, which the printed case lacks, so that it can be reproduced by hand.
+// Names the added window, which the printed case lacks, so that a user can reproduce it by hand.
 std::string mask_text(const LawCase& law_case, const LawCase& masked) {
   if (law_case.problem.options.window == masked.problem.options.window) return "";
   return fmt::format("with a window of {}, which the law puts on this case, ",
                      *masked.problem.options.window);
 }
 
-// Sets what the spared row of each sequence does not see to `value`.
+// Sets the keys or values that the spared row of each sequence does not see to `value`.
 LawCase spoilt(LawCase law_case, SparedRow spared, std::vector<float> SequenceProblem::*tensor,
                float value) {
   AttentionProblem& problem = law_case.problem;
@@ -69,7 +69,7 @@ LawCase spoilt(LawCase law_case, SparedRow spared, std::vector<float> SequencePr
   return law_case;
 }
 
-// Compares the rows that see no more than the spared one of their sequence.
+// Compares the rows that see no more keys than the spared row of their sequence.
 Comparison compare_spared(const AttentionProblem& problem, SparedRow spared, const LawSide& side,
                           const LawSide& base) {
   ElementComparer comparer(side.inputs());
@@ -105,8 +105,8 @@ std::int64_t most_rows(const AttentionProblem& problem) {
   return most;
 }
 
-// For V, only finite values if the backend weighs masked ones with 0: the largest that every type
-// holds.
+// For V, only finite values if the backend multiplies masked values by 0: the largest that every
+// type holds.
 std::vector<float> spoiling_values(const Backend& backend, const PagedAttentionInputs& inputs,
                                    std::vector<float> SequenceProblem::*tensor) {
   const bool is_weighed =

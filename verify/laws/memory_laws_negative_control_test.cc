@@ -1,5 +1,5 @@
-// The laws of what memory holds and where it lies: each sees a backend that breaks it, and lets the
-// right ones pass on the same case.
+// Negative controls for the laws of memory contents and placement: each law fails a faulty backend,
+// and passes the correct ones on the same case.
 
 #include <bit>
 #include <cmath>
@@ -16,7 +16,7 @@
 namespace recto::verify {
 namespace {
 
-// A pool of blocks side by side, as it is found with offsets that fit into `Offset`.
+// A pool of contiguous blocks, as read with offsets truncated to `Offset`.
 template <typename Offset>
 std::vector<float> pool_by(KvTensorView& pool) {
   const std::int64_t extent = pool.block_size * pool.num_kv_heads * pool.head_dim;
@@ -89,7 +89,7 @@ TEST_CASE("a number that another sequence has left behind a context is seen") {
       }));
 }
 
-// Right but where a row's sum is begun from what a call before has left, unless that is NaN.
+// Right, except that a row's sum starts from the previous memory contents, unless they are NaN.
 Backend adding_to(const std::function<std::uint32_t(const CallOptions&)>& stale) {
   Backend backend = backend_of("naive-fp64");
   backend.capabilities.takes_stale_memory = true;
@@ -103,7 +103,7 @@ Backend adding_to(const std::function<std::uint32_t(const CallOptions&)>& stale)
 }
 
 TEST_CASE("what another call has left where results go is seen") {
-  // Zeros added change nothing.
+  // Adding zeros changes nothing.
   expect_caught_by("ones of 16 bits where results and workspaces go", history_law(), small_case(),
                    adding_to([](const CallOptions& options) { return options.stale_memory; }));
   const Backend right = adding_to([](const CallOptions&) { return kStaleNaN; });

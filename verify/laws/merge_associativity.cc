@@ -22,7 +22,7 @@ using reference::SoftmaxState;
 
 constexpr double kMergesPerSide = 2.0;
 
-// How far one side's sum over parts of x_p exp(m_p - m) may be off.
+// The error bound of one side's sum over parts of x_p exp(m_p - m).
 class MergedError {
  public:
   MergedError(const KernelNumerics& numerics, double maximum)

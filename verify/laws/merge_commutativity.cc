@@ -1,5 +1,5 @@
-// a and b merge to the same bits as b and a, even where the maxima are equal but one is +0 and the
-// other -0, which a negative scale makes of a product of 0.
+// a and b merge to the same bits as b and a, even if the maxima are equal but one is +0 and the
+// other -0 (a negative scale turns a product of 0 into -0).
 
 #include "verify/laws/laws.h"
 #include "verify/laws/partial_states.h"

@@ -1,5 +1,5 @@
-// (-inf, 0, 0) is the state of no keys. Merged with itself it must not become NaN, which exp(-inf -
-// (-inf)) is; and merging it must keep the sign of zeros: -0 + 0 is +0.
+// (-inf, 0, 0) is the state of no keys. Merging it with itself must not give NaN, although exp(-inf
+// - (-inf)) is NaN; and merging it must keep the sign of zeros: -0 + 0 is +0.
 
 #include "verify/laws/laws.h"
 #include "verify/laws/partial_states.h"

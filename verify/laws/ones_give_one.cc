@@ -1,4 +1,4 @@
-// Weights sum to 1: if every value is 1, so is the output, less the sink's share, which is exp(sink
+// Weights sum to 1: if every value is 1, the output is 1 minus the sink's share, which is exp(sink
 // - lse_ln) with the backend's own lse.
 
 #include <cmath>
@@ -10,7 +10,7 @@
 namespace recto::verify {
 namespace {
 
-// The error of -expm1() here: its own and its argument's, |x| exp(x) <= 1/e for x <= 0.
+// The error of -expm1() here: its own, and its argument's, with |x| exp(x) <= 1/e for x <= 0.
 constexpr double kShareRoundoff = 0x1p-51;
 
 AttentionProblem with_ones(AttentionProblem problem) {
@@ -19,12 +19,12 @@ AttentionProblem with_ones(AttentionProblem problem) {
   return problem;
 }
 
-// What `out` must be; the bound is on top of that of `out`.
+// The expected `out`; the bound is in addition to that of `out`.
 ComparedValues expected_weight(const ProblemOptions& options, double lse_ln, double lse_ln_bound,
                                std::int64_t head) {
   if (options.sinks.empty()) return {.expected = 1.0};
   const double log_share = options.sinks[static_cast<std::size_t>(head)] - lse_ln;
-  if (!std::isfinite(lse_ln)) return {.expected = lse_ln};  // no output is right with it
+  if (!std::isfinite(lse_ln)) return {.expected = lse_ln};  // no output is right with such an lse
   return {.expected = -std::expm1(log_share),
           .bound = std::exp(log_share) * std::expm1(lse_ln_bound) + kShareRoundoff};
 }

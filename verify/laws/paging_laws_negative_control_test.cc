@@ -1,5 +1,5 @@
-// The laws of paging and of options: each sees a backend that breaks it, and lets the right ones
-// pass on the same case.
+// Negative controls for the laws of paging and of options: each law fails a faulty backend, and
+// passes the correct ones on the same case.
 
 #include <algorithm>
 #include <cmath>
@@ -52,7 +52,7 @@ TEST_CASE("tiles that are said to be fixed, and follow the block size, are seen"
   expect_caught(block_size_law(), small_case(), online);
 }
 
-// The law says nothing of a backend that cannot be told where to split.
+// The law does not apply to a backend whose split size cannot be set.
 void expect_split_caught(const Merge& merge) {
   const Law law = split_size_law();
   const LawCase law_case = small_case();
@@ -63,7 +63,7 @@ void expect_split_caught(const Merge& merge) {
     INFO(right.name << ", " << verdict.what << "\n" << verdict.comparison.text());
     CHECK_FALSE(verdict.skipped);
     CHECK(verdict.comparison.passed());
-    // Sizes and one split, rows, heads, dims and lse.
+    // Sizes and one split; rows, heads, dims and lse.
     CHECK(verdict.comparison.elements == (5 + 1) * 4 * 4 * (4 + 1));
   }
   const LawVerdict verdict = law.check(splitting(merge), law_case, BoundKind::kWorstCase);
@@ -87,7 +87,7 @@ TEST_CASE("a split that is lost where it does not raise the maximum is seen") {
   });
 }
 
-// Right but for a last bit that depends on the split size.
+// Right except for a last bit that depends on the split size.
 Backend telling_split_size() {
   Backend backend = splitting(reference::merge);
   backend.attend = [right = backend](const PagedAttentionInputs& inputs,
@@ -100,7 +100,7 @@ Backend telling_split_size() {
 }
 
 TEST_CASE("a bit that depends on how long the only split could be is seen") {
-  // 21 keys: in one split of 21, and in one of 42.
+  // 21 keys: one split of 21, and one of 42.
   const LawVerdict verdict =
       split_size_law().check(telling_split_size(), small_case(), BoundKind::kWorstCase);
   CHECK(verdict.comparison.mismatches == 1);
@@ -156,7 +156,7 @@ TEST_CASE("rows that see what comes after them are seen") {
                 mishearing([](PagedAttentionInputs& inputs) { inputs.options.causal = false; }));
 }
 
-// One slot past the context, where that is in the last block still, with a weight of zero.
+// Reads one slot past the context, if that is still in the last block, with a weight of zero.
 AttentionResult read_one_too_many(PagedAttentionInputs inputs) {
   AttentionResult result = reference::paged_attention(inputs);
   std::vector<std::int32_t> longer(inputs.context_length.begin(), inputs.context_length.end());
@@ -179,12 +179,12 @@ TEST_CASE("a slot past the context is seen whatever it holds, be it in K alone o
       small_case(), BoundKind::kWorstCase);
   const std::int64_t row_outs = 4 * 4;  // heads, dims
   CHECK(verdict.comparison.elements == 12 * 4 * (row_outs + 4));
-  // The last row of either sequence sees the slot. All of its out changes with NaN, Inf and 1e4, in
-  // K, V or both; finite garbage may be too small to tell from zeros.
+  // The last row of each sequence reads the slot. All of its out changes with NaN, Inf and 1e4, in
+  // K, V or both; finite garbage may be too small to differ from zeros.
   CHECK(verdict.comparison.mismatches >= 9 * 2 * row_outs);
 }
 
-// All of the context, with a weight of zero where it is masked, as tiles of many rows have it.
+// Reads all of the context, with a weight of zero for masked keys, as tiles of many rows do.
 AttentionResult weigh_masked_keys(PagedAttentionInputs inputs) {
   AttentionResult result = reference::paged_attention(inputs);
   inputs.options.causal = false;
@@ -201,7 +201,7 @@ TEST_CASE("masked keys that are read with a weight of zero are seen") {
   expect_caught(masked_keys_law(), decode, wrong(weigh_masked_keys));  // by a window
 }
 
-// Query head h takes KV head h % num_kv_heads, not h / group.
+// Query head h reads KV head h % num_kv_heads instead of h / group.
 AttentionResult with_interleaved_groups(PagedAttentionInputs inputs) {
   const std::int64_t num_kv_heads = inputs.kv.k.num_kv_heads;
   const std::int64_t group = inputs.q.num_heads / num_kv_heads;

@@ -8,7 +8,7 @@ namespace {
 
 using reference::SoftmaxState;
 
-// By round_to(), not by a cast: when two neighbouring doubles are cast to float and stored as
+// Uses round_to() instead of a cast: if two neighbouring doubles are cast to float and stored as
 // doubles again, g++ 12's vectoriser drops the conversion and leaves them unchanged.
 double stored(double value, StateType type) {
   return type == StateType::kFp32 ? reference::round_to(value, ElementType::kFp32) : value;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Partial states (m, l, o) for trying merges: the keys of each query row of a case, cut into three
+// Partial states (m, l, o) for testing merges: the keys of each query row of a case, cut into three
 // parts. Scores are plain products here; masks and biases do not affect merging.
 
 #include <array>
@@ -13,8 +13,8 @@ namespace recto::verify {
 
 struct RowStates {
   ElementPlace place;  // sequence, row, head
-  // States of thirds of the context, exact in the merge's type; the identity for a third without
-  // keys.
+  // States of the thirds of the context, exact in the merge's type; the identity for an empty
+  // third.
   std::array<reference::SoftmaxState, 3> parts;
 };
 
@@ -39,7 +39,7 @@ LawVerdict check_merges(const Backend& backend, const LawCase& law_case, const s
 // Why the merge laws do not apply to this backend, or nothing.
 std::optional<std::string> why_no_merge(const Backend& backend);
 
-// The precondition of all merge laws: why it does not hold, or nothing.
+// Why the precondition of all merge laws does not hold, or nothing.
 std::optional<std::string> why_no_states(const LawCase& law_case);
 
 }  // namespace recto::verify

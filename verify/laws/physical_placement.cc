@@ -1,4 +1,4 @@
-// Where blocks lie, which ids they have, and what surrounds them does not matter.
+// The blocks' positions, ids and surroundings do not matter.
 
 #include <fmt/format.h>
 
@@ -19,8 +19,8 @@ constexpr std::array<Gap, 4> kRowGaps = {&Gaps::q_rows, &Gaps::q_heads, &Gaps::o
 constexpr std::array<Gap, 6> kCacheGaps = {&Gaps::k_slots,  &Gaps::v_slots, &Gaps::k_heads,
                                            &Gaps::k_blocks, &Gaps::v_heads, &Gaps::v_blocks};
 
-// What the case's gaps are multiples of, at most 16: strides are no less aligned than a backend
-// takes them, and a library that takes any gets some that are not aligned.
+// The common divisor of the case's gaps, at most 16: strides stay as aligned as the backend
+// requires, and a library that accepts any stride gets some unaligned ones.
 std::int64_t unit_of(const LawCase& law_case) {
   std::int64_t unit = 16;
   for (const GapField& field : kGapFields)
@@ -28,8 +28,8 @@ std::int64_t unit_of(const LawCase& law_case) {
   return unit;
 }
 
-// No two of them are widened alike: a stride that is taken for another leads elsewhere. The more of
-// a gap there are, the earlier it stands.
+// Widens each gap by a different amount, so that confusing two strides leads to wrong places. Gaps
+// that occur more often come first.
 template <typename List>
 LawCase with_own_gaps(LawCase law_case, const List& gaps) {
   const std::int64_t unit = unit_of(law_case);
@@ -38,7 +38,7 @@ LawCase with_own_gaps(LawCase law_case, const List& gaps) {
   return law_case;
 }
 
-// By a pack's width: more would make the pool many times as large, less would not be aligned.
+// A pack's width: more would make the pool many times as large, less would not be aligned.
 std::int64_t pack_slots_width(const LawCase& law_case) {
   return packed_width_k(law_case.problem.shape.kv_type);
 }
@@ -49,7 +49,7 @@ LawCase with_own_cache_gaps(const LawCase& law_case) {
   return apart;
 }
 
-// One gap of ten, in packed caches of eleven, is widened alone; the case's seed says which.
+// Widens one of the ten gaps (packed caches: eleven) alone; the case's seed selects it.
 Variant with_one_gap(LawCase law_case) {
   std::vector<Gap> gaps(kRowGaps.begin(), kRowGaps.end());
   gaps.insert(gaps.end(), kCacheGaps.begin(), kCacheGaps.end());

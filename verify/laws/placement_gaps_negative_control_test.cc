@@ -1,5 +1,5 @@
-// The gaps that the law of placement widens, each on its own: a backend that is wrong in a single
-// stride is seen, and so is one that is wrong only where a single gap is there.
+// Negative controls for each gap that the placement law widens: the law fails a backend that is
+// wrong in a single stride, and one that is wrong only if a single gap is present.
 
 #include <fmt/format.h>
 
@@ -26,7 +26,7 @@ LawCase case_of_turn(std::size_t turn) {
   return law_case;
 }
 
-// Those of token-major caches, from their strides. Of out's, inputs tell nothing.
+// The gaps of token-major caches, from their strides. The inputs do not contain those of out.
 Gaps gaps_of(const PagedAttentionInputs& inputs) {
   const RowsView& q = inputs.q;
   const KvTensorView& k = inputs.kv.k;
@@ -68,7 +68,7 @@ TEST_CASE("gaps are widened by what those of the case are multiples of") {
 }
 
 TEST_CASE("slots within packs of K are put apart, also alone") {
-  LawCase packed = case_of_turn(6);  // of eleven, the last
+  LawCase packed = case_of_turn(6);  // the last of eleven
   packed.placement.layout = KvLayout::kPacked;
   const auto width_of = [](const KvTensorView& k) { return k.pack_width; };
   expect_caught_by("blocks, slots and heads of K and V apart, each its own",
@@ -83,7 +83,7 @@ TEST_CASE("slots within packs of K are put apart, also alone") {
                    }));
 }
 
-// Right, but where out's gaps are such.
+// Right, unless out has gaps for which `when` holds.
 Backend wrong_by_out(const std::function<bool(const RowGaps&)>& when) {
   Backend backend = backend_of("naive-fp64");
   backend.capabilities.takes_out_gaps = true;
@@ -126,7 +126,7 @@ TEST_CASE("gaps of one width throughout would not tell K's strides from V's, and
   law_case.problem.shape.head_dim_v = law_case.problem.shape.head_dim_k;
   expect_caught_by("blocks, slots and heads of K and V apart, each its own",
                    physical_placement_law(), law_case, mishearing([](PagedAttentionInputs& inputs) {
-                     // V's are the wider ones: what is read lies in V's memory.
+                     // V's gaps are wider, so that the wrong address stays within V's memory.
                      inputs.kv.v.block_stride = inputs.kv.k.block_stride;
                    }));
 }

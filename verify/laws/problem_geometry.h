@@ -1,7 +1,7 @@
 #pragma once
 
-// The laws' own interpretation of a problem: which keys a row sees, and where values are. Written
-// independently of the reference, so that laws do not inherit its mistakes.
+// The laws' own interpretation of a problem: which keys a row sees, and where its values are.
+// Written independently of the reference, so that laws do not inherit its mistakes.
 
 #include <cstdint>
 #include <vector>

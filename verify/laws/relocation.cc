@@ -1,5 +1,5 @@
-// The same blocks beyond 2^31 elements: a 32-bit offset of a block leads elsewhere. Offsets within
-// blocks stay small, as do those in q, out and lse: of theirs, the law says nothing.
+// The same blocks beyond 2^31 elements give the same result: a 32-bit block offset leads elsewhere.
+// Offsets within blocks stay small, as do those in q, out and lse, which this law does not test.
 
 #include <optional>
 #include <string>

@@ -1,5 +1,5 @@
-// Grouped queries only avoid storing K and V several times: with each KV head repeated for every
-// query head of its group, the result is the same.
+// GQA only avoids storing K and V several times: if each KV head is repeated for every query head
+// of its group, the result is the same.
 
 #include "verify/laws/law_trial.h"
 #include "verify/laws/laws.h"
@@ -24,8 +24,7 @@ LawCase ungrouped(LawCase law_case) {
     sequence.k = repeated(sequence.k, problem.shape.head_dim_k, group);
     sequence.v = repeated(sequence.v, problem.shape.head_dim_v, group);
   }
-  // A single scale is the whole tensor's, or that of the only KV head, and is right for its copies
-  // as well.
+  // A single scale is the tensor's, or the only KV head's, and is right for the copies, too.
   for (std::vector<float>* scales : {&problem.options.k_scales, &problem.options.v_scales})
     if (scales->size() > 1) *scales = repeated(*scales, 1, group);
   problem.shape.num_kv_heads = problem.shape.num_q_heads;

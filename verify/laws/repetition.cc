@@ -1,7 +1,7 @@
 // The same call gives the same bits however often it is made. Kernels on the executor run with
 // another thread schedule each time (../backend_list.h). A case that is too large for a hundred
 // runs gets a few, and a short piece of it gets the hundred. If the backend's split size can be
-// set, a piece gets a hundred runs in two splits, so that as many go through the merge.
+// set, a piece also gets a hundred runs in two splits, so that the merge runs as often.
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kRuns = 100;
 constexpr std::int64_t kRunsMin = 4;
-// Approximate number of multiplications of all runs together, so that no case takes minutes.
+// Limit on the approximate number of multiplications of all runs, so that no case takes minutes.
 constexpr std::int64_t kWorkMax = 1'000'000;
 // Size of a short piece: enough keys to cross blocks and tiles of small kernels, and enough rows
 // for a tile to have more than one.

@@ -18,7 +18,7 @@ struct ShiftedSinks {
 // `shifts` [num_q_heads] in fp64; finite.
 ShiftedSinks shift_sinks(const std::vector<float>& sinks, const std::vector<double>& shifts);
 
-// The expected result if scores and sinks are shifted: base's out, and base's lse + shift.
+// The expected result after scores and sinks are shifted: base's out, and base's lse + shift.
 struct ShiftedExpectation {
   reference::AttentionResult expected;
   reference::AttentionResult bound;

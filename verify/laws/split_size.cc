@@ -1,7 +1,7 @@
-// The same context with other splits: each key by itself, at sizes that contexts are rarely
-// multiples of, and none at all. A split has a maximum and sums of its own, which meet the others'
-// only in the final merge, so that other splits round differently. But a single split, be it as
-// long as the context or longer, always gives the same bits if tiles are fixed.
+// The same context with other splits: single keys, sizes of which contexts are rarely multiples,
+// and no split. Each split has its own maximum and sums, which are combined only in the final
+// merge, so other splits round differently. But a single split, as long as the context or longer,
+// always gives the same bits if tiles are fixed.
 
 #include <fmt/format.h>
 

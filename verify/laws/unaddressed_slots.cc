@@ -1,5 +1,5 @@
-// Slots that no sequence addresses never affect a bit of the output, whatever they hold: 0 times
-// NaN is NaN.
+// Slots that no sequence addresses never affect a bit of the output, whatever they hold. (A weight
+// of 0 times NaN would be NaN.)
 
 #include <fmt/format.h>
 

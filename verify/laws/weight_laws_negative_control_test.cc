@@ -1,5 +1,5 @@
-// The laws of softmax and of merging: each sees a backend that breaks it, and lets the right ones
-// pass on the same case.
+// Negative controls for the laws of softmax and of merging: each law fails a faulty backend, and
+// passes the correct ones on the same case.
 
 #include <algorithm>
 #include <cmath>
@@ -114,7 +114,7 @@ TEST_CASE("a lost last key is seen") {
 
 TEST_CASE("windows up to the largest number double, as far as contexts go") {
   constexpr std::int64_t kLongest = 21;
-  constexpr std::int64_t kHalf = std::int64_t{1} << 62;  // twice that is no int64 any more
+  constexpr std::int64_t kHalf = std::int64_t{1} << 62;  // twice that exceeds int64
   for (const std::int64_t window : {std::int64_t{4}, kLongest - 1, kLongest, kHalf - 1, kHalf,
                                     std::numeric_limits<std::int64_t>::max()}) {
     INFO(window);
@@ -133,7 +133,7 @@ Backend merging(
   return backend;
 }
 
-// Laws of merging say nothing of the backend that hands out no merge.
+// Merge laws do not apply to a backend that exposes no merge.
 void expect_merge_caught(const Law& law, const Backend& faulty) {
   INFO(law.name);
   const LawCase law_case = small_case();

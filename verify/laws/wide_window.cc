@@ -1,5 +1,5 @@
-// A window that reaches over the whole context hides nothing: at its smallest, where one less would
-// hide a key of the last row, and at the largest number that an int32 holds.
+// A window that covers the whole context hides nothing. Tested with the smallest such window, where
+// one less would hide a key of the last row, and with the largest int32.
 
 #include <algorithm>
 #include <limits>

@@ -1,5 +1,5 @@
-// A row that sees no key gives zeros and -inf, or the sink. Every second sequence, beginning with
-// the first, loses its context, so that such rows are next to ordinary ones.
+// A row that sees no key gives zeros and -inf, or the sink. Every second sequence, from the first
+// on, loses its context, so that such rows are next to ordinary ones.
 
 #include <cmath>
 #include <limits>

@@ -1,6 +1,6 @@
 #pragma once
 
-// The struct of a call, with everything that it points to, except the message, moved to a device.
+// A call's struct, with everything that it points to except the message, moved to a device.
 
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +21,7 @@ class DeviceCallStruct {
   const void* bytes() const { return bytes_; }
   RectoCallContext& context() { return *reinterpret_cast<RectoCallContext*>(bytes_); }
 
-  // `moved(address)` returns where the address is on the device, which is the first one.
+  // `moved(address)` returns the device address of `address`.
   template <typename Moved>
   void move(const Moved& moved) {
     const auto each = [&moved](auto&... pointers) { (move_one(moved, pointers), ...); };

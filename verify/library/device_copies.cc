@@ -46,7 +46,7 @@ void DeviceCopies::fill(const Copy& copy) {
 std::byte* DeviceCopies::moved(const void* address) const {
   const std::int64_t offset = static_cast<const std::byte*>(address) - arena_.theirs();
   for (const Copy& copy : copies_) {
-    // At the end there is what has no bytes.
+    // An address at the end belongs to an empty array.
     if (offset < copy.pages.begin || offset > copy.pages.end) continue;
     return copy.memory + kGuardBytes + (offset - copy.pages.begin);
   }
@@ -72,7 +72,7 @@ std::optional<MemoryFault> DeviceCopies::take_back() {
                      .kind = MemoryFault::Kind::kWrite};
 }
 
-// Looks between two offsets in the arena.
+// Searches between two offsets in the arena.
 std::optional<std::int64_t> DeviceCopies::changed_byte(const Copy& copy, std::int64_t first,
                                                        std::int64_t end) const {
   std::vector<std::byte> seen;
@@ -88,7 +88,7 @@ std::optional<std::int64_t> DeviceCopies::changed_byte(const Copy& copy, std::in
   return std::nullopt;
 }
 
-// The changed byte nearest to the pages, before them if there is one, else behind them.
+// The changed byte nearest to the pages: before them if there is one, else after them.
 std::optional<std::int64_t> DeviceCopies::changed_guard(const Copy& copy) const {
   std::vector<std::byte> seen = guard();
   const auto is_changed = [](std::byte byte) { return byte != std::byte{0xff}; };

@@ -1,6 +1,6 @@
 #pragma once
 
-// A call's buffers on a device for the duration of the call; used in the library's process.
+// Copies of a call's buffers on a device during the call; used in the library's process.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,22 +15,22 @@ namespace recto::verify {
 
 class DeviceCopies {
  public:
-  // The pages must be open now and at each later copy. All of them are copied to the device, with
-  // guard bytes of all ones before and after. Of a sparse buffer, only what was written to it is
+  // The pages must be open now and at each later copy. All pages are copied to the device, with
+  // guard bytes of all ones before and after. Of a sparse buffer, only the written parts are
   // copied.
   DeviceCopies(KernelDevice& device, const GuardedArena& arena, std::span<const OpenPages> pages);
   DeviceCopies(const DeviceCopies&) = delete;
   DeviceCopies& operator=(const DeviceCopies&) = delete;
   ~DeviceCopies();
 
-  // Whether there was room for all of them.
+  // Whether the device had room for all of them.
   bool are_there() const { return are_there_; }
 
-  // Where an address within these pages is on the device.
+  // The device address of an address within these pages.
   std::byte* moved(const void* address) const;
 
-  // Copies back what may be written. If a byte has changed that must not be written, returns it as
-  // an access to the arena; else nullopt.
+  // Copies back the buffers that may be written. If a byte has changed that must not be written,
+  // returns that as an access to the arena; else nullopt.
   std::optional<MemoryFault> take_back();
 
   static constexpr std::int64_t kGuardBytes = 4096;

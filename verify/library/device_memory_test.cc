@@ -1,5 +1,5 @@
-// Libraries that take a device's memory, on a stand-in for one: what they get is copied there and
-// back, what they do wrong is told as on the host, and a program without a device refuses them.
+// Libraries that take device memory, on a stand-in device: inputs and results are copied, faults
+// are reported as on the host, and a program without a device refuses such libraries.
 
 #include <stdlib.h>
 
@@ -54,13 +54,13 @@ TEST_CASE("results come back from the device") {
     CHECK(text_of(outcome).empty());
     const reference::AttentionResult result = result_of(outcome);
     REQUIRE(result.out.size() == 8);
-    // Where nothing is copied back there is NaN.
+    // Without a copy back this would be NaN.
     for (const double value : result.out) CHECK(value == 0);
     for (const double value : result.lse_ln) CHECK(value == 0);
   }
 }
 
-// They begin where their pages do, or where these end.
+// They are at the start of their pages, or at the end.
 TEST_CASE("buffers without bytes have addresses on the device, too") {
   StandInDevice device;
   const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();

@@ -132,7 +132,7 @@ std::string GuardedArena::overrun_text() const {
     if (buffer.pages.access == BufferAccess::kRead || buffer.is_sparse) continue;
     const std::byte* const begin = ours_ + buffer.pages.begin;
     const std::byte* const end = ours_ + buffer.pages.end;
-    // The nearest byte that was changed.
+    // Finds the nearest byte that was changed.
     for (const std::byte* at = buffer.ours; at-- > begin;)
       if (*at != kOutside) return "a write " + place_text(buffer, at - buffer.ours);
     for (const std::byte* at = buffer.ours + buffer.bytes; at < end; ++at)
@@ -149,7 +149,7 @@ std::string GuardedArena::fault_text(const MemoryFault& fault) const {
   const auto base = reinterpret_cast<std::uintptr_t>(theirs_);
   const auto offset = static_cast<std::int64_t>(fault.address - base);
   for (const GuardedBuffer& buffer : buffers_) {
-    // The space between two buffers belongs to both, half to each.
+    // The space between two buffers is split in half between them.
     if (offset < buffer.pages.begin - kGuardBytes / 2) break;
     if (offset >= buffer.pages.end + kGuardBytes / 2) continue;
     return kind + " " + place_text(buffer, offset - (buffer.ours - ours_));

@@ -1,8 +1,8 @@
 #pragma once
 
-// Memory shared by two processes, in buffers surrounded by guard pages that must not be touched.
-// Our process sees all of it; the other process, forked from ours, sees only the buffers, at other
-// addresses, and may write only to those that the call declares as written.
+// Memory shared by two processes, in buffers surrounded by inaccessible guard pages. Our process
+// sees all of it. The other process, forked from ours, sees only the buffers, at other addresses,
+// and may write only to those that the call declares as written.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@ namespace recto::verify {
 
 enum class BufferAccess : std::uint8_t { kRead, kWrite };
 
-// Which end of a buffer touches the guard pages. At the other end is the rest of a page; it holds
-// bytes of all ones (NaN, -1), which are checked if the buffer may be written.
+// Which end of a buffer touches the guard pages. The rest of the page at the other end holds bytes
+// of all ones (NaN, -1), which are checked if the buffer may be written.
 enum class GuardedEnd : std::uint8_t { kFront, kBack };
 
 struct BufferRequest {
@@ -27,13 +27,13 @@ struct BufferRequest {
   std::int64_t alignment = 1;  // of its address: a power of two up to a page
   BufferAccess access = BufferAccess::kRead;
   GuardedEnd end = GuardedEnd::kBack;
-  // Starts with zeros, which take no memory until they are written, instead of bytes of all ones.
+  // Initialised to zeros, which take no memory until written, instead of bytes of all ones.
   bool is_sparse = false;
-  // Sparse buffers only: this many bytes before it, in whole pages, may be touched as well.
+  // Sparse buffers only: this many bytes before the buffer, in whole pages, may be accessed too.
   std::int64_t bytes_before = 0;
 };
 
-// Pages that a call may touch, [begin, end), as offsets in the arena.
+// Pages that a call may access, [begin, end), as offsets in the arena.
 struct OpenPages {
   std::int64_t begin = 0;
   std::int64_t end = 0;
@@ -43,7 +43,7 @@ struct OpenPages {
 struct GuardedBuffer {
   std::string name;
   std::byte* ours = nullptr;
-  std::byte* theirs = nullptr;  // not to be followed here
+  std::byte* theirs = nullptr;  // must not be dereferenced here
   std::int64_t bytes = 0;
   OpenPages pages = {};
   bool is_sparse = false;
@@ -57,34 +57,33 @@ struct MemoryFault {
 
 class GuardedArena {
  public:
-  // Reserves `bytes` for buffers and their guards; only what is filled takes memory. Failed if the
-  // system does not provide it.
+  // Reserves `bytes` for buffers and their guards; only filled parts take memory. Failed if the
+  // system cannot provide it.
   static Result<std::unique_ptr<GuardedArena>> create(std::int64_t bytes);
   GuardedArena(const GuardedArena&) = delete;
   GuardedArena& operator=(const GuardedArena&) = delete;
   ~GuardedArena();
 
-  // Forgets all buffers. Those of the next call begin with bytes of all ones, or with zeros if
-  // sparse.
+  // Removes all buffers. The next call's buffers begin as bytes of all ones, or as zeros if sparse.
   void clear();
-  // Adds a buffer. Exhausted if it does not fit; failed if the system does not take memory back.
+  // Adds a buffer. Exhausted if it does not fit; failed if the system cannot release memory.
   Result<GuardedBuffer> add(const BufferRequest& request);
   const std::vector<GuardedBuffer>& buffers() const { return buffers_; }
-  // Where the other process sees the arena; must not be dereferenced in ours.
+  // The arena's address in the other process; must not be dereferenced in ours.
   std::byte* theirs() const { return theirs_; }
   // The parts of these pages that were ever written: everything, unless a buffer is sparse.
   std::vector<OpenPages> filled(const OpenPages& pages) const;
   // The same for a buffer's pages, at our addresses.
   std::vector<std::span<const std::byte>> filled_bytes(const GuardedBuffer& buffer) const;
 
-  // Describes a write just outside a buffer that may be written; empty if there was none. Ignores
-  // sparse buffers.
+  // Describes a write just outside a writable buffer; empty if there was none. Ignores sparse
+  // buffers.
   std::string overrun_text() const;
   // "a read 4 bytes beyond the end of block_table (24 bytes)".
   std::string fault_text(const MemoryFault& fault) const;
 
-  // In the other process only: enter() gives up our view, open_pages() makes pages visible,
-  // close_pages() hides all of them again.
+  // In the other process only: enter() unmaps our view, open_pages() makes pages accessible,
+  // close_pages() makes all of them inaccessible again.
   void enter();
   void open_pages(std::span<const OpenPages> pages);
   void close_pages();

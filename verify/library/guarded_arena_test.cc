@@ -1,5 +1,5 @@
-// Where buffers lie, what is said of accesses beside them, and that another process sees what it
-// may and nothing else.
+// The placement of buffers, the reports of accesses beside them, and what another process can
+// access.
 
 #include "verify/library/guarded_arena.h"
 
@@ -29,7 +29,7 @@ MemoryFault fault_at(const GuardedBuffer& buffer, std::int64_t place, MemoryFaul
   return {.address = reinterpret_cast<std::uintptr_t>(buffer.theirs + place), .kind = kind};
 }
 
-// Whether a process comes to the end of `access`.
+// Whether a process survives `access`.
 bool survives(const std::function<void()>& access) {
   const int process = fork();
   if (process == 0) {
@@ -75,7 +75,7 @@ TEST_CASE("a buffer that does not fit is refused, one a little smaller is not") 
   const Status refused = arena->add({.name = "k", .bytes = room}).status();
   CHECK(refused.code() == StatusCode::kExhausted);
   CHECK(refused.message().starts_with("k has 1040187392 bytes, more than"));
-  // No page of it is filled.
+  // None of its pages is filled.
   CHECK(arena->buffers().empty());
   CHECK(arena->add({.name = "k", .bytes = 1 << 20}).is_ok());
 }

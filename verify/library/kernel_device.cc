@@ -2,7 +2,7 @@
 
 namespace recto::verify {
 
-// The kernels of this program run on the executor.
+// This program's kernels run on the executor.
 KernelDevice* kernel_device() { return nullptr; }
 
 }  // namespace recto::verify

@@ -16,12 +16,12 @@ bool is_hanging(const Result<KernelAnswer>& answer) {
   return answer.is_ok() && answer.value().end == KernelEnd::kHanging;
 }
 
-// It ran into the limit, and may not have had the machine.
+// It exceeded the time limit, possibly because the machine was busy.
 bool is_late(const Result<KernelAnswer>& answer) {
   return answer.is_ok() && is_time_out(answer.value().end) && !is_hanging(answer);
 }
 
-// A hint for a write that went before a cache, as a write to slot -1 does.
+// A hint for a write before the start of a cache, as by a write to slot -1.
 std::string padding_text(const KvWriteInputs& inputs, const std::string& text) {
   const auto row = std::ranges::find(inputs.slot_mapping, -1);
   const bool is_before = text.find(" before k_cache") != std::string::npos ||
@@ -46,7 +46,7 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& pa
   return library;
 }
 
-// Once more if the first time was late.
+// Repeats a late start once.
 Result<KernelAnswer> KernelLibrary::start() {
   calls_of_process_ = 0;
   const LoadLimits limits = {.load_ms = options_.load_limit_ms, .table_ms = options_.time_limit_ms};
@@ -54,7 +54,7 @@ Result<KernelAnswer> KernelLibrary::start() {
   return is_late(answer) ? process_->start(limits) : answer;
 }
 
-// What it was doing as it ended.
+// Which step of loading was running at the end.
 std::string KernelLibrary::load_step_text() const {
   const LoadStep step = process_->mailbox().load_step;
   if (step == LoadStep::kLoading) return "what runs when it is loaded";
@@ -137,15 +137,15 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
   return outcome;
 }
 
-// A call that was late for once, as is seen when it is made again, does not count. Trials make many
-// calls that resemble one that is late.
+// A late call that returns in time when repeated does not count. Trials do not count either,
+// because they make many calls similar to a late one.
 void KernelLibrary::count_time_outs(const KernelRequest& request, KernelEnd end) {
   std::int64_t& time_outs = time_outs_of(request.function);
   if (is_time_out(end) && !are_trials_ && late_.insert(request.key).second) ++time_outs;
   if (!is_time_out(end) && late_.erase(request.key) > 0) --time_outs;
 }
 
-// Of a new process, if none is running. Not ok if the library cannot be loaded again.
+// Starts a new process if none is running. Not ok if the library cannot be loaded again.
 Result<KernelAnswer> KernelLibrary::answer_to(const KernelRequest& request) {
   if (!process_->is_running()) RECTO_RETURN_IF_ERROR(load());
   ++calls_of_process_;

@@ -1,9 +1,8 @@
 #pragma once
 
 // Third-party kernels from a shared library with the interface of recto_kernel.h. They run in a
-// separate process: a crash, an exit, an endless loop, a stray access or an invalid status is an
-// outcome like any other, with a description of what happened, and the next call gets a new
-// process.
+// separate process. A crash, an exit, an endless loop, a stray access or an invalid status is a
+// call outcome with a description, and the next call gets a new process.
 
 #include <cstdint>
 #include <map>
@@ -22,23 +21,22 @@
 namespace recto::verify {
 
 struct KernelLibraryOptions {
-  // CPU time of the library's process; by the clock kClockLimitFactor times as much.
+  // CPU time of the library's process; the limit by the clock is kClockLimitFactor times as much.
   std::int64_t load_limit_ms = 10'000;
-  std::int64_t time_limit_ms = 10'000;  // of one call, and of recto_kernel_table()
-  // After this many different calls of a function have run into time_limit_ms, no new call of it
-  // is made. Those of trials do not count.
+  std::int64_t time_limit_ms = 10'000;  // per call, and for recto_kernel_table()
+  // After this many different calls of a function exceeded time_limit_ms, no new call of it is
+  // made. Calls of trials do not count.
   std::int64_t time_outs_max = 4;
-  // The device whose memory a library gets if it takes it (kernel_device()); null: this program has
-  // none.
+  // The device whose memory a library gets if it takes it (kernel_device()); null: none.
   KernelDevice* device = nullptr;
 };
 
 class KernelLibrary {
  public:
-  // Loads the library, in its own process. Invalid input, naming the path and what is wrong with
-  // it: no file, not a shared library, no table, another version, an empty table, a kind of memory
-  // that this program does not provide, or how loading it ended. Failed if the system provides no
-  // process or memory.
+  // Loads the library in its own process. Invalid input, naming the path and the defect: no file,
+  // not a shared library, no table, another version, an empty table, a kind of memory that this
+  // program does not provide, or how loading ended. Failed if the system provides no process or
+  // memory.
   static Result<std::shared_ptr<KernelLibrary>> open(const std::string& path,
                                                      const KernelLibraryOptions& options = {});
 
@@ -46,15 +44,15 @@ class KernelLibrary {
   const std::string& path() const { return path_; }
   bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
 
-  // Both require that the library has the function, and that decode gets one row per sequence.
-  // Calls that went wrong are not repeated: made again, their outcome is the same.
+  // Both require that the library has the function, and that decode gets one row per sequence. A
+  // call that failed is not repeated: the same call returns the same outcome.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
                      const CallOptions& options);
   // After Done the caches are as the library left them; otherwise they are unchanged.
   CallOutcome write_kv(const KvWriteInputs& inputs);
 
-  // Calls from now on find the library as new, in a new process. Those that went wrong are made
-  // again, but for the ones that ran into the limit in a new process.
+  // Later calls run in a new process, with the library in its initial state. Failed calls may be
+  // repeated, except those that exceeded the limit in a new process.
   void restart(CallsAre calls);
 
  private:
@@ -83,9 +81,9 @@ class KernelLibrary {
   std::string name_;
   bool has_function_[kKernelFunctions.size()] = {};
   std::int64_t time_outs_[kKernelFunctions.size()] = {};
-  std::int64_t calls_of_process_ = 0;  // that runs
-  std::set<RequestKey> late_;          // calls that ran into the limit, but for those of trials
-  std::set<RequestKey> late_before_;   // calls that were late, and perhaps for the machine's sake
+  std::int64_t calls_of_process_ = 0;  // of the running process
+  std::set<RequestKey> late_;          // calls that exceeded the limit, except in trials
+  std::set<RequestKey> late_before_;   // late calls that may be due to a busy machine
   bool are_trials_ = false;
   std::map<RequestKey, WrongCall> went_wrong_;
 };

@@ -35,7 +35,7 @@ Backend attention_backend(const Library& library, KernelFunction function) {
   const bool is_decode = function == KernelFunction::kDecode;
   return {
       .name = name_of(library, function),
-      // Rows may share tiles in prefill.
+      // In prefill, rows may share tiles.
       .capabilities = {.masked_value = is_decode ? MaskedValue::kNotRead : MaskedValue::kTimesZero,
                        .takes_stale_memory = true,
                        .takes_out_gaps = true},
@@ -52,7 +52,7 @@ Backend attention_backend(const Library& library, KernelFunction function) {
       .restart = restart_of(library)};
 }
 
-// Asked by a write of one token to nowhere.
+// Tests this with a write of one token without a slot.
 std::optional<std::string> why_no_write(const Library& library,
                                         const PagedAttentionInputs& inputs) {
   const auto row_of = [&](const KvTensorView& cache, std::vector<std::byte>& memory) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels of a shared library as implementations under test, for every law and the oracle.
+// The kernels of a shared library as backends, for every law and the oracle.
 
 #include <cstdint>
 #include <functional>
@@ -17,12 +17,12 @@ namespace recto::verify {
 
 using WriteWatcher = std::function<void(const KvWriteInputs&)>;
 
-// What a library is tested with: the functions that it has as backends, "NAME decode", "NAME
-// prefill" and "NAME kv_write"; and the law of writing, which applies only to the last one.
+// What a library is tested with: its functions as backends, "NAME decode", "NAME prefill" and "NAME
+// kv_write"; and the law of KV writes, which applies only to the last one.
 struct KernelLibraryTrial {
   std::vector<Backend> backends;
-  std::vector<Law> laws;  // besides those of attention
-  // Who is shown each write that it serves, from now on; empty: nobody.
+  std::vector<Law> laws;  // in addition to those of attention
+  // Sets the observer of each supported write from now on; empty: none.
   std::function<void(WriteWatcher)> watch_writes = {};
 };
 

@@ -1,5 +1,5 @@
-// A library that crashes, or never comes back, in the middle of a run of laws: the run goes on, and
-// has the smallest case in which that happens.
+// A library that crashes, or never returns, in the middle of a run of laws: the run continues, and
+// reports the smallest case in which that happens.
 
 #include "verify/library/kernel_library_backends.h"
 
@@ -25,7 +25,7 @@ DrawnCases small_cases() {
   return cases;
 }
 
-// By the library that goes wrong in this way.
+// The report on the library with this fault.
 LawReport report_with(const char* fault, const KernelLibraryOptions& options = {}) {
   setenv("RECTO_TEST_FAULT", fault, 1);
   const LawReport report =
@@ -39,7 +39,7 @@ bool contains(const std::string& text, const std::string& part) {
   return text.find(part) != std::string::npos;
 }
 
-// The one that has this part, or nothing.
+// The failure whose text contains `part`, or nothing.
 std::string failure_with(const LawReport& report, const std::string& part) {
   for (const std::string& failure : report.failures)
     if (contains(failure, part)) return failure;
@@ -66,7 +66,7 @@ TEST_CASE("a crash is a failure with its smallest case, and the run goes on") {
   CHECK(report.counts[0].ran() == 12);
   const std::string failure = failure_with(report, "thrown\n  prefill was ended by SIGABRT\n");
   INFO(failure);
-  // Contexts of five are no crash, and zeros for them another kind of failure.
+  // Contexts of five do not crash, and zeros for them are another kind of failure.
   CHECK(contains(failure, "rows  context   id\n"));
   CHECK(contains(failure, "  1        6    0\n"));
   CHECK(report.counts[0].failures.at("SIGABRT").cases >= 1);

@@ -11,7 +11,7 @@
 namespace recto::verify {
 namespace {
 
-// One source after the other.
+// Concatenates the sources.
 CaseSource all_of(std::vector<CaseSource> sources) {
   return [sources = std::move(sources), next = std::size_t{0}]() mutable {
     for (; next < sources.size(); ++next)
@@ -34,8 +34,8 @@ std::vector<DrawnCases> library_cases(std::uint64_t count) {
   model.domain.value_head_dim = ValueHeadDim::kSameAsKeys;
   model.domain.block_sizes = {16, 32, 64};
   model.domain.num_rows_max = 6;
-  // Many heads or wide groups, but few and short sequences, so that these cost no more than the
-  // others.
+  // Many heads or wide groups, but few and short sequences, so that these cases cost no more than
+  // the others.
   DrawnCases heads{.name = "heads", .count = count};
   heads.domain.gap_units = small.domain.gap_units;
   heads.domain.groups = {1, 6, 9, 12, 16, 17, 24, 24, 32, 32, 48, 64, 71};

@@ -13,16 +13,16 @@
 
 namespace recto::verify {
 
-// `count` cases of each kind: "small" has sizes of every kind, which find most faults and shrink
-// well; "model" has the sizes that kernels are made for: head dims of models, block sizes of at
-// least 16; "heads" has up to 128 query heads over up to 8 KV heads, in groups of up to 71.
+// `count` cases of each kind. "small" has sizes of every kind; these find most faults and shrink
+// well. "model" has the sizes that kernels are built for: head dims of models, block sizes of at
+// least 16. "heads" has up to 128 query heads over up to 8 KV heads, in groups of up to 71.
 std::vector<DrawnCases> library_cases(std::uint64_t count);
 
-// Chunks of prompts beyond tiles of 16 and 64 rows, small enough for every law.
+// Prompt chunks longer than tiles of 16 and 64 rows, small enough for every law.
 DrawnCases chunk_cases(std::uint64_t count);
 
-// Runs all laws, including those of engines' tables and of writing, and the oracle, on these cases;
-// only on those that RECTO_CASE selects, if it is set.
+// Runs all laws, including those of engines' block tables and of KV writes, and the oracle, on
+// these cases, or on those that RECTO_CASE selects.
 Result<LawReport> kernel_library_report(const std::string& path,
                                         const std::vector<DrawnCases>& cases,
                                         const KernelLibraryOptions& options = {},

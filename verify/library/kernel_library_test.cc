@@ -1,5 +1,5 @@
-// What a library does to its process: each fault is told in words, with the buffer that it was
-// about, and the next call finds the library as new.
+// Faults of a library in its process: each is described, with the buffer concerned, and the next
+// call finds the library in its initial state.
 
 #include "verify/library/kernel_library.h"
 
@@ -33,7 +33,7 @@ AttentionProblem two_sequences() {
   return problem;
 }
 
-// In rows with gaps, and a table of two rows of three entries.
+// Rows with gaps, and a block table of two rows of three entries.
 const PlacedProblem& placed() {
   static const PlacedProblem problem(two_sequences(), {.block_size = 2, .row_padding = 16});
   return problem;
@@ -43,7 +43,7 @@ std::shared_ptr<KernelLibrary> opened(const KernelLibraryOptions& options = {}) 
   return KernelLibrary::open("verify/library/libfaults.so", options).value();
 }
 
-// What processes that are started meanwhile go wrong in.
+// The fault of processes that start during this object's lifetime.
 class Fault {
  public:
   explicit Fault(const char* name) { setenv("RECTO_TEST_FAULT", name, 1); }
@@ -94,7 +94,7 @@ TEST_CASE("a write to what may only be read is told by buffer and byte") {
 TEST_CASE("writes beside elements, where nothing stops them, are found afterwards") {
   const CallOutcome outcome = outcome_with("write beside lse");
   CHECK(is_failed(outcome));
-  // The end that has no guard.
+  // At the end without a guard page.
   CHECK((text_of(outcome).find("lse_ln, which has 16") != std::string::npos));
   check_wrong("write gap",
               "went beyond its rows: a write between rows 0 and 1 of out, at byte 12 of the gap of "
@@ -133,7 +133,7 @@ TEST_CASE("a process that ends is told by how it ended") {
 TEST_CASE("a loop without end is ended") {
   const CallOutcome outcome = outcome_with("loop", {.time_limit_ms = 200});
   CHECK(kind_of(outcome) == "time-out");
-  // Where others compute as well, the clock's limit comes first.
+  // On a busy machine, the clock's limit may come first.
   CHECK_THAT(text_of(outcome),
              Equals("prefill did not come back within 200 ms of CPU time") ||
                  StartsWith("prefill did not come back within 1200 ms by the clock"));
@@ -259,7 +259,7 @@ TEST_CASE("the call after a fault finds the library as new") {
   }
 }
 
-// Of a call of another size.
+// The outcome of a call of another size.
 CallOutcome outcome_in(KernelLibrary& library, std::int64_t block_size) {
   const PlacedProblem other(two_sequences(), {.block_size = block_size});
   return library.attend(KernelFunction::kPrefill, other.inputs(), {});

@@ -1,7 +1,7 @@
 #pragma once
 
-// The messages between recto and the process that runs a kernel library: plain memory that both
-// see. Only one of them uses it while the other one waits.
+// The messages between recto and the process that runs a kernel library, in shared plain memory.
+// Only one process uses it while the other one waits.
 
 #include <array>
 #include <cstddef>
@@ -24,17 +24,17 @@ constexpr const char* kernel_function_name(KernelFunction function) {
 
 // How far loading the library got, in order of the steps.
 enum class LoadStep : std::int32_t {
-  kLoading,      // dlopen has not come back
-  kNotLoaded,    // `text` has the loader's words
-  kNoSymbol,     // it exports no recto_kernel_table
-  kAskingTable,  // dlopen has come back, and recto_kernel_table has not
-  kNoTable,      // that returned null
-  kBeginning,    // it takes a device's memory, and the device is not ready yet
+  kLoading,      // dlopen has not returned
+  kNotLoaded,    // `text` is the loader's message
+  kNoSymbol,     // it does not export recto_kernel_table
+  kAskingTable,  // dlopen has returned, recto_kernel_table has not
+  kNoTable,      // recto_kernel_table returned null
+  kBeginning,    // it takes device memory, and the device is not ready yet
   kNoDevice,     // `text` says why there is no device
   kLoaded
 };
 
-// The worker announces these two, and waits to be told to go on: each has a time limit of its own.
+// The worker announces these steps and waits for a reply, since each has its own time limit.
 constexpr bool is_announced(LoadStep step) {
   return step == LoadStep::kAskingTable || step == LoadStep::kBeginning;
 }
@@ -45,7 +45,7 @@ struct LoadedTable {
   std::int32_t abi_major = 0;
   std::int32_t abi_minor = 0;
   std::uint32_t memories = 0;
-  char name[64] = {};  // empty where the library has none
+  char name[64] = {};  // empty if the library has none
   bool has_function[kKernelFunctions.size()] = {};
 };
 
@@ -60,7 +60,7 @@ struct FatalSignal {
 inline constexpr std::int64_t kFileBytesMax = std::int64_t{64} << 20;
 
 struct KernelMailbox {
-  std::uint32_t memories = 0;  // RectoMemory: what this program can hand over
+  std::uint32_t memories = 0;  // RectoMemory: what this program can provide
   LoadStep load_step = LoadStep::kLoading;
   char text[512] = {};
   LoadedTable table = {};
@@ -72,7 +72,7 @@ struct KernelMailbox {
 
   std::int32_t returned = 0;
   FatalSignal fatal_signal = {};
-  // On a device: a stray write that nothing stopped, and a failure of the device, which ends the
+  // On a device: a stray write that the hardware did not stop, and a device failure, which ends the
   // process.
   std::optional<MemoryFault> stray_write = {};
   char device_failure[256] = {};

@@ -23,15 +23,15 @@
 namespace recto::verify {
 namespace {
 
-// Address space, which takes memory only where it is written. It has room for two pools whose
+// Address space, which takes memory only where it is written. Large enough for two pools whose
 // blocks lie beyond 2^32 elements of four bytes, and for half as much before each.
 constexpr std::int64_t kArenaBytes = std::int64_t{64} << 30;
-// A process that has closed its channel and does not exit within this time is killed.
+// A process that has closed its channel but does not exit within this time is killed.
 constexpr int kGraceMs = 1000;
-// How often to look what it does: every kLookMs, and at least so often within its limit.
+// How often to check its activity: every kLookMs, and at least this often within its limit.
 constexpr std::int64_t kLookMs = 50;
 constexpr std::int64_t kLooks = 10;
-// What a hanging process may compute, as a part of its limit: some look around now and then.
+// The CPU time that a hanging process may use, as a fraction of its limit: some poll now and then.
 constexpr std::int64_t kHangingPart = 50;
 
 Status system_failure(const char* what) {
@@ -50,14 +50,14 @@ bool has_ended(int process) {
   return info.si_pid != 0;
 }
 
-// kAnswered if a byte or the channel's end came within the limits, or the process has ended: a
-// process that it started itself may keep the channel open.
+// kAnswered if a byte or the channel's end arrived within the limits, or the process has ended (a
+// child process of it may keep the channel open).
 KernelEnd wait_for(int process, int channel, std::int64_t cpu_before_ms,
                    std::int64_t time_limit_ms) {
   pollfd wanted = {.fd = channel, .events = POLLIN, .revents = 0};
   const std::int64_t look_ms = std::clamp<std::int64_t>(time_limit_ms / kLooks, 1, kLookMs);
   const std::int64_t clock_limit_ms = kClockLimitFactor * time_limit_ms;
-  bool has_only_waited = true;  // in the last part of it
+  bool has_only_waited = true;  // in the last part of the limit
   std::int64_t cpu_at_first_ms = 0;
   for (std::int64_t waited_ms = 0; waited_ms < clock_limit_ms; waited_ms += look_ms) {
     const std::int64_t cpu_ms = cpu_time_ms(process);
@@ -113,7 +113,7 @@ Result<KernelAnswer> KernelProcess::start(const LoadLimits& limits) {
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
     return system_failure("a channel to another process");
   }
-  // Otherwise both processes would write what is buffered.
+  // Otherwise both processes would write the buffered output.
   fflush(nullptr);
   process_ = fork();
   if (process_ == 0) {
@@ -144,7 +144,7 @@ Result<KernelAnswer> KernelProcess::start(const LoadLimits& limits) {
   return answer;
 }
 
-// wait() notices if the process is gone.
+// If the process is gone, wait() detects it.
 void KernelProcess::go_on() {
   const char byte = 0;
   (void)!send(channel_, &byte, 1, MSG_NOSIGNAL);
@@ -181,7 +181,7 @@ KernelAnswer KernelProcess::wait(std::int64_t cpu_before_ms, std::int64_t time_l
   return answer;
 }
 
-// The process has ended by itself, or is ended now.
+// Ends the process unless it has ended by itself.
 KernelAnswer KernelProcess::ended(KernelEnd end) {
   if (end == KernelEnd::kExit) {
     // It has closed its end of the channel, but may still be exiting.
@@ -190,8 +190,8 @@ KernelAnswer KernelProcess::ended(KernelEnd end) {
     }
     if (!has_ended(process_)) end = KernelEnd::kClosed;
   }
-  // Also kills whatever it has started: it leads a process group of its own. The second call is for
-  // a process that has not created its group yet.
+  // Also kills its children: it leads its own process group. The second call is for a process that
+  // has not created its group yet.
   kill(-process_, SIGKILL);
   kill(process_, SIGKILL);
   int status = 0;

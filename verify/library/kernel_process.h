@@ -1,7 +1,7 @@
 #pragma once
 
-// Our handle to the process that runs a kernel library: it is started, called, waited for up to a
-// limit, and restarted once it has ended. Nothing that the library does there can end our process.
+// Our handle to the process that runs a kernel library: starts it, calls it, waits up to a limit,
+// and restarts it once it has ended. Nothing that the library does can end our process.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +20,11 @@ namespace recto::verify {
 enum class KernelEnd : std::uint8_t {
   kAnswered,
   kSignal,     // a fault, or another signal
-  kExit,       // it ended its process
+  kExit,       // the library ended its process
   kDevice,     // it left the device in a state that ended its process
-  kClosed,     // it closed files that were not its own, and was ended
-  kTimeLimit,  // it had computed for as long as it may, and was ended
-  // It had computed for less, but was not back for several times as long, and was ended:
+  kClosed,     // it closed files that were not its own, and was killed
+  kTimeLimit,  // it exceeded its CPU time, and was killed
+  // It used less CPU time, but did not return in several times the limit, and was killed:
   kClockLimit,  // it may have waited for the machine
   kHanging      // it waited for something else, and computed nothing
 };
@@ -34,25 +34,25 @@ constexpr bool is_time_out(KernelEnd end) {
          end == KernelEnd::kHanging;
 }
 
-// Limits are in CPU time of the process, so that a machine with much else to do fails nobody, and
-// are never met earlier than by the clock, which threads together outrun. A process that waits, or
-// lets others compute, uses little: it has so many times the limit by the clock. One that waits all
-// through the last part of that, as long as the limit, hangs.
+// Limits are in CPU time of the process, so that a busy machine causes no failure. They are never
+// met earlier than by the clock, although several threads use CPU time faster. A process that
+// waits, or lets others compute, uses little CPU time: its limit by the clock is this many times as
+// long. A process that only waits during the last part of that, one limit long, hangs.
 inline constexpr std::int64_t kClockLimitFactor = 6;
 
 inline constexpr std::size_t kPrintedBytes = 2000;
 
 struct LoadLimits {
-  std::int64_t load_ms = 0;   // of the loader and what it runs, then of what begins the device
+  std::int64_t load_ms = 0;   // for the loader and initialisers, then for device initialisation
   std::int64_t table_ms = 0;  // of recto_kernel_table()
 };
 
 struct KernelAnswer {
   KernelEnd end = KernelEnd::kAnswered;
-  std::int32_t code = 0;  // what it returned, the signal's number, or the exit code
+  std::int32_t code = 0;  // returned status, signal number, or exit code
   MemoryFault fault = {};
-  std::string printed;  // to standard output and standard error, cut off after kPrintedBytes
-  std::int64_t time_limit_ms = 0;  // that it had
+  std::string printed;  // to standard output and standard error, truncated to kPrintedBytes
+  std::int64_t time_limit_ms = 0;  // the limit that applied
 };
 
 class KernelProcess {
@@ -69,7 +69,7 @@ class KernelProcess {
   // mailbox(). Failed if the system provides no process.
   Result<KernelAnswer> start(const LoadLimits& limits);
   bool is_running() const { return process_ > 0; }
-  // Ends a running process, and with it all that calls have left in the library.
+  // Ends a running process, and with it all state that calls left in the library.
   void stop();
 
   // The buffers of the next call.
@@ -77,7 +77,7 @@ class KernelProcess {
   const KernelMailbox& mailbox() const { return *mailbox_; }
 
   // Makes a call; the process must be running. `call` is a RectoAttentionCall or a RectoKvWriteCall
-  // with the other process's addresses. After any end except an answer, the process is no longer
+  // with the other process's addresses. Unless the end is an answer, the process is no longer
   // running.
   KernelAnswer call(KernelFunction function, std::span<const std::byte> call,
                     std::int64_t time_limit_ms);

@@ -23,7 +23,7 @@ static_assert(static_cast<int>(ScaleKind::kPerKvHead) == kRectoScalePerKvHead);
 
 std::uint64_t hash(const void* data, std::size_t bytes) { return XXH3_64bits(data, bytes); }
 
-// Addresses follow from sizes, so the struct can be part of the key as it is.
+// Addresses follow from sizes, so the struct itself can be part of the key.
 RequestKey key_of(const KernelRequest& request, const RequestBuilder& builder) {
   RequestKey key;
   const auto add = [&key](const void* data, std::size_t bytes) {
@@ -56,7 +56,7 @@ std::int64_t longest_context(const PagedAttentionInputs& inputs) {
   return longest;
 }
 
-// query_start; one row per sequence if the caller has left it out.
+// query_start; one row per sequence if the caller omits it.
 std::vector<std::int32_t> query_starts(const PagedAttentionInputs& inputs) {
   std::vector<std::int32_t> starts(inputs.query_start.begin(), inputs.query_start.end());
   if (!starts.empty()) return starts;

@@ -19,7 +19,7 @@
 
 namespace recto::verify {
 
-// A key that is equal for calls that are the same to a library.
+// Equal keys mean that the calls are the same to a library.
 struct RequestKey {
   std::uint64_t low = 0;
   std::uint64_t high = 0;
@@ -27,10 +27,10 @@ struct RequestKey {
   friend auto operator<=>(const RequestKey&, const RequestKey&) = default;
 };
 
-// Where a call's results go, and what is there before.
+// The layout and previous contents of a call's results.
 struct ResultMemory {
   std::uint32_t stale = kStaleNaN;
-  std::optional<RowGaps> gaps = {};  // of out; if not given, its rows have the gaps of q's
+  std::optional<RowGaps> gaps = {};  // of out; if not given, those of q
 };
 
 // A buffer that a call writes, as it is in the arena before the call.
@@ -48,13 +48,14 @@ struct KernelRequest {
   // Attention: out and lse_ln; KV write: K and V.
   WrittenBuffer written[2];
   std::vector<std::byte> before[2];  // kernel_result.h: contents_of()
-  bool is_distant = false;           // some pool is one of far blocks
+  bool is_distant = false;           // some pool has far blocks
 };
 
-// The inputs must have passed the gate of core/. Gaps of out are filled with `results.stale`, too.
-// The inputs determine which end of each buffer is guarded. Exhausted if the arena has no room. Of
-// pools larger than 1 GiB, only blocks are passed, far from each other: between them, and before
-// pools that are written as far as 32-bit offsets can reach, are zeros that take no memory.
+// Precondition: the inputs pass the gate of core/. Gaps of out are filled with `results.stale`,
+// too. The inputs determine which end of each buffer is guarded. Exhausted if the arena has no
+// room. Of pools larger than 1 GiB, only blocks are passed, far from each other. Zeros that take no
+// memory fill the space between them and, as far as 32-bit offsets can reach, before pools that are
+// written.
 Result<KernelRequest> request_attention(KernelFunction function, const PagedAttentionInputs& inputs,
                                         const ResultMemory& results, GuardedArena& arena);
 Result<KernelRequest> request_kv_write(const KvWriteInputs& inputs, GuardedArena& arena);

@@ -14,9 +14,9 @@
 namespace recto::verify {
 namespace {
 
-// Out's heads and rows, in bytes.
+// Sizes and strides of out's heads and rows, in bytes.
 struct OutBytes {
-  std::size_t head = 0;         // of elements
+  std::size_t head = 0;         // all elements of a head
   std::size_t head_stride = 0;  // from head to head
   std::size_t row = 0;          // from a row's first element to its last
   std::size_t row_stride = 0;   // from row to row
@@ -40,7 +40,7 @@ std::int64_t offset_of(const FarBlocks& far, std::int64_t block) {
   return block * far.stride * far.element_bytes;
 }
 
-// Outside of blocks the library was given only zeros and watched bytes.
+// Outside blocks, the library was given only zeros and watched bytes.
 std::optional<std::int64_t> written_between_blocks(const GuardedBuffer& buffer,
                                                    const FarBlocks& far,
                                                    const GuardedArena& arena) {

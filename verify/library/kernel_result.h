@@ -19,12 +19,12 @@ reference::AttentionResult attention_result(const PagedAttentionInputs& inputs,
                                             const std::vector<std::byte>& out,
                                             const std::vector<std::byte>& lse_ln);
 
-// The contents of the buffer: all of it or, with far blocks, the blocks one after the other.
+// The contents of the buffer: all of it or, with far blocks, only the blocks, concatenated.
 std::vector<std::byte> contents_of(const WrittenBuffer& written);
 // Copies these contents back to the caller's pool.
 void put_back(const WrittenBuffer& written, const std::vector<std::byte>& contents, void* pool);
 
-// Puts the buffers that the call writes back to what they held before it.
+// Restores the buffers that the call writes to their contents before it.
 void put_back_before(const KernelRequest& request);
 
 // Describes the first write between or before far blocks; empty if there is none.

@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kHandlerStackBytes = 64 << 10;
 
-// For the signal handler, to which nothing can be passed.
+// A global for the signal handler, which takes no argument.
 KernelMailbox* mailbox_of_faults = nullptr;
 
 MemoryFault::Kind kind_of([[maybe_unused]] const ucontext_t& context) {
@@ -64,7 +64,7 @@ void catch_fatal_signals(KernelMailbox* mailbox) {
   }
 }
 
-// Runs before the exit handlers that the program had registered when it forked, which are not meant
+// Runs before the exit handlers that the program registered before the fork, which are not meant
 // for this process.
 void leave_at_once(int status, void* /*nothing*/) {
   fflush(nullptr);
@@ -82,7 +82,7 @@ void enter_process(const WorkerSetup& setup) {
   dup2(nothing, STDIN_FILENO);
   dup2(setup.printed, STDOUT_FILENO);
   dup2(setup.printed, STDERR_FILENO);
-  // Unbuffered, so that what was printed is there, whatever comes next.
+  // Unbuffered, so that printed text is available even after a crash.
   setvbuf(stdout, nullptr, _IONBF, 0);
   on_exit(leave_at_once, nullptr);
   catch_fatal_signals(setup.mailbox);
@@ -105,7 +105,7 @@ void set_text(char (&text)[kSize], const char* words) {
   snprintf(text, kSize, "%s", words == nullptr ? "" : words);
 }
 
-// The library's table as ours, with null for what it does not have.
+// The library's table, completed to our version with null for missing entries.
 RectoKernelTable table_of(const RectoKernelTable& theirs) {
   RectoKernelTable table = {};
   std::memcpy(&table, &theirs, std::min<std::size_t>(theirs.struct_bytes, sizeof(table)));
@@ -116,7 +116,7 @@ void describe(const RectoKernelTable& table, LoadedTable& loaded) {
   loaded.struct_bytes = table.struct_bytes;
   loaded.abi_major = table.abi_major;
   loaded.abi_minor = table.abi_minor;
-  // Of another major version nothing else is known.
+  // Other fields are unknown in another major version.
   if (table.abi_major != RECTO_KERNEL_ABI_MAJOR) return;
   loaded.memories = table.memories;
   set_text(loaded.name, table.name);
@@ -176,7 +176,7 @@ std::int32_t call_function(const RectoKernelTable& table, KernelFunction functio
   return kRectoFailed;
 }
 
-// Ends the process if the device has failed, as it is of no more use then.
+// Ends the process if the device has failed, since it can no longer be used.
 void end_if_wrong(const WorkerSetup& setup) {
   const char* const why = setup.device->finish();
   if (why == nullptr) return;
@@ -185,7 +185,7 @@ void end_if_wrong(const WorkerSetup& setup) {
   _exit(0);
 }
 
-// Calls with copies on the device. Meanwhile the arena is closed, except where the message goes.
+// Calls with copies on the device. Meanwhile the arena is closed, except for the message.
 std::int32_t call_on_device(const WorkerSetup& setup, const RectoKernelTable& table,
                             std::span<const OpenPages> pages) {
   KernelMailbox& mailbox = *setup.mailbox;
@@ -202,7 +202,7 @@ std::int32_t call_on_device(const WorkerSetup& setup, const RectoKernelTable& ta
   setup.arena->open_pages(pages);
   DeviceCopies copies(*setup.device, *setup.arena, others);
   if (!copies.are_there()) {
-    // The cause may also be an earlier error, and not a lack of room.
+    // The cause may also be an earlier error rather than a lack of room.
     end_if_wrong(setup);
     snprintf(call.context().message, static_cast<std::size_t>(call.context().message_bytes),
              "the device has no room for the call's memory");

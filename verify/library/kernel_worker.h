@@ -10,7 +10,7 @@
 
 namespace recto::verify {
 
-// What a new process inherits from the one that it was forked from.
+// What a new process inherits from its parent.
 struct WorkerSetup {
   std::string path;        // of the library, absolute
   GuardedArena* arena;     // its pages are opened for each call
@@ -22,8 +22,8 @@ struct WorkerSetup {
 };
 
 // Must be called in the new process at once. Answers for the steps of loading the library, then for
-// each call, until the channel is closed. The library can end only this process; a signal that
-// indicates a fault is recorded first.
+// each call, until the channel is closed. The library can end only this process; the signal of a
+// fault is recorded first.
 [[noreturn]] void serve_kernel_calls(const WorkerSetup& setup);
 
 }  // namespace recto::verify

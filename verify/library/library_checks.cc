@@ -61,8 +61,8 @@ Status check_table(const LoadedTable& table) {
   return Status::ok();
 }
 
-// The loader maps what the headers name without checking the file's size; touching a page behind
-// its end raises SIGBUS. Anything but a 64-bit ELF file is left to the loader to refuse.
+// The loader maps segments without checking the file's size; accessing a page beyond the file's end
+// raises SIGBUS. Anything but a 64-bit ELF file is left to the loader to refuse.
 Status check_whole(const std::string& path, std::uint64_t file_bytes) {
   std::ifstream file(path, std::ios::binary);
   Elf64_Ehdr header = {};

@@ -12,7 +12,7 @@ namespace recto::verify {
 // The absolute path of a library file. Invalid input if it does not exist or is not a regular file.
 Result<std::string> library_file(const std::string& path);
 
-// Checks the result of loading, once the library's process has answered: invalid input if there is
+// Checks the result of loading, after the library's process has answered: invalid input if there is
 // no table, or none that this recto can use.
 Status check_loaded(const KernelMailbox& mailbox);
 

@@ -1,5 +1,5 @@
 // Files that are no kernel library, and libraries that this recto cannot use: each is refused with
-// its path and what is wrong, and none of them ends this process.
+// its path and the reason, and none of them ends this process.
 
 #include <fmt/format.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ namespace {
 const std::string kFolder = "verify/library/";
 const std::string kFaults = kFolder + "libfaults.so";
 
-// What comes of opening the library that goes wrong in this way.
+// The status of opening the library with this fault.
 Status opened_with(const char* fault, const KernelLibraryOptions& options = {}) {
   setenv("RECTO_TEST_FAULT", fault, 1);
   const Status status = KernelLibrary::open(kFaults, options).status();
@@ -110,7 +110,7 @@ TEST_CASE("a library that does not survive its loading is refused") {
   CHECK(opened_with("abort when loaded") ==
         refused("what runs when it is loaded was ended by SIGABRT"));
   CHECK(opened_with("abort in table") == refused("recto_kernel_table() was ended by SIGABRT"));
-  // By CPU time, or by the clock where others compute as well.
+  // By CPU time, or by the clock on a busy machine.
   const Status late = opened_with("loop when loaded", {.load_limit_ms = 200});
   CHECK(late.code() == StatusCode::kInvalidInput);
   CHECK(late.message().find("what runs when it is loaded did not come back within ") !=

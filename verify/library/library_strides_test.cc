@@ -1,6 +1,6 @@
-// A library that takes one stride for another, for that of dense memory, or for a multiple of a
-// vector, is told by the oracle or by the law of writing, whichever stride it is; one that takes
-// them all as they are is right.
+// A library that confuses a stride with another, with a dense one, or with a multiple of a vector,
+// fails the oracle or the law of KV writes, whichever stride it is; one that uses all strides
+// passes.
 
 #include <stdlib.h>
 
@@ -29,7 +29,7 @@ CaseDomain served_domain() {
   domain.context_max = 24;
   domain.has_softcap = domain.has_window = domain.has_alibi = domain.has_sinks = false;
   domain.has_non_causal = false;
-  domain.dimensions = Dimensions::kAny;  // strides of K fit V where head dims are equal
+  domain.dimensions = Dimensions::kAny;  // K's strides fit V if head dims are equal
   domain.gap_units = {kGapUnits.begin(), kGapUnits.end()};
   return domain;
 }
@@ -54,8 +54,8 @@ std::vector<Law> laws_of(const KernelLibraryTrial& trial, Judge judge) {
   return trial.laws;
 }
 
-// The oracle is asked of as many cases as `recto verify --kernel` draws. Placement widens all gaps
-// of each case.
+// The oracle checks as many cases as `recto verify --kernel` draws. The placement law widens all
+// gaps of each case.
 constexpr std::uint64_t kCases = 96;
 constexpr std::uint64_t kPlacedCases = 12;
 

@@ -1,5 +1,5 @@
-// A library's write whose offsets have 32 bits is seen in pools that are larger, on the host and on
-// a stand-in for a device, and told where it went; slots of -1 that it writes are told as such.
+// A library's write with 32-bit offsets is detected in larger pools, on the host and on a stand-in
+// device, and the report says where it went; writes to slots of -1 are reported as such.
 
 #include <stdlib.h>
 
@@ -35,7 +35,7 @@ LawReport report_with(const char* fault, const std::string& path = kOnHost,
   return report;
 }
 
-// Of each kind that the fault shows as: where it writes may be seen, or end the process.
+// The fault may show as either kind: its write may be detected, or end the process.
 std::string failure_with(const char* fault, const std::string& path = kOnHost,
                          KernelDevice* device = nullptr) {
   const LawReport report = report_with(fault, path, device);

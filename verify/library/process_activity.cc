@@ -14,11 +14,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of a thread, by its folder in /proc: proc(5). One that has ended meanwhile waits for nobody.
+// `thread` is its folder in /proc: proc(5). A thread that has ended does not count as computing.
 bool is_thread_waiting(const fs::path& thread) {
   std::ifstream file(thread / "stat");
   const std::string stat{std::istreambuf_iterator<char>(file), {}};
-  // The name before the state is in brackets, and may have such itself.
+  // The name before the state is in parentheses, and may itself contain some.
   const std::size_t name_end = stat.rfind(')');
   if (name_end == std::string::npos || name_end + 2 >= stat.size()) return true;
   const char state = stat[name_end + 2];
@@ -27,7 +27,7 @@ bool is_thread_waiting(const fs::path& thread) {
 }
 
 bool are_children_waiting(const fs::path& thread) {
-  std::ifstream file(thread / "children");  // not there if the kernel was built without it
+  std::ifstream file(thread / "children");  // missing if the kernel was built without it
   for (int child = 0; file >> child;)
     if (!is_waiting(child)) return false;
   return true;

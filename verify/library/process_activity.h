@@ -6,12 +6,11 @@
 
 namespace recto::verify {
 
-// What all threads of the process have computed so far; 0 if it is gone.
+// CPU time used by all threads of the process so far; 0 if it is gone.
 std::int64_t cpu_time_ms(int process);
 
-// Whether all threads of the process, and of those that it has started, wait for something else
-// than the machine: none computes, is ready to compute, or waits for a disk. False if that cannot
-// be told.
+// Whether all threads of the process and of its children wait for something other than the machine:
+// none computes, is ready to compute, or waits for a disk. False if unknown.
 bool is_waiting(int process);
 
 }  // namespace recto::verify

@@ -1,4 +1,4 @@
-// What another process does is told: it computes, it waits, or it waits for one that computes.
+// Detects whether another process computes, waits, or waits for one that computes.
 
 #include "verify/library/process_activity.h"
 
@@ -30,7 +30,7 @@ void start_one_and_wait() {
   wait_for_ever();
 }
 
-// Of a process that does this, which ends with the object.
+// A process that runs `does`; killed when this object is destroyed.
 class Process {
  public:
   explicit Process(void (*does)()) : id_(fork()) {
@@ -47,7 +47,7 @@ class Process {
 
   int id() const { return id_; }
 
-  // Whether it comes to that within seconds, which it does at once unless others compute, too.
+  // Whether it begins to wait within seconds; without other load, it does at once.
   bool comes_to_wait() const {
     for (int look = 0; look < 10'000; ++look) {
       if (is_waiting(id_)) return true;
@@ -55,7 +55,7 @@ class Process {
     }
     return false;
   }
-  // Looks for a while.
+  // Watches it for a while.
   bool ever_waits() const {
     for (int look = 0; look < 100; ++look) {
       if (is_waiting(id_)) return true;

@@ -16,7 +16,7 @@
 namespace recto::verify {
 namespace {
 
-// Of one line or several.
+// One line or several.
 std::string message_of(const KernelRequest& request) {
   const char* const text = reinterpret_cast<const char*>(request.message.ours);
   std::string message(text, strnlen(text, static_cast<std::size_t>(request.message.bytes)));
@@ -37,9 +37,9 @@ std::string signal_name(int number) {
   return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
 }
 
-// The kind of a failure that the library reports: what its message says before the first ':'.
+// The kind of a failure that the library reports: the message's text before the first ':'.
 std::string status_kind(const std::string& message) {
-  constexpr std::size_t kHeadingMax = 80;  // longer ones are sentences
+  constexpr std::size_t kHeadingMax = 80;  // longer texts are sentences
   const std::size_t end = message.find_first_of(":\n");
   if (end > kHeadingMax || message[end] == '\n') return "status";
   return "status: " + reason_kind(message.substr(0, end));
@@ -50,7 +50,7 @@ std::string printed_after(const KernelAnswer& answer) {
   return text.empty() ? "" : "\n" + text;
 }
 
-// Whether lines of what it printed are the message, which may have had no room for their end.
+// Whether printed lines contain the message, which may have been truncated.
 bool is_printed(const std::string& message, const KernelRequest& request,
                 const KernelAnswer& answer) {
   const std::string text = "\n" + answer.printed + "\n";
@@ -59,7 +59,7 @@ bool is_printed(const std::string& message, const KernelRequest& request,
   return text[at + 1 + message.size()] == '\n' || std::ssize(message) + 1 >= request.message.bytes;
 }
 
-// What the library says of a status that is none of ours, or of a failure.
+// The library's text for a failure, or for an unknown status.
 std::string said(const std::string& message, const KernelRequest& request,
                  const KernelAnswer& answer) {
   if (message.empty()) return ", and gave no message";

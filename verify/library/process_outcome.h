@@ -1,6 +1,6 @@
 #pragma once
 
-// What a library's call came to: its answer, or what ended its process, in words.
+// The outcome of a library's call, in words: its answer, or what ended its process.
 
 #include "verify/call_outcome.h"
 #include "verify/library/kernel_process.h"
@@ -12,7 +12,7 @@ namespace recto::verify {
 CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
                        KernelProcess& process);
 
-// Of loading, too: what ended the process instead of an answer.
+// What ended the process instead of an answer; also for loading.
 Failed failure_of_end(const KernelAnswer& answer, KernelProcess& process);
 
 }  // namespace recto::verify

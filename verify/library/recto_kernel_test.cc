@@ -1,5 +1,5 @@
-// The C interface as C++ sees it: its layout is what libraries were built with, and may not change
-// within a major version but at the ends of calls and table.
+// The layout of the C interface in C++: libraries were built with it, so within a major version
+// only the ends of calls and of the table may change.
 
 #include "verify/library/recto_kernel.h"
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Puts what a call refers to into guarded buffers, one after the other, until one does not fit.
+// Copies the data of a call into guarded buffers, one after the other, until one does not fit.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,11 +20,10 @@ namespace recto::verify {
 
 inline constexpr std::int64_t kVectorBytes = 16;
 inline constexpr std::int64_t kMessageBytes = 512;
-// Of larger pools, only blocks are copied: those that contexts address or, if they are written,
-// all.
+// Of larger pools, only blocks are copied: those that contexts address, or all if they are written.
 inline constexpr std::int64_t kWholePoolBytesMax = std::int64_t{1} << 30;
 
-// Bytes from the first to the last that the view refers to.
+// Bytes from the first to the last element of the view.
 template <typename Pointer>
 std::int64_t span_bytes(const BasicRowsView<Pointer>& rows) {
   if (rows.num_rows == 0) return 0;
@@ -53,7 +52,7 @@ class RequestBuilder {
 
   const Status& status() const { return status_; }
   bool has_far_blocks() const { return has_far_blocks_; }
-  // Everything that the library may read, except the zeros of large pools.
+  // All data that the library may read, except the zeros of large pools.
   std::span<const std::span<const std::byte>> contents() const { return contents_; }
 
   // A buffer that the library may read or write, filled from `data` unless that is null.
@@ -118,7 +117,7 @@ class RequestBuilder {
     return tensor;
   }
 
-  // `blocks` are the ones that contexts address.
+  // `blocks` are the addressed ones.
   RectoKvTensor read_cache(const char* name, const char* scale_name, const KvTensorView& view,
                            const std::set<std::int64_t>& blocks) {
     BufferRequest request = {.name = name, .bytes = span_bytes(view), .alignment = kVectorBytes};
@@ -129,8 +128,8 @@ class RequestBuilder {
     return cache<RectoKvTensor>(view, held, scale_name);
   }
 
-  // Includes what is before a large cache, as far as an offset can reach that has lost its upper
-  // half.
+  // Includes the memory before a large cache, as far as an offset that lost its upper half can
+  // reach.
   WrittenBuffer written_cache(const char* name, const MutableKvTensorView& view) {
     if (span_bytes(view) <= kWholePoolBytesMax)
       return {.buffer = written(name, span_bytes(view), view.data)};
@@ -188,7 +187,7 @@ class RequestBuilder {
     }
   }
 
-  // Copies all blocks. Also fills the places that narrow offsets of them lead to, so that code that
+  // Copies all blocks. Also fills the places where narrow offsets of them lead, so that code that
   // copies filled memory copies these places too.
   void copy_far_blocks(const KvTensorView& view, const FarBlocks& far, const GuardedBuffer& held) {
     watch_narrow_offsets(held.ours, far);

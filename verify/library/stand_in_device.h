@@ -1,6 +1,6 @@
 #pragma once
 
-// A device for tests without a GPU: its memory is in the same process, but apart from the host's
+// A device for tests without a GPU. Its memory is in the same process, but separate from the host's
 // buffers. While a library is called, the host's copies are inaccessible, so that using an address
 // that was not moved is a fault.
 
@@ -42,11 +42,11 @@ class StandInDevice final : public KernelDevice {
   const char* finish() override { return has_strayed_ ? "a copy from nowhere" : failure; }
 
   const char* why_not_there = nullptr;
-  const char* failure = nullptr;                     // of whatever runs on it
-  std::int64_t room_bytes = std::int64_t{64} << 30;  // for one buffer
+  const char* failure = nullptr;                     // of the work on the device
+  std::int64_t room_bytes = std::int64_t{64} << 30;  // per buffer
 
  private:
-  // Only allocated memory counts as the device's.
+  // Only memory that was allocated counts as device memory.
   void copy(std::byte* to, const std::byte* from, const std::byte* on_device, std::int64_t bytes) {
     const auto behind = sizes_.upper_bound(const_cast<std::byte*>(on_device));
     const bool is_inside =

@@ -16,7 +16,7 @@
 namespace recto::verify {
 namespace {
 
-// Far beyond any case that is written.
+// Far larger than any case that is written.
 constexpr std::int64_t kAnswerBytesMax = std::int64_t{1} << 32;
 
 using Types = std::vector<NpyType>;
@@ -53,7 +53,7 @@ Status check_names(const NpzArrays& arrays, const std::set<std::string>& known) 
   return Status::ok();
 }
 
-// Of fp32, or of codes of `type`.
+// Decodes items that are fp64, fp32 or codes of `type`.
 std::vector<double> values_of(const NpyArray& array, ElementType type) {
   std::vector<double> values(static_cast<std::size_t>(array.count()));
   if (array.type == NpyType::kFloat64) {
@@ -66,7 +66,7 @@ std::vector<double> values_of(const NpyArray& array, ElementType type) {
   return values;
 }
 
-// What values of these types may come back as.
+// The array types in which values of `type` may be returned.
 Types types_for(ElementType type) {
   if (type == ElementType::kFp16) return {NpyType::kFloat16, NpyType::kFloat32};
   if (type == ElementType::kFp32) return {NpyType::kFloat32};
@@ -146,7 +146,7 @@ Comparison compare_answer(const PagedAttentionInputs& inputs,
   const auto& bound =
       bound_kind == BoundKind::kWorstCase ? oracle.worst_case : oracle.probabilistic;
   if (!seen.lse_ln.empty()) return compare(inputs, seen, oracle.exact, bound);
-  // What was not handed in is neither wrong nor counted.
+  // Results that are missing are neither wrong nor counted.
   reference::AttentionResult completed = seen;
   completed.lse_ln = oracle.exact.lse_ln;
   Comparison comparison = compare(inputs, completed, oracle.exact, bound);

@@ -53,7 +53,7 @@ NpyArray list(NpyType type, std::span<const T> values) {
   return make_npy_array(type, {std::ssize(values)}, std::vector<T>(values.begin(), values.end()));
 }
 
-// Of each head; where there are none, what changes nothing.
+// One value per head; if there are none, `neutral`.
 NpyArray head_array(std::span<const float> values, std::int64_t heads, float neutral) {
   if (!values.empty()) return list(NpyType::kFloat32, values);
   return make_npy_array(NpyType::kFloat32, {heads},
@@ -69,7 +69,7 @@ NpyArray scale_array(const KvTensorView& cache) {
   return list(NpyType::kFloat32, values);
 }
 
-// What every operation begins with.
+// The arrays with which every operation begins.
 std::vector<NpzMember> common_members(CaseOperation operation, const PagedKvView& kv,
                                       ElementType type) {
   return {{"op", make_npy_text(case_operation_name(operation))},

@@ -12,7 +12,7 @@
 
 namespace recto::verify {
 
-// What a program is asked to do.
+// The operation that a program is to run on the case.
 enum class CaseOperation : std::uint8_t {
   kDecode,   // attention, one query row per sequence
   kPrefill,  // attention, any number of rows
@@ -31,9 +31,9 @@ constexpr const char* case_operation_name(CaseOperation operation) {
 bool has_results(CaseOperation operation, const CaseSpec& spec);
 
 struct CaseArrays {
-  std::vector<NpzMember> inputs = {};  // no bit of them depends on the machine
-  // In fp64, with the probabilistic bound of each element by reference::third_party_numerics; pools
-  // as their codes.
+  std::vector<NpzMember> inputs = {};  // the same bits on every machine
+  // In fp64, with each element's probabilistic bound by reference::third_party_numerics; pools as
+  // their codes.
   std::vector<NpzMember> expected = {};
 };
 

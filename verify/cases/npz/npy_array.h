@@ -25,9 +25,9 @@ enum class NpyType : std::uint8_t {
   kFloat16,
   kFloat32,
   kFloat64,
-  kBytes1,  // of a type that only another library knows, such as those of ml_dtypes
+  kBytes1,  // of a type that only another library defines, such as ml_dtypes
   kBytes2,
-  kText,  // 32 bits a character
+  kText,  // 32 bits per character
 };
 
 struct NpyArray {
@@ -65,7 +65,7 @@ NpyArray make_npy_array(NpyType type, std::vector<std::int64_t> shape,
   return array;
 }
 
-// An array of one number, and one of one text, which must be ASCII.
+// Arrays of one number, and of one text, which must be ASCII.
 template <typename T>
 NpyArray make_npy_scalar(NpyType type, T value) {
   return make_npy_array<T>(type, {}, {value});

@@ -19,7 +19,7 @@ constexpr std::string_view kMagic = "\x93NUMPY";
 constexpr std::size_t kVersionBytes = 2;
 constexpr std::size_t kAlignment = 64;
 
-// Bytes of the length of the header.
+// The size of the field that holds the header's length.
 std::optional<std::size_t> length_bytes(std::string_view version) {
   if (version == std::string_view("\x01\x00", kVersionBytes)) return 2;
   if (version == std::string_view("\x02\x00", kVersionBytes)) return 4;
@@ -33,7 +33,7 @@ std::size_t low_byte_first(std::string_view bytes) {
   return number;
 }
 
-// Nothing where that is no number of 64 bits.
+// Nothing if the result does not fit 64 bits.
 std::optional<std::int64_t> bytes_of(const NpyHeader& header) {
   if (std::ranges::find(header.shape, 0) != header.shape.end()) return 0;
   std::int64_t bytes = header.item_bytes;
@@ -44,7 +44,7 @@ std::optional<std::int64_t> bytes_of(const NpyHeader& header) {
   return bytes;
 }
 
-// Items whose first index varies fastest, as if the last one did.
+// Reorders items whose first index varies fastest, so that the last one does.
 std::vector<std::byte> in_c_order(const NpyHeader& header, std::span<const std::byte> items) {
   std::vector<std::byte> ordered(items.size());
   const std::size_t dimensions = header.shape.size();
@@ -81,7 +81,7 @@ NpyArray make_npy_text(std::string_view text) {
 std::string npy_bytes(const NpyArray& array) {
   std::string header = npy_header_text(array);
   const std::size_t before = kMagic.size() + kVersionBytes + 2;
-  // The items begin aligned, behind a line break.
+  // The items begin aligned, after a line break.
   header.append(kAlignment - 1 - (before + header.size()) % kAlignment, ' ');
   header += '\n';
   std::string bytes(kMagic);
@@ -118,7 +118,7 @@ Result<NpyArray> parse_npy(std::string_view bytes) {
                                              npy_array_text(array), bytes.size()));
   }
   const std::span<const std::byte> items = std::as_bytes(std::span(bytes));
-  // Of no items the other sizes are anything, and strides of them would overflow.
+  // Without items, the other sizes may be anything, and strides would overflow.
   if (header.is_fortran_order && header.shape.size() > 1 && !items.empty()) {
     array.data = in_c_order(header, items);
   } else {

@@ -1,4 +1,4 @@
-// Files that NumPy wrote are in testdata/; what is damaged is made here.
+// Files that NumPy wrote are in testdata/; damaged files are made here.
 
 #include "verify/cases/npz/npy_format.h"
 

@@ -16,7 +16,7 @@ namespace {
 
 struct TypeName {
   NpyType type;
-  const char* descr;  // behind the byte order
+  const char* descr;  // after the byte order
   const char* name;
   std::int64_t bytes;
 };
@@ -49,7 +49,7 @@ Status wrong(std::string_view field, std::string_view expected, std::string_view
       fmt::format("{}: expected {}, found {}", field, expected, shown(found)));
 }
 
-// Reads what Python writes for a dict of a text, a truth and a tuple.
+// Parses a Python dict of a text, a boolean and a tuple.
 class HeaderParser {
  public:
   explicit HeaderParser(std::string_view text) : rest_(text) {}
@@ -91,7 +91,7 @@ class HeaderParser {
     return true;
   }
 
-  // In quotes of either kind; escapes are not read, as no name here has any.
+  // In quotes of either kind; escapes are not supported, as no name here has any.
   std::optional<std::string_view> take_text() {
     skip_blanks();
     if (rest_.empty() || (rest_[0] != '\'' && rest_[0] != '"')) return std::nullopt;

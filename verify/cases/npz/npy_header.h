@@ -23,7 +23,7 @@ struct NpyHeader {
 // {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }
 std::string npy_header_text(const NpyArray& array);
 
-// Parses such a header, with its fields in any order and any blanks. Invalid input names the field.
+// Parses such a header, with fields in any order and any blanks. Invalid input names the field.
 Result<NpyHeader> parse_npy_header(std::string_view text);
 
 }  // namespace recto::verify

@@ -33,7 +33,7 @@ using Archive = std::unique_ptr<zip_t, void (*)(zip_t*)>;
 using Source = std::unique_ptr<zip_source_t, void (*)(zip_source_t*)>;
 using Member = std::unique_ptr<zip_file_t, int (*)(zip_file_t*)>;
 
-// The archive in `source`, which stays the caller's.
+// Opens the archive in `source`, which the caller still owns.
 Archive open_archive(zip_source_t* source, int flags, ZipError& error) {
   zip_source_keep(source);
   Archive archive(zip_open_from_source(source, flags, error.get()), zip_discard);
@@ -41,14 +41,14 @@ Archive open_archive(zip_source_t* source, int flags, ZipError& error) {
   return archive;
 }
 
-// `bytes` must outlive the archive's being written.
+// `bytes` must stay valid until the archive is written.
 bool add_member(zip_t* archive, const std::string& name, const std::string& bytes) {
   Source source(zip_source_buffer(archive, bytes.data(), bytes.size(), 0), zip_source_free);
   if (source == nullptr) return false;
   const zip_int64_t index =
       zip_file_add(archive, name.c_str(), source.get(), ZIP_FL_ENC_UTF_8 | ZIP_FL_OVERWRITE);
   if (index < 0) return false;
-  source.release();  // the archive's now
+  source.release();  // now owned by the archive
   const auto added = static_cast<zip_uint64_t>(index);
   return zip_set_file_compression(archive, added, ZIP_CM_STORE, 0) == 0 &&
          zip_file_set_dostime(archive, added, kDosMidnight, kDosFirstDay, 0) == 0;
@@ -71,7 +71,7 @@ Result<std::string> bytes_of(zip_source_t* source) {
   return is_read ? Result<std::string>(std::move(bytes)) : failed();
 }
 
-// At most `bytes_max` of them; the checksum is looked at where they end.
+// Reads at most `bytes_max` bytes; the checksum is verified at the end.
 Result<std::string> member_bytes(zip_t* archive, zip_uint64_t index, std::int64_t bytes_max) {
   const Member member(zip_fopen_index(archive, index, 0), zip_fclose);
   if (member == nullptr) return Status::invalid_input(zip_strerror(archive));
@@ -112,7 +112,7 @@ Status read_member(zip_t* archive, zip_uint64_t index, std::int64_t& bytes_left,
 
 Result<std::string> npz_bytes(const std::vector<NpzMember>& members) {
   std::vector<std::string> files;
-  files.reserve(members.size());  // the archive points into them until it is closed
+  files.reserve(members.size());  // the archive refers to them until it is closed
   ZipError error;
   const Source source(zip_source_buffer_create(nullptr, 0, 0, error.get()), zip_source_free);
   if (source == nullptr) return Status::failed(error.text());

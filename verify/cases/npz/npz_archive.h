@@ -24,9 +24,9 @@ Result<std::string> npz_bytes(const std::vector<NpzMember>& members);
 
 using NpzArrays = std::map<std::string, NpyArray>;
 
-// Reads members that are compressed or not. Invalid input for anything that is not such an archive,
-// for a member, by name, that is damaged, not an npy or there twice, and for more than `bytes_max`
-// bytes of members after decompression.
+// Reads compressed and uncompressed members. Returns invalid input for anything that is not such an
+// archive; naming the member, for one that is damaged, not an npy, or repeated; and for more than
+// `bytes_max` bytes of members after decompression.
 Result<NpzArrays> parse_npz(std::string_view bytes, std::int64_t bytes_max);
 
 }  // namespace recto::verify

@@ -1,5 +1,5 @@
-// Any bytes at all, as an array and as an archive of them: no crash, no more memory than there is
-// room for, and what is read survives being written.
+// Parses arbitrary bytes as an array and as an archive of arrays: no crash, bounded memory, and a
+// successful parse survives writing and reading.
 
 #include <cstddef>
 #include <cstdint>

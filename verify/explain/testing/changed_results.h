@@ -1,6 +1,6 @@
 #pragma once
 
-// A wrong implementation for tests: the right results, changed.
+// A faulty implementation for tests: the right results, changed.
 
 #include <functional>
 
@@ -11,7 +11,7 @@ namespace recto::verify {
 
 using Change = std::function<void(const PagedAttentionInputs&, reference::AttentionResult&)>;
 
-// Judged as a library is.
+// Judged with the bounds of a library.
 inline Backend changing(const Change& change) {
   Backend backend = canary_backend("changing", Fault::kNone);
   backend.attend = always_done([right = backend, change](const PagedAttentionInputs& inputs) {

@@ -1,5 +1,5 @@
-// A call whose kernels run on the GPU. All memory is managed, so that nothing is registered; nobody
-// looks on.
+// A call whose kernels run on the GPU. All memory is managed, so nothing is registered, and there
+// is no observer.
 
 #include "verify/kernels/device_call.h"
 
@@ -16,7 +16,7 @@
 namespace recto::verify {
 namespace {
 
-// In a process of its own: one that has asked CUDA itself can have no forks that use it.
+// Asks in a child process: a process that has used CUDA cannot fork children that use it.
 std::optional<std::string> asked_elsewhere() {
   int ends[2] = {-1, -1};
   if (pipe(ends) != 0) return std::string("no pipe to another process: ") + std::strerror(errno);

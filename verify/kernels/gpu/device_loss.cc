@@ -1,4 +1,4 @@
-// The error that the GPU keeps.
+// The GPU's sticky error.
 
 #include "verify/kernels/device_loss.h"
 
@@ -8,7 +8,7 @@
 namespace recto::verify {
 
 std::optional<std::string> why_device_lost() {
-  // Until then CUDA is left alone.
+  // Before that, CUDA is not used.
   if (!gpu::is_heap_managed()) return std::nullopt;
   const char* const why = gpu::why_lost();
   return why == nullptr ? std::nullopt : std::optional<std::string>(why);

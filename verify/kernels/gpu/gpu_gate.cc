@@ -1,5 +1,5 @@
-// Ends a test program where there is no GPU, before its first test case, as one that was skipped.
-// Where there is one, all that it allocates is managed.
+// Without a GPU, ends a test program as skipped before its first test case. With one, makes all of
+// its allocations managed.
 
 #include <errno.h>
 
@@ -26,7 +26,7 @@ struct ManagedFromTheStart {
   ManagedFromTheStart() { gpu::manage_heap(); }
 };
 
-// The former before all objects that ask for no place.
+// Constructed before all objects without an init_priority.
 __attribute__((init_priority(101))) const ManagedFromTheStart kManaged;
 const GpuGate kGate;
 

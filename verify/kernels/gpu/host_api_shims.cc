@@ -1,4 +1,4 @@
-// Calls of the host API with a stream of the executor, which nobody looks at: they run on the GPU.
+// Host API calls that take an executor's stream. They ignore it and run on the GPU.
 
 #include "cuda/cache_ops.h"
 #include "cuda/decode_step.h"

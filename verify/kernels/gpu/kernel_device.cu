@@ -1,4 +1,4 @@
-// CUDA's first device, for kernel libraries that take its memory.
+// CUDA's first device, for kernel libraries that take device memory.
 
 #include "verify/library/kernel_device.h"
 
@@ -22,7 +22,7 @@ class CudaDevice final : public KernelDevice {
     void* memory = nullptr;
     const cudaError_t error = cudaMalloc(&memory, static_cast<std::size_t>(bytes));
     if (error == cudaSuccess) return static_cast<std::byte*>(memory);
-    // No room is an answer, and no failure; whatever else is one, such as an error of before.
+    // Lack of room is a valid answer; any other error, such as an earlier one, is a failure.
     if (error != cudaErrorMemoryAllocation) note(error);
     (void)cudaGetLastError();
     return nullptr;
@@ -42,7 +42,7 @@ class CudaDevice final : public KernelDevice {
   }
 
  private:
-  // The first one counts: it is why others follow.
+  // Keeps the first error: it causes the later ones.
   void note(cudaError_t error) {
     if (error_ == cudaSuccess) error_ = error;
   }

@@ -1,4 +1,4 @@
-// The heap becomes managed memory.
+// Makes the heap managed memory.
 
 #include "verify/kernels/kernel_heap.h"
 

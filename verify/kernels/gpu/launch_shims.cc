@@ -1,4 +1,4 @@
-// Launch functions with a stream of the executor, which nobody looks at: they run on the GPU.
+// Launch functions that take an executor's stream. They ignore it and run on the GPU.
 
 #include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/tma_decode.h"

@@ -17,7 +17,7 @@ const char* finished() {
 }
 
 Status finished_after(const Status& launched) {
-  // After a launch that failed, too: earlier ones of the same call are still at its memory.
+  // Waits even after a failed launch: earlier launches of the call may still use its memory.
   const char* error = finished();
   if (!launched.is_ok()) return launched;
   return error == nullptr ? Status::ok() : Status::failed(error);
@@ -32,7 +32,7 @@ const char* why_no_gpu() {
   return count == 0 ? "no device" : nullptr;
 }
 
-// An error that stays says so to whoever waits, and again to whoever asks afterwards.
+// Both waiting and asking for the last error report a sticky error.
 const char* why_lost() {
   (void)cudaDeviceSynchronize();
   (void)cudaGetLastError();
@@ -76,7 +76,7 @@ Status gather_call(const GatherInputs& inputs, std::int64_t max_context_length,
   return finished_after(run_gather(inputs, max_context_length, options, nullptr));
 }
 
-// Relaxed: kernels may be loaded as they are first asked for.
+// Relaxed, because kernels may be loaded lazily at their first launch.
 Status capture(const AttentionPlan& plan, const DecodeStep& step, const AttentionOutputs& outputs,
                const Workspace& workspace, StepGraph& graph) {
   cudaStream_t stream = nullptr;
@@ -94,7 +94,7 @@ Status capture(const AttentionPlan& plan, const DecodeStep& step, const Attentio
   if (error == cudaSuccess) error = cudaGraphInstantiate(&executable, captured, 0);
   if (captured != nullptr) cudaGraphDestroy(captured);
   cudaStreamDestroy(stream);
-  (void)cudaGetLastError();  // told here, and nowhere else
+  (void)cudaGetLastError();  // clears the error, which is reported here only
   if (error == cudaSuccess && launched.is_ok()) {
     graph = {executable, size};
     return Status::ok();

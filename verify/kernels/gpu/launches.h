@@ -1,7 +1,7 @@
 #pragma once
 
-// Launches on a GPU as plain functions: each waits until its kernels have run, and says what was
-// wrong. Compiled by nvcc; whoever calls them needs no header of CUDA's.
+// Launches on a GPU as plain functions: each waits until its kernels have run, and returns the
+// error. Compiled by nvcc; callers need no CUDA header.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@
 #include "cuda/kernels/split_decode.h"
 #include "cuda/workspace.h"
 
-// function(parameters): launch_##function of cuda/kernels.
+// function(parameters): calls launch_##function of cuda/kernels.
 #define RECTO_GPU_LAUNCHES(each)                                                            \
   each(block_copy, BlockCopyParams) each(tma_decode, SplitDecodeParams)                     \
       each(contents_check, ContentsCheckParams) each(slot_check, SlotCheckParams)           \
@@ -40,7 +40,7 @@ namespace recto::verify::gpu {
 
 // Why there is no GPU, or null.
 const char* why_no_gpu();
-// The error by which every call fails from now on, or null.
+// The sticky error with which every later call fails, or null.
 const char* why_lost();
 
 #define RECTO_DECLARE(function, parameters) Status function(const kernels::parameters& params);
@@ -61,12 +61,12 @@ Status block_swap_call(const PagedKvView& from, const MutablePagedKvView& to,
 Status gather_call(const GatherInputs& inputs, std::int64_t max_context_length,
                    const CacheOpOptions& options);
 
-// What decode_step() launches, as a CUDA graph.
+// The launches of decode_step() as a CUDA graph.
 struct StepGraph {
   void* executable = nullptr;
   std::size_t size = 0;  // nodes
 };
-// Runs nothing. What is refused, and what cannot be captured, leaves `graph` as it was.
+// Runs nothing. If the call is refused or cannot be captured, `graph` does not change.
 Status capture(const AttentionPlan& plan, const DecodeStep& step, const AttentionOutputs& outputs,
                const Workspace& workspace, StepGraph& graph);
 Status replay(const StepGraph& graph);

@@ -1,17 +1,17 @@
 #pragma once
 
-// Memory that host and device reach at the same address.
+// Memory at the same address on host and device.
 
 #include <cstddef>
 
 namespace recto::verify::gpu {
 
-// At a multiple of 256 bytes; null without a GPU, or if it has no more.
+// Aligned to 256 bytes; null without a GPU, or if it has no memory left.
 void* managed_memory(std::size_t bytes);
-// Gives it back; false, and nothing else, if it is not managed.
+// Frees managed memory; returns false and does nothing for other memory.
 bool free_managed_memory(void* memory);
 
-// From now on operator new takes managed memory, where there is a GPU. What is there stays.
+// From now on operator new uses managed memory if there is a GPU. Existing allocations stay.
 void manage_heap();
 bool is_heap_managed();
 

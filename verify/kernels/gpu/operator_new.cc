@@ -1,6 +1,6 @@
-// operator new of programs whose kernels run on a GPU: what they are handed lies on the heap, and
-// the heap is managed, once that is asked for. Slabs are cut into pieces of powers of two, which
-// are used again by size.
+// operator new for programs whose kernels run on a GPU: kernels access the heap, which becomes
+// managed memory on request. Slabs are cut into pieces whose sizes are powers of two; freed pieces
+// are reused by size.
 
 #include <array>
 #include <atomic>
@@ -18,16 +18,16 @@ namespace {
 constexpr std::size_t kSlabBytes = std::size_t{256} << 20;
 constexpr std::size_t kLeastBytes = 64;
 
-// What stands before each piece.
+// Precedes each piece.
 struct alignas(kLeastBytes) Header {
-  std::size_t bytes = 0;  // of the piece, this one included; 0: from malloc
+  std::size_t bytes = 0;  // of the piece, header included; 0: from malloc
   Header* next = nullptr;
 };
 
 class ManagedHeap {
  public:
-  // Null if there is no GPU, or if CUDA itself asks, in the midst of this. CUDA is asked without
-  // the lock: it may give back meanwhile what it was handed before.
+  // Null if there is no GPU, or if CUDA itself allocates during this call. CUDA is called without
+  // the lock, because it may free earlier pieces meanwhile.
   Header* take(std::size_t bytes) {
     static thread_local bool is_within = false;
     if (is_within) return nullptr;
@@ -52,7 +52,7 @@ class ManagedHeap {
     return free_[static_cast<std::size_t>(std::countr_zero(bytes))];
   }
 
-  // A power of two. Null if that takes a new slab.
+  // `bytes` is a power of two. Null if a new slab is needed.
   Header* cut(std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     Header*& list = list_of(bytes);
@@ -64,7 +64,7 @@ class ManagedHeap {
     return bytes > left_ ? nullptr : cut_slab(bytes);
   }
 
-  // What was left of the slab before is lost, or of that of another thread.
+  // The rest of the previous slab, or of another thread's new one, is lost.
   Header* cut_first(void* slab, std::size_t slab_bytes, std::size_t bytes) {
     const std::lock_guard lock(mutex_);
     at_ = static_cast<std::byte*>(slab);
@@ -87,7 +87,7 @@ class ManagedHeap {
 
 std::atomic<bool> is_managed = false;
 
-// Never destroyed: other objects are, later than it would be.
+// Never destroyed, because other objects are destroyed later.
 ManagedHeap& heap() {
   alignas(ManagedHeap) static std::byte memory[sizeof(ManagedHeap)];
   static ManagedHeap* const kHeap = new (memory) ManagedHeap;
@@ -130,7 +130,7 @@ bool is_heap_managed() { return is_managed; }
 
 }  // namespace recto::verify::gpu
 
-// Types of a larger alignment keep the library's own operators.
+// Over-aligned types keep the library's own operators.
 void* operator new(std::size_t bytes) { return allocate(bytes); }
 void* operator new[](std::size_t bytes) { return allocate(bytes); }
 void operator delete(void* memory) noexcept { release(memory); }

@@ -1,5 +1,5 @@
-// operator new over memory that stands for a GPU's: pieces are used again, and whoever gives the
-// memory may take some, and give some back, meanwhile.
+// operator new on memory that stands in for a GPU's: freed pieces are reused, and the provider of
+// the memory may allocate and free meanwhile.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,13 +18,13 @@ constexpr std::size_t kMoreThanSlab = std::size_t{300} << 20;
 int slabs = 0;
 std::unique_ptr<int> given_back_meanwhile;
 
-// Large memory that nobody touches is none.
+// Large memory that is not accessed takes no pages.
 using Bytes = std::unique_ptr<std::byte[]>;
 Bytes untouched(std::size_t bytes) { return Bytes(new std::byte[bytes]); }
 
 }  // namespace
 
-// As the driver may, which has containers of its own.
+// The driver may do this too, since it has its own containers.
 void* managed_memory(std::size_t bytes) {
   ++slabs;
   given_back_meanwhile.reset();

@@ -1,5 +1,5 @@
-// Sparse memory that kernels on a GPU reach: managed, once the heap is. Its pages come into being
-// where they are touched first, on the host or on the device.
+// Sparse memory that kernels on a GPU can access: managed once the heap is. Pages are allocated
+// where they are first accessed, on the host or on the device.
 
 #include "verify/cases/sparse_memory.h"
 

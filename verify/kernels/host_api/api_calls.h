@@ -1,6 +1,6 @@
 #pragma once
 
-// Valid calls of every function of the host API, for tests to break.
+// Valid calls of every function of the host API, for tests that break them.
 
 #include <kernel_dialect.h>
 

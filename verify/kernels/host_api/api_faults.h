@@ -1,6 +1,6 @@
 #pragma once
 
-// The faults that views, tables and spans have in common, wherever they appear.
+// The faults that are common to views, tables and spans, wherever they appear.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,7 +23,7 @@ struct WalkFault {
   std::string field;  // of the call, see api_leaves.h
   std::string kind;
   std::function<void(WalkCall&)> plant;
-  std::string message;  // how the message begins
+  std::string message;  // the beginning of the message
 };
 
 // A view's place among a call's fields, and its name in refusals.
@@ -47,7 +47,7 @@ class Faults {
     all_.push_back({field, kind, std::move(plant), message});
   }
 
-  // Sets the message of a field whose name in refusals differs from those beside it.
+  // Sets the message for a field that refusals name differently from its neighbours.
   void say(const std::string& field, const std::string& message) {
     for (WalkFault& fault : all_) {
       if (fault.field == field) fault.message = message;
@@ -115,7 +115,7 @@ class Faults {
     add(names.of("row_stride"), "stride", view, &BlockTableView::row_stride, 1);
   }
 
-  // `sized` is the message for one element too few.
+  // `sized` is the message for one missing element.
   template <typename T>
   void add_span(const FaultNames& names, const FieldOf<std::span<T>>& values,
                 const std::string& sized = "") {

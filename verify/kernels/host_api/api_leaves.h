@@ -1,7 +1,7 @@
 #pragma once
 
-// The fields of the host API's parameters, by name down to the leaves: for a test that checks that
-// each has a fault. A field that is added to a struct does not compile here until it is named.
+// The fields of the host API's parameters, by name down to the leaves, for a test that checks that
+// each has a fault. A field added to a struct does not compile here until it is named.
 
 #include <cstdint>
 #include <optional>
@@ -24,7 +24,7 @@ namespace recto::verify {
 
 using Leaves = std::vector<std::string>;
 
-// A tag whose overloads are found wherever they are declared.
+// A tag type, so that argument-dependent lookup finds overloads wherever they are declared.
 struct LeafWalk {};
 
 template <typename T>

@@ -1,4 +1,4 @@
-// Bad input, field by field: what moves K and V about.
+// Bad input, field by field: the calls that move K and V.
 
 #include <cstdint>
 #include <limits>
@@ -63,7 +63,7 @@ TEST_CASE("run_kv_write refuses what is wrong with any field that it is handed")
        faults);
 }
 
-// Any number of pairs is right that memory can have.
+// Any number of pairs that fits in memory is valid.
 void add_copies(Faults& faults) {
   faults.add(
       "copies.data", "null",

@@ -1,5 +1,5 @@
-// Bad input, field by field, in the shapes of engines: what is wrong with them is told in the words
-// of the call that they become.
+// Bad input, field by field, in the shapes that engines use: messages name the fields of the call
+// that they are converted to.
 
 #include <cstdint>
 #include <limits>

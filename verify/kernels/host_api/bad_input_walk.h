@@ -1,7 +1,7 @@
 #pragma once
 
-// Walks over the faults of a call: each must be refused with its own message before anything is
-// written, and no field of the call's parameters may be left out.
+// Tries all faults of a call: each must be refused with its own message before anything is written,
+// and every field of the call's parameters must have a fault.
 
 #include <algorithm>
 #include <cstdint>
@@ -19,9 +19,9 @@ namespace recto::verify {
 
 struct WalkedCall {
   std::function<Status(WalkCall& call, simt::Stream& stream)> run;
-  Leaves fields;                   // of all its parameters
-  Leaves free;                     // of these, those for which every value is valid
-  std::vector<std::string> kinds;  // of faults that must be there
+  Leaves fields;                   // all fields of the parameters
+  Leaves free;                     // fields for which every value is valid
+  std::vector<std::string> kinds;  // kinds of faults that must occur
 };
 
 template <typename View, typename Get>

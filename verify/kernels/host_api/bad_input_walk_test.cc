@@ -1,4 +1,4 @@
-// Bad input, field by field: attention, steps, plans. (Shapes of engines:
+// Bad input, field by field: attention, steps, plans. (Engines' shapes:
 // bad_input_shapes_walk_test.cc; moving K and V: bad_input_cache_walk_test.cc.)
 
 #include <cstdint>
@@ -98,7 +98,7 @@ TEST_CASE("run_attention refuses what is wrong with any field that it is handed"
   walk({.run = [](WalkCall& c, simt::Stream& stream) { return run_call(c.api, stream); },
         .fields = joined({leaves(w, "", PagedAttentionInputs()), leaves(w, "", AttentionOutputs()),
                           leaves(w, "plan", AttentionPlan()), leaves(w, "workspace", Workspace())}),
-        // It is causal or not; how much workspace is needed is counted again.
+        // Both values of `causal` are valid; the required workspace is computed again.
         .free = {"options.causal", "plan.workspace_bytes"},
         .kinds = kAllKinds},
        faults);

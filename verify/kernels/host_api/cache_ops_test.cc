@@ -1,5 +1,5 @@
-// The calls that move K and V about: they leave what the reference leaves; each that is wrong is
-// refused in its own words, and nothing was written then.
+// The calls that move K and V give the reference's results; each wrong call is refused with its own
+// message, and nothing is written.
 
 #include "cuda/cache_ops.h"
 
@@ -55,8 +55,8 @@ struct alignas(16) Sixteen {
   std::byte at[16];
 };
 
-// Of five tokens, two copies within a cache of six blocks, and two from there to one of four. The
-// views point into it.
+// A write of five tokens, two copies within a cache of six blocks, and two from it to a cache of
+// four. The views point into this object.
 struct OpCall {
   explicit OpCall(KvLayout layout = KvLayout::kHeadMajor)
       : cache(layout, 6, 1), other(layout, 4, 3) {
@@ -81,7 +81,7 @@ struct OpCall {
   PagedKvView from;
   MutablePagedKvView to;
   CacheOpOptions options;
-  std::vector<Sixteen> memory = std::vector<Sixteen>(3);  // on the heap, as of a GPU
+  std::vector<Sixteen> memory = std::vector<Sixteen>(3);  // on the heap, for access by a GPU
 };
 
 using Op = Status (*)(OpCall& call, simt::Stream& stream);

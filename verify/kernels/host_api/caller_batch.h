@@ -62,7 +62,7 @@ inline RowsView rows(DeviceCodes& codes, std::int64_t heads) {
           .head_stride = kDim};
 }
 
-// What every caller passes: one token per sequence, tables padded with -1, lengths.
+// The arguments that every caller passes: one token per sequence, tables padded with -1, lengths.
 struct CallerBatch {
   explicit CallerBatch(std::int64_t block_size) : random(block_size) {
     for (DeviceCodes* codes : {&q, &k, &v}) codes->draw(random);

@@ -1,5 +1,5 @@
-// The shapes of engines (cuda/caller_shapes.h) on the executor, against the reference over a copy
-// of their caches that this test makes element by element, with index formulas of its own.
+// The shapes of engines (cuda/caller_shapes.h) on the executor, compared with the reference on a
+// copy of their caches that this test makes element by element, with its own index formulas.
 
 #include <cstdint>
 #include <vector>
@@ -56,7 +56,7 @@ PagedAttentionInputs inputs_over(const CacheCopy& copy, CallerBatch& batch, cons
 
 constexpr std::int32_t kLayers = 3;
 
-// Layer l's ids are those of layer 0, l further round.
+// Layer l's ids are those of layer 0, rotated by l.
 std::vector<std::int32_t> tables_of_layers(const CallerBatch& batch) {
   std::vector<std::int32_t> tables;
   for (std::int32_t layer = 0; layer < kLayers; ++layer) {
@@ -136,7 +136,7 @@ MutablePagedKvView pool_of(KvLayout layout, std::int64_t block_size, DeviceCodes
   return dense_kv_view(shape, k.data(), v.data()).value();
 }
 
-// Angles are quarters of a turn, so that what is turned is exact.
+// Angles are quarter turns, so that rotations are exact.
 struct QuarterTurns {
   QuarterTurns() {
     const double cosine[] = {1, 0, -1, 0};
@@ -164,7 +164,7 @@ struct QuarterTurns {
   DeviceCodes sines{kMaxContext * kDim / 2};
 };
 
-// One head's row turned to a position: (x, y) by q quarters.
+// Rotates one head's row to a position: (x, y) by q quarter turns.
 void turn(DeviceCodes& codes, std::int64_t row, std::int64_t position,
           kernels::RotaryPairing pairing) {
   for (std::int64_t pair = 0; pair < kDim / 2; ++pair) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A decode step of the host API as a graph: captured once, replayed any number of times. It runs on
-// the executor, whose host learns of everything late; on a GPU in its tests.
+// A decode step of the host API as a graph: captured once, replayed any number of times. Runs on
+// the executor, with all host-visible changes delayed; in GPU tests, on a GPU.
 
 #include <cstddef>
 #include <memory>
@@ -20,7 +20,7 @@ class CapturedStep {
   CapturedStep(const CapturedStep&) = delete;
   CapturedStep& operator=(const CapturedStep&) = delete;
 
-  // To be called once. The memory that views point to must stay valid as long as the graph is
+  // Call it only once. The memory that views point to must stay valid as long as the graph is
   // replayed. Runs nothing.
   Status capture(const AttentionPlan& plan, const DecodeStep& step, const AttentionOutputs& outputs,
                  const Workspace& workspace);

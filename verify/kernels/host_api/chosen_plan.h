@@ -1,7 +1,6 @@
 #pragma once
 
-// What the host API plans and launches for a call, for tests of its choices; results are verified,
-// too.
+// For tests of the host API's choices: its plan and launches for a call. Results are verified too.
 
 #include <fmt/format.h>
 
@@ -54,7 +53,7 @@ inline std::string text_of(const AttentionPlan& plan) {
                      plan.split_size);
 }
 
-// What was planned and then launched.
+// What was planned, and then launched.
 struct Chosen {
   std::string plan;
   std::string launches;

@@ -1,5 +1,5 @@
-// The longest contexts that int can count: at the limit every kernel of attention computes what it
-// computes of a short context whose window sees the same keys, and one token beyond it is refused.
+// The longest contexts that int can count: at the limit, every attention kernel gives the result of
+// a short context whose window sees the same keys; one token more is refused.
 
 #include <cstddef>
 #include <cstdint>
@@ -33,7 +33,7 @@ RowsView one_row(DeviceCodes& codes) {
           .head_stride = kDim};
 }
 
-// A sequence whose logical blocks are all the one that there is.
+// A sequence whose logical blocks all map to the single physical block.
 struct LongCall {
   explicit LongCall(std::int64_t context)
       : table(static_cast<std::size_t>((context + kBlockSize - 1) / kBlockSize), 0),
@@ -70,7 +70,7 @@ struct LongCall {
                     .head_stride = kDim},
             .lse_ln = lse_ln};
   }
-  // Everything that was computed.
+  // All results.
   std::vector<float> results() {
     std::vector<float> results = lse_ln;
     for (std::int64_t i = 0; i < kDim; ++i) results.push_back(out[i]);
@@ -109,7 +109,7 @@ std::vector<float> attended(AttentionKernel kernel, std::int64_t context, std::i
   return call.results();
 }
 
-// The same slots of the same block, at a position as far behind a tile's beginning.
+// The same slots of the same block, at the same distance from a tile's start.
 std::int64_t short_context(std::int64_t context) { return kBlockSize + context % kBlockSize; }
 
 TEST_CASE("attention over the longest context is that over a short one with the same window") {
@@ -123,7 +123,7 @@ TEST_CASE("attention over the longest context is that over a short one with the 
       CHECK(expected[0] != 7.0F);
       CHECK(attended(kernel, context, context) == expected);
       if (kernel == AttentionKernel::kPrefill) continue;
-      // A window's first split is all that there is of it.
+      // A window's first split contains the whole window.
       CHECK(attended(kernel, context, 1 << 20) == expected);
     }
   }
@@ -189,7 +189,7 @@ TEST_CASE("a step appends the last token that there can be") {
   CHECK(call.results() == stepped);
 }
 
-// Of one block, whose slots nobody looks at.
+// A pool of one block whose slots are not read.
 TEST_CASE("blocks of more slots than int counts are refused, of as many served") {
   constexpr std::int64_t kLargest = (std::int64_t{1} << 31) - 16;
   const std::string message =
@@ -202,7 +202,7 @@ TEST_CASE("blocks of more slots than int counts are refused, of as many served")
       tensor->block_size = block_size;
       tensor->head_stride = tensor->block_stride = block_size * kDim;
     }
-    // Its end is beyond all memory of this process, but below 2^63.
+    // Its end lies beyond this process's address space, but below 2^63.
     call.inputs.kv.v.data = reinterpret_cast<const void*>(std::uintptr_t{1} << 60);
     for (const AttentionKernel kernel :
          {AttentionKernel::kReferenceDecode, AttentionKernel::kGqaDecode,
@@ -228,7 +228,7 @@ TEST_CASE("blocks of more slots than int counts are refused, of as many served")
     const RowsView none = {.type = kType, .num_heads = 1, .head_dim = kDim};
     CHECK(run_kv_write({.k = none, .v = none, .kv = kv}, kernels::RepeatedSlots::kNone, {}, &stream)
               .message() == (is_served ? "" : "kv.k.block_size" + message));
-    // All of a block's elements are counted there.
+    // All elements of a block are counted there.
     CHECK(run_block_copy(kv, {}, {}, &stream).message() ==
           "from.k.block_size: expected at most 33554430, got " + std::to_string(block_size));
   }

@@ -1,5 +1,6 @@
-// The check on the device looks at the scales of fp8 caches, too: of each call that has any, a
-// scale that is zero, negative or not finite is refused by its head, before anything is written.
+// The contents check on the device also covers the scales of fp8 caches: in every call that has
+// scales, one that is zero, negative or not finite is refused, naming its head, before anything is
+// written.
 
 #include <cstdint>
 #include <limits>
@@ -13,7 +14,7 @@
 namespace recto::verify {
 namespace {
 
-// The pools of a call, taken for fp8 codes: half as many bytes as they have.
+// The pools of a call, reinterpreted as fp8 codes: half of their bytes.
 struct ScaledCall {
   ScaledCall() {
     for (MutableKvTensorView* tensor : {&call.step.kv.k, &call.step.kv.v}) {
@@ -22,7 +23,7 @@ struct ScaledCall {
     call.step.kv.k.scale = {.kind = ScaleKind::kPerKvHead, .data = k.data()};
     call.step.kv.v.scale = {.kind = ScaleKind::kPerTensor, .data = v.data()};
     call.inputs.kv = as_const(call.step.kv);
-    // Reference decode has all types.
+    // Reference decode supports all types.
     call.options.kernel = AttentionKernel::kReferenceDecode;
     call.plan = plan_attention(call.inputs, call.options).value();
     call.step_plan = plan_decode_step(call.step, call.options).value();

@@ -1,4 +1,4 @@
-// What flash_attn_with_kvcache leaves out, as its callers may: new tokens, the scale, the window.
+// Arguments that callers of flash_attn_with_kvcache may omit: new tokens, the scale, the window.
 
 #include <cstdint>
 #include <limits>
@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kBlockSize = 256;
 constexpr std::int64_t kPoolSize = kBlocks * kBlockSize * kHeads * kDim;
 
-// A call that is right. The views point into it.
+// A valid call. The views point into this object.
 struct FlashCall {
   FlashCall() {
     k.draw(batch.random);
@@ -100,7 +100,7 @@ TEST_CASE("a call without new tokens attends to what a step has appended, as the
   const std::vector<std::uint16_t> before = result_of_attention(flash.call);
   flash.call.cache_seqlens = flash.batch.contexts;
   CHECK(result_of_attention(flash.call) == stepped);
-  CHECK(before != stepped);  // of one token less
+  CHECK(before != stepped);  // with one token less
 }
 
 TEST_CASE("without a scale it is 1 / sqrt(headdim), and 0 is a scale like others") {

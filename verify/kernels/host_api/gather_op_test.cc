@@ -1,5 +1,5 @@
-// Contexts gathered by the host API are those that the reference gathers, to the last code, and
-// rows that belong to none stay as they are.
+// Contexts gathered by the host API equal those that the reference gathers, to the last code, and
+// rows without a token do not change.
 
 #include <cstddef>
 #include <cstdint>
@@ -41,7 +41,7 @@ struct alignas(16) Sixteen {
   std::byte at[16];
 };
 
-// Contexts of 9, 0 and 4 tokens into 16 rows, two of which belong to nobody.
+// Contexts of 9, 0 and 4 tokens into 16 rows, two of which are unused.
 struct GatherCall {
   explicit GatherCall(KvLayout layout = KvLayout::kHeadMajor, ElementType type = ElementType::kFp16)
       : cache_k(pool_shape(layout, type), 1),

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sequences that generate one token each per step, from random numbers. One pool holds what the
-// host API makes of them, another what the reference makes of them.
+// Sequences that generate one random token each per step. The host API writes one pool, the
+// reference another.
 
 #include <cstddef>
 #include <cstdint>
@@ -19,7 +19,7 @@ struct GrowingShape {
   std::int64_t num_seqs = 0;
   std::int64_t num_q_heads = 0;
   std::int64_t max_blocks = 0;
-  // Sequence s begins at step s * stagger; until then it is padding, with a cached_length of -1.
+  // Sequence s begins at step s * stagger; before that it is padding, with a cached_length of -1.
   std::int64_t stagger = 0;
 };
 
@@ -39,12 +39,11 @@ class GrowingBatch {
   RowsView new_k() const { return rows(k_, shape_.pool.num_kv_heads, shape_.pool.head_dim_k); }
   RowsView new_v() const { return rows(v_, shape_.pool.num_kv_heads, shape_.pool.head_dim_v); }
   const MutablePagedKvView& pool() const { return pool_.view; }
-  BlockTableView block_table() const;  // -1 where there is no block
+  BlockTableView block_table() const;  // -1 for missing blocks
   std::span<const std::int32_t> cached_length() const { return cached_length_; }
   std::span<const std::int32_t> context_length() const { return context_length_; }
 
-  // Writes the tokens into the reference's pool, and returns the attention over it that is to be
-  // computed.
+  // Writes the tokens into the reference's pool, and returns the attention inputs over it.
   PagedAttentionInputs append_by_reference(const AttentionOptions& options);
 
   // Whether both pools are bit-identical.

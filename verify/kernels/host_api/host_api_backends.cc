@@ -34,7 +34,7 @@ std::int64_t most_rows(const PagedAttentionInputs& inputs) {
   return most;
 }
 
-// Decode kernels take row s for sequence s.
+// Decode kernels assume that row s belongs to sequence s.
 bool has_one_row_each(const PagedAttentionInputs& inputs) {
   return most_rows(inputs) == 1 && inputs.q.num_rows == std::ssize(inputs.context_length);
 }
@@ -47,8 +47,8 @@ Result<AttentionPlan> plan_for(const PagedAttentionInputs& inputs, PlanOptions o
   return plan_attention(inputs, options);
 }
 
-// The sequence that each thread block works for: in prefill sequences are the last dimension of the
-// grid, else the first.
+// The sequence of each thread block: in prefill, sequences are the last dimension of the grid, else
+// the first.
 BlockOwners owners_of(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
   const std::int64_t num_seqs = std::ssize(inputs.context_length);
   const std::int64_t heads = inputs.kv.k.num_kv_heads;
@@ -75,7 +75,7 @@ MutableRowsView view_of(const PagedAttentionInputs& inputs, DecodeResults& resul
           .head_stride = head_dim};
 }
 
-// Memory aligned to sixteen bytes, as device memory at least is; filled with `stale`.
+// Memory aligned to sixteen bytes, the least for device memory; filled with `stale`.
 struct DeviceBytes {
   DeviceBytes(std::int64_t bytes, std::uint32_t stale)
       : blocks(static_cast<std::size_t>((bytes + 15) / 16)), size(bytes) {
@@ -103,7 +103,7 @@ struct CallMemory {
   std::uint32_t stale = kStaleNaN;
 };
 
-// `call` must have all inputs.
+// `call` must have all inputs registered.
 reference::AttentionResult run_call(DeviceCall& call, const PagedAttentionInputs& inputs,
                                     const CallMemory& of_call, const Launch& launch) {
   DecodeResults results(inputs, of_call.stale);
@@ -160,7 +160,7 @@ PlanOptions split_as(PlanOptions planned, const CallOptions& options) {
   return planned;
 }
 
-// The blocks that each sequence's contexts address.
+// The blocks that each sequence's context addresses.
 std::vector<std::vector<std::int64_t>> blocks_of(const PagedAttentionInputs& inputs) {
   std::vector<std::vector<std::int64_t>> blocks;
   for (std::int64_t s = 0; s < std::ssize(inputs.context_length); ++s) {
@@ -172,7 +172,7 @@ std::vector<std::vector<std::int64_t>> blocks_of(const PagedAttentionInputs& inp
   return blocks;
 }
 
-// Safe, as the cache is the backend's copy, which nobody else reads.
+// Safe: the cache is the backend's own copy, which has no other reader.
 MutableKvTensorView writable(const KvTensorView& tensor) {
   return {.data = const_cast<void*>(tensor.data),
           .type = tensor.type,

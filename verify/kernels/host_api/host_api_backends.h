@@ -1,7 +1,7 @@
 #pragma once
 
-// The host API of cuda/ as implementations under test, with its kernels run by the executor on the
-// caller's memory. Contents are checked on the device before each call.
+// The host API of cuda/ as backends, with its kernels run by the executor on the caller's memory.
+// Contents are checked on the device before each call.
 
 #include "cuda/attention_plan.h"
 #include "verify/backend.h"

@@ -1,6 +1,6 @@
 #pragma once
 
-// Valid calls of the host API, for tests to break.
+// Valid calls of the host API, for tests that break them.
 
 #include <cstdint>
 #include <string>

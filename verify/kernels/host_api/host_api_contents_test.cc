@@ -1,5 +1,5 @@
-// What the host API is told of memory, and what it finds there: each refusal says so in its own
-// words, and nothing was written.
+// Bad arguments about memory, and bad contents found there: each is refused with its own message,
+// and nothing is written.
 
 #include <cstdint>
 

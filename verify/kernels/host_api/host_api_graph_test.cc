@@ -1,5 +1,5 @@
-// A step of the host API, captured once and replayed while contexts grow: what was planned for the
-// longest of them serves them all.
+// A step of the host API, captured once and replayed while contexts grow: the plan for the longest
+// of them works for all.
 
 #include <cstddef>
 #include <cstdint>
@@ -40,7 +40,7 @@ struct alignas(16) Sixteen {
   std::byte at[16];
 };
 
-// What a graph writes to.
+// The memory that a graph writes.
 struct Outputs {
   std::vector<std::byte> out;
   std::vector<float> lse_ln;

@@ -1,4 +1,4 @@
-// Batch-invariant plans: the bits of a row are those that it has alone, whatever the batch, the
+// Batch-invariant plans: a row has the same bits as when computed alone, whatever the batch, the
 // longest context and the card.
 
 #include <algorithm>
@@ -39,14 +39,14 @@ std::int64_t most_rows(const AttentionProblem& problem) {
   return most;
 }
 
-// How many sequences were held against themselves, alone.
+// How many sequences were compared with their results alone.
 int expect_rows_as_alone(const DescribedCase& drawn, const PlanOptions& in_batch) {
   const AttentionProblem& problem = drawn.law_case.problem;
   const PlacedProblem placed(problem, drawn.law_case.placement);
   const Backend backend = host_api_backend({}, in_batch);
   if (backend.why_unsupported(placed.inputs())) return 0;
   const reference::AttentionResult whole = result_of(backend.call(placed.inputs()));
-  // Of the longest context, and of another card.
+  // A plan for the longest context, and for another card.
   PlanOptions options = in_batch;
   options.max_context_length = 5000;
   options.max_query_length = most_rows(problem);
@@ -97,7 +97,7 @@ TEST_CASE("a row has the bits that it has alone") {
   expect_invariance(cases_of("mixed", {RowsKind::kMixed}), options);
 }
 
-// Sequence number `own` is the one of one row, at a context of 200.
+// Sequence number `own` has one row, at a context of 200.
 CaseSpec spec_of_rows(const std::vector<std::int64_t>& rows, std::size_t own) {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 2,
@@ -140,7 +140,7 @@ TEST_CASE("under the same options, beside sequences of no rows, of one, and of s
   REQUIRE(!decoded.bits.empty());
   CHECK(run_of_rows({1, 1}, 0, options).bits == decoded.bits);
   CHECK(run_of_rows({1, 1, 1}, 2, options).bits == decoded.bits);
-  // A plan for one row a sequence is one for a row of each.
+  // A plan for one row per sequence requires exactly one row each.
   const std::string at = "q.num_rows: expected ";
   const std::string of =
       " as in block_table.num_seqs, a row for each sequence of a decode kernel; a plan for "
@@ -156,7 +156,7 @@ TEST_CASE("under the same options, beside sequences of no rows, of one, and of s
   CHECK(run_of_rows({5, 0, 1, 1}, 2, options).bits == prefilled.bits);
 }
 
-// A split that contexts do reach, so that one split and several are merged alike.
+// A split size within the contexts, so that one split and several are merged alike.
 TEST_CASE("and so in splits, as long as their size is the plan's") {
   PlanOptions options;
   options.batch_invariance = BatchInvariance::kRows;
@@ -164,7 +164,7 @@ TEST_CASE("and so in splits, as long as their size is the plan's") {
   expect_invariance(cases_of("splits", {RowsKind::kDecode}), options);
 }
 
-// Of this call more than one split is made where the card has room, and none where it has not.
+// This call is split if the card has room for more thread blocks, and not otherwise.
 TEST_CASE("otherwise splits follow the batch and the card") {
   const DrawnCases cases = cases_of("decode", {RowsKind::kDecode});
   int plans = 0;

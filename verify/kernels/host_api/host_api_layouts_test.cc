@@ -1,6 +1,5 @@
-// Where the host API chooses otherwise by head dims and by how caches lie: at each threshold, and
-// beside it, the kernel and its entry are those that serve the cache, and what they compute is
-// right.
+// The host API's choices by head dims and cache layout: at each threshold, and next to it, it
+// selects a kernel and instantiation that support the cache, and the results are right.
 
 #include <cstddef>
 #include <cstdint>
@@ -64,7 +63,7 @@ TEST_CASE("the plain kernel's largest head dim is 256") {
   CHECK_FALSE(plan_attention(placed.inputs(), {.max_context_length = 40}).is_ok());
 }
 
-// K and V elsewhere: `shift` bytes behind a multiple of 16, blocks further apart by `gap` elements.
+// Moves K and V: `shift` bytes after a multiple of 16, with `gap` more elements between blocks.
 class MovedCache {
  public:
   MovedCache(const PagedKvView& kv, std::size_t shift, std::int64_t gap)
@@ -101,7 +100,7 @@ TEST_CASE("caches at multiples of 16 bytes are the group kernel's; others are re
     std::size_t shift;  // bytes
     std::int64_t gap;   // elements
     const char* kernel;
-    const char* access;  // of the plain kernel
+    const char* access;  // access policy of the plain kernel
   };
   using enum ElementType;
   const Place places[] = {{kFp16, 0, 0, "group", "fours"},    {kFp16, 2, 0, "plain", "singles"},
@@ -127,7 +126,7 @@ TEST_CASE("caches at multiples of 16 bytes are the group kernel's; others are re
   }
 }
 
-// A token-major cache of two heads: its slots do not lie side by side, but one does.
+// A token-major cache of two heads, whose slots are not contiguous; with one head they are.
 TEST_CASE("whole blocks are fetched where a block's slots lie side by side") {
   PlanOptions options;
   options.kernel = kTmaDecode;

@@ -1,5 +1,5 @@
-// Contexts beyond what a plan was made for: computed whole, from a token below its limit to many
-// above, and in no more workspace than it asked for.
+// Contexts longer than planned: computed completely, from one token below the limit to many above,
+// within the planned workspace.
 
 #include <cstddef>
 #include <cstdint>
@@ -15,9 +15,9 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::int64_t kLongest = 2 * kBlockSize + 1;  // of the batch: 20, 1 and 33 tokens
+constexpr std::int64_t kLongest = 2 * kBlockSize + 1;  // longest of the batch: 20, 1 and 33 tokens
 
-// The last split may have all keys, and is merged with the others as they are.
+// The last split may contain all keys, and is merged like the others.
 reference::KernelNumerics numerics_of(const AttentionPlan& plan) {
   reference::KernelNumerics numerics = plan.kernel == AttentionKernel::kReferenceDecode
                                            ? decode_kernel_numerics(kType, kType, 0)
@@ -35,7 +35,7 @@ struct Outcome {
   }
 };
 
-// What stands behind the workspace is NaN, and stays.
+// The memory after the workspace is NaN, and must stay so.
 Outcome outcome_of(AttentionKernel kernel, std::int64_t split_size, std::int64_t max_context) {
   ApiCall call;
   RandomStream random(4);
@@ -81,7 +81,7 @@ TEST_CASE("a context longer than its plan is computed whole, by the last split")
         INFO(attention_kernel_name(kernel)
              << ", splits of " << split_size << ", planned for " << max_context);
         const Outcome seen = outcome_of(kernel, split_size, max_context);
-        // Where contexts are cut at the same places, bits are the same.
+        // If contexts are cut at the same places, the bits are equal.
         if (seen.num_splits >= planned.num_splits) CHECK(seen.has_bits_of(planned));
       }
     }

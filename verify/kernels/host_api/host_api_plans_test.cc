@@ -1,5 +1,5 @@
-// Plans whose fields were changed, workspaces in the wrong place, and tables of angles: each is
-// refused before anything is written. And how large a workspace is.
+// Plans with changed fields, misplaced workspaces and tables of angles: each is refused before
+// anything is written. Also: the size of a workspace.
 
 #include <cstddef>
 #include <cstdint>
@@ -49,7 +49,7 @@ TEST_CASE("a plan that there cannot be is refused, whatever it was made of") {
   });
 }
 
-// At the first multiple of 16 bytes from there on, a byte of the workspace and no more.
+// Moves the workspace to the first multiple of 16 bytes from `to` on.
 template <typename T>
 void move_workspace(ApiCall& call, T* to) {
   const auto address = (reinterpret_cast<std::uintptr_t>(to) + 15) / 16 * 16;
@@ -97,7 +97,7 @@ RowsView angles(void* data) {
           .head_stride = 4};
 }
 
-// Tables that are right are in memory that nothing else of the call has.
+// Valid tables, in memory that no other argument uses.
 void turn(ApiCall& call) {
   auto* memory = &call.outputs.workspace[4097 - 16].at[0];
   call.workspace.bytes = (1 << 16) - 256;

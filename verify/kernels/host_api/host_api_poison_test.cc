@@ -1,6 +1,6 @@
-// What the host API may not look at: slots that no context addresses, entries of tables behind a
-// sequence's blocks, and whatever a workspace and outputs held before. Whatever stands there, the
-// bits of a result are the same, and nothing behind the workspace is written.
+// Memory that the host API must not read: slots that no context addresses, table entries behind a
+// sequence's blocks, and previous contents of workspace and outputs. Whatever they hold, results
+// have the same bits, and nothing behind the workspace is written.
 
 #include <cmath>
 #include <cstdint>
@@ -13,7 +13,7 @@
 namespace recto::verify {
 namespace {
 
-// What stands everywhere, and in tables.
+// The contents of such memory, and of such table entries.
 struct Poisoned {
   const char* name;
   std::uint32_t pattern;
@@ -40,7 +40,7 @@ const std::vector<Contexts>& contexts() {
   return kAll;
 }
 
-// Rows of the table as CallerBatch has them, but with what is longest in each.
+// The rows of CallerBatch's block table, with the longest context of each.
 constexpr std::int32_t kBlocksOf[kSeqs][kMaxBlocks] = {{7, 2, 5}, {11, 3, 10}, {4, 9, 0}};
 
 void set_tables(ApiCall& call, const Contexts& lengths, const Poisoned& poisoned) {
@@ -56,7 +56,7 @@ void set_tables(ApiCall& call, const Contexts& lengths, const Poisoned& poisoned
   }
 }
 
-// The numbers of a slot are the same however often they are drawn.
+// The numbers of a slot are the same in every call.
 void set_caches(ApiCall& call, const Poisoned& poisoned) {
   for (std::int64_t i = 0; i < kPoolSize; ++i) {
     const auto code = static_cast<std::uint16_t>(poisoned.pattern >> (i % 2 * 16));
@@ -136,7 +136,7 @@ Outcome outcome_of(const Way& way, const Contexts& lengths, const Poisoned& pois
   return outcome;
 }
 
-// Of sequences without tokens out is 0 and lse -inf, of all others both are finite.
+// For sequences without tokens out is 0 and lse -inf; for others both are finite.
 void expect_sense(const Outcome& outcome, const Contexts& lengths) {
   for (std::int64_t i = 0; i < kSeqs * kQHeads; ++i) {
     const bool is_padding = lengths.cached[static_cast<std::size_t>(i / kQHeads)] < 0;

@@ -1,5 +1,5 @@
-// What the host API can know without looking into memory: each refusal says so in its own words,
-// and nothing was written.
+// Errors that the host API detects without reading memory: each is refused with its own message,
+// and nothing is written.
 
 #include <cstdint>
 #include <utility>

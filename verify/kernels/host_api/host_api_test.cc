@@ -1,5 +1,5 @@
-// The host API on the executor: by its rule and with each kernel that it may be asked for, drawn
-// cases against the oracle, and laws. RECTO_CASE=SET:NUMBER tries one case of one of the sets
+// The host API on the executor, with its own choice of kernels and with each kernel requested:
+// drawn cases against the oracle, and laws. RECTO_CASE=SET:NUMBER tries one case of one of the sets
 // calls, steps and laws.
 
 #include <optional>
@@ -56,7 +56,7 @@ TEST_CASE("the oracle holds of calls, by the rule and by each kernel") {
   splits.split_size = 40;
   PlanOptions invariant;
   invariant.batch_invariance = BatchInvariance::kRows;
-  // Longer than any of them: splits that no context reaches.
+  // Splits longer than any context.
   invariant.max_context_length = 4096 * 2;
   std::vector<Backend> backends = {host_api_backend(kReversed, {}),
                                    host_api_backend(kReversed, splits),
@@ -85,7 +85,7 @@ TEST_CASE("every law holds of the host API") {
                        of_all(law_cases()));
   const std::string call = "host API, by its rule";
   const std::string step = "host API step, by its rule";
-  expect_each_law_ran(report, {// It hands out no partial states.
+  expect_each_law_ran(report, {// It exposes no partial states.
                                {"merge_identity", call},
                                {"merge_identity", step},
                                {"merge_commutativity", call},

@@ -1,6 +1,5 @@
-// Where the host API chooses otherwise by sizes: below, at and above each threshold the plan is the
-// one that the rule says, the kernels that run are the plan's, and what they compute is right. (By
-// how caches lie: host_api_layouts_test.cc.)
+// The host API's choices by sizes: below, at and above each threshold the plan follows the rule,
+// the plan's kernels run, and the results are right. (By cache layout: host_api_layouts_test.cc.)
 
 #include <cstdint>
 #include <optional>
@@ -44,7 +43,7 @@ TEST_CASE("one split is a launch, several are two, by the plain kernel") {
         Chosen{"reference decode, 2 splits of 256", "split_decode 1x2x2, split_merge 1x2x1"});
 }
 
-// Of which the longest one has 3 splits, whatever the plan was made for.
+// The longest context has 3 splits, whatever the plan was made for.
 TEST_CASE("contexts may end where a split does, or beside it") {
   PlanOptions options = {.max_context_length = 100};
   options.split_size = 40;
@@ -61,7 +60,7 @@ TEST_CASE("contexts may end where a split does, or beside it") {
   }
 }
 
-// Six of them on three multiprocessors.
+// Six thread blocks on three multiprocessors.
 TEST_CASE("a context is split until thread blocks fill the card twice") {
   const auto chosen = [](std::int64_t num_seqs) {
     return choose(spec_of(num_seqs, 40), card_of(3, 2048)).plan;
@@ -126,7 +125,7 @@ TEST_CASE("one row of each sequence is decode, anything else prefill") {
   CHECK(chosen({1, 2}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({2, 0}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({1, 1}, 2) == Chosen{"prefill", "paged_prefill 1x1x2"});
-  // Two heads of 32 queries fill a thread block's 64 rows.
+  // Two heads with 32 queries each fill a thread block's 64 rows.
   CHECK(chosen({1, 31}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({1, 32}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({1, 33}, 1) == Chosen{"prefill", "paged_prefill 2x1x2"});
@@ -134,7 +133,7 @@ TEST_CASE("one row of each sequence is decode, anything else prefill") {
 
 constexpr std::int64_t kIntMax = 2147483647;
 
-// Whether there is a plan for as many sequences, of which only shapes are looked at.
+// Whether a plan exists for this many sequences; uses only shapes.
 bool is_planned(const PlanOptions& options, std::int64_t num_seqs = 1,
                 std::int64_t num_q_heads = 2) {
   const CaseSpec spec = spec_of(1);
@@ -163,7 +162,7 @@ TEST_CASE("what no grid and no int holds is refused, and one less is planned") {
     splits = {.max_context_length = kernels::kContextLengthMax};
     splits.split_size = kIntMax + beyond;
     CHECK(is_planned(splits) == is_within);
-    // Of two heads that share keys, in thread blocks of 64 rows.
+    // Two heads that share keys, in thread blocks of 64 rows.
     CHECK(is_planned({.max_context_length = 1, .max_query_length = (1 << 30) - 32 + beyond}) ==
           is_within);
     CHECK(is_planned({.max_context_length = 1, .max_query_length = 2}, 65535 + beyond) ==

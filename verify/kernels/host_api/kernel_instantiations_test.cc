@@ -1,4 +1,4 @@
-// Which types are served, as text: the pairs that each kernel takes, and none besides.
+// The supported types as text: exactly the pairs that each kernel supports.
 
 #include "bazel/testing/catch.h"
 #include "cuda/instantiations.h"

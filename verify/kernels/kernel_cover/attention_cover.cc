@@ -30,7 +30,7 @@ CaseDomain decode_domain() {
 
 CaseDomain group_domain(std::uint64_t number) {
   using enum ElementType;
-  // Tensor cores' own types twice, which alone have scores.
+  // Lists the types of tensor cores twice, since only those have scores.
   static constexpr TypePair kTypes[] = {{kFp16, kFp16}, {kBf16, kBf16}, {kFp32, kFp32},
                                         {kFp16, kFp16}, {kBf16, kBf16}, {kFp16, kE4m3},
                                         {kBf16, kE5m2}};

@@ -1,6 +1,6 @@
 #pragma once
 
-// Cases of attention, and what the kernels make of them.
+// Attention cases, and the kernels' results for them.
 
 #include <array>
 #include <cstdint>
@@ -15,9 +15,9 @@
 
 namespace recto::verify {
 
-// What cases are drawn for: reference decode, of all head dims; or the kernels that multiply tiles
-// of a group's rows, in decode and in prefill, whose types and layouts come in turn; or those of
-// caches whose blocks are fetched whole.
+// The kernels for which cases are drawn: reference decode, all head dims; the tiled kernels over a
+// group's rows, in decode and in prefill, whose types and layouts alternate; or the kernels that
+// fetch whole blocks.
 enum class Covered : std::uint8_t { kDecode, kGroup, kPrefill, kBlocks };
 
 CaseSpec covered_case(Covered what, std::uint64_t number);
@@ -26,12 +26,12 @@ inline constexpr std::array kAttentionKernels = {"reference-decode", "split-deco
                                                  "group-scores",     "gqa-decode",
                                                  "tma-decode",       "paged-prefill"};
 
-// What one of these makes of the inputs; nothing if it does not serve them.
+// The result of one kernel; nothing if it does not support the inputs.
 std::optional<Outcome> attention_outcome(std::string_view kernel, simt::Executor& executor,
                                          const PagedAttentionInputs& inputs);
 
-// By every kernel that serves these inputs, and of the one that looks at their contents: what it
-// finds in them as they are, and under limits that they break.
+// The results of every kernel that supports the inputs, and the findings of the contents check, for
+// the inputs as they are and under limits that they exceed.
 std::vector<Outcome> attention_outcomes(simt::Executor& executor,
                                         const PagedAttentionInputs& inputs);
 

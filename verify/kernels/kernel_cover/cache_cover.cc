@@ -23,7 +23,7 @@ constexpr std::int64_t kBlocks = 4;
 constexpr std::int64_t kPositions = 16;  // of rotary tables
 constexpr KvLayout kLayouts[] = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
 
-// Numbers of about 1, of all bits that fp32 and bf16 have; for fp16 the bits of others.
+// Numbers around 1 that use all bits of fp32 and bf16; fp16 reinterprets such bits.
 Bytes random_rows(std::int64_t elements, ElementType type, RandomStream& stream) {
   const auto bytes = static_cast<std::size_t>(element_bytes(type));
   Bytes rows;
@@ -49,8 +49,8 @@ BasicRowsView<Pointer> rows_view(Pointer data, ElementType type, std::int64_t nu
           .head_stride = tensor.head_dim};
 }
 
-// The bytes of one row among rows, or of one block in a pool: nothing may depend on them until they
-// are written, or the scope ends.
+// The bytes of one row, or of one block in a pool. No result may depend on them until they are
+// written, or the scope ends.
 class TaintedPart {
  public:
   TaintedPart(const Bytes& bytes, std::size_t number, std::size_t parts)
@@ -65,7 +65,7 @@ class TaintedPart {
   std::span<const std::byte> part_;
 };
 
-// What a kernel has left in K and V.
+// The contents that a kernel left in K and V.
 CacheState state_of(const std::string& kernel, const Bytes& k, const Bytes& v, ElementType type) {
   CacheState state = {.kernel = kernel, .taint = taint_text("k", k, element_bytes(type))};
   if (state.taint.empty()) state.taint = taint_text("v", v, element_bytes(type));
@@ -117,13 +117,13 @@ KvPoolShape draw_shape(std::uint64_t number, ElementType type, RandomStream& str
           .type = type,
           .num_blocks = kBlocks,
           .block_size = std::int64_t{4} << stream.next_below(3),
-          // Five are more than a thread block has warps.
+          // Five exceeds the warps of a thread block.
           .num_kv_heads = number % 4 == 3 ? 5 : 1 + static_cast<std::int64_t>(stream.next_below(3)),
           .head_dim_k = 16 * (1 + static_cast<std::int64_t>(stream.next_below(6))),
           .head_dim_v = 1 + static_cast<std::int64_t>(stream.next_below(90))};
 }
 
-// What is appended: new tokens of this type, turned in this way.
+// What is appended: new tokens of this type, with this rotary embedding.
 struct Appended {
   ElementType type;
   kernels::RotaryPairing pairing;
@@ -141,7 +141,7 @@ void append(const KernelRun& how, const Cache& cache, const Appended& what,
   const TaintedPart no_token_v(new_v, 1, kSeqs);
   const Bytes tables = random_rows(kPositions * k.head_dim, type, stream);
   const TaintedPart no_position(tables, 1, kPositions);
-  // Row after row, a position's cosines and sines.
+  // One row per position: its cosines and sines.
   const RowsView cosines = {.data = tables.data(),
                             .type = type,
                             .num_rows = kPositions,
@@ -184,7 +184,7 @@ CacheState write(const KernelRun& how, const Cache& cache, ElementType type, Ran
   const KvTensorView v = as_const(cache.view).v;
   const Bytes new_k = random_rows(kTokens * k.num_kv_heads * k.head_dim, type, stream);
   const Bytes new_v = random_rows(kTokens * v.num_kv_heads * v.head_dim, type, stream);
-  // The last one has no slot.
+  // The last token has no slot.
   std::vector<std::int64_t> slots;
   for (std::int64_t token = 0; token < kTokens; ++token) slots.push_back(kTokens - 2 - token);
   const TaintedPart no_slot_k(new_k, kTokens - 1, kTokens);
@@ -218,8 +218,8 @@ CacheState state_of(const std::string& kernel, const kernels::ContentsViolation&
           .taint = taint_text("violation", bytes, sizeof fields[0])};
 }
 
-// More than a thread block has threads; right, or wrong in one of two ways. Behind the last one
-// stands another, which is not asked about.
+// More slots than a thread block has threads; valid, or invalid in one of two ways. The slot after
+// the last one must not be checked.
 CacheState slot_check(const KernelRun& how, std::uint64_t number) {
   std::vector<std::int64_t> slots(301);
   std::iota(slots.begin(), slots.end(), 0);

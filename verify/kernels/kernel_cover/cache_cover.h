@@ -1,6 +1,6 @@
 #pragma once
 
-// The kernels that move K and V about, over a cover of their configurations.
+// The kernels that move K and V, over a cover of their configurations.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,17 +11,17 @@
 
 namespace recto::verify {
 
-// What one kernel has left in memory.
+// The memory contents that one kernel left.
 struct CacheState {
   std::string kernel = {};
-  std::vector<std::byte> bytes = {};  // of K and V, or what a check found
-  std::string taint = {};             // as of taint_text()
+  std::vector<std::byte> bytes = {};  // of K and V, or the findings of a check
+  std::string taint = {};             // from taint_text()
 };
 
-// Case `number`: tokens are written, others appended, with rotary embedding of either form, blocks
-// copied, blocks swapped into another layout, and contexts gathered; slots and pairs are looked at,
-// and what was found is left as bytes. Rows without a slot, what is overwritten and slots that are
-// not addressed are tainted.
+// Case `number`: writes tokens, appends others with either form of rotary embedding, copies blocks,
+// swaps blocks into another layout, and gathers contexts; checks slots and pairs, and returns the
+// findings as bytes. Rows without a slot, data to be overwritten, and unaddressed slots are
+// tainted.
 std::vector<CacheState> run_cache_case(const KernelRun& how, std::uint64_t number);
 
 }  // namespace recto::verify

@@ -1,14 +1,12 @@
-// Runs the kernels of cuda/kernels over a cover of their configurations and prints the bits of what
-// they computed, a line each, and how many lines there were of each kernel. Built by several
-// compilers and in several modes it must print the same, and under every schedule; sanitizers end
-// it in their own ways. Where memory is tainted, it says what depends on slots that no sequence
-// addresses.
+// Runs the kernels of cuda/kernels over a cover of their configurations. Prints the bits of each
+// result, one line each, and the number of lines per kernel. The output must be the same for every
+// compiler, mode and schedule; sanitizers end the program in their own ways. With taint, reports
+// results that depend on slots that no sequence addresses.
 //
 //   kernel_cover [CASES]
 //   kernel_cover schedules  few cases, under four policies with sixteen seeds each, on one OS
 //                           thread and on two
-//   kernel_cover slot KERNEL   contexts that are said to be one token longer than they are, within
-//                              their last block
+//   kernel_cover slot KERNEL   context lengths overstated by one token, within the last block
 //   kernel_cover entry KERNEL  the same, where the token is in another block
 
 #include <fmt/format.h>
@@ -60,7 +58,7 @@ bool is_fourth(std::uint64_t number) { return number % 4 == 0; }
 
 using Computation = std::function<std::vector<Outcome>(const simt::ExecutorOptions& how)>;
 
-// In order, and under another schedule as well if it is varied.
+// Runs in order and, if `is_varied`, also under another schedule.
 void run_case(std::uint64_t number, bool is_varied, const Computation& compute, Report& report) {
   const std::vector<Outcome> expected = compute({});
   const std::string label = std::to_string(number);
@@ -87,11 +85,11 @@ void run_attention_case(Covered what, std::uint64_t number, simt::Executor& exec
     executor.set_options(how);
     return attention_outcomes(executor, inputs);
   };
-  // Few are scored.
+  // Few cases are scored.
   run_case(number, is_fourth(number) || !why_not_scored(inputs), compute, report);
 }
 
-// Under every schedule: prints the bits in order, and what differs from them.
+// Runs under every schedule. Prints the bits of the ordered run, and any differences.
 void sweep_case(const std::string& label, const Computation& compute, Report& report) {
   const std::vector<Outcome> expected = compute({});
   std::uint64_t runs = 0;

@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
-"""Every build of the cover prints the same bits, and ends well.
+"""Every build of the cover must print the same bits, and succeed.
 
     kernel_cover_test.py [--least KERNEL=COUNT ...] [--planted KERNEL ...] [--branching KERNEL ...]
                          [--schedules MODE ...] MODE=PROGRAM ...
 
-The first is what the others are held against. A mode whose compiler is missing is skipped, and said
-to be. With tainted memory, contexts that are too long must be told, of each kernel that is
-named, or of the only one there is; without, they are not. Of kernels that branch on what they
-read MemorySanitizer tells it, and of the others it is said which element depends on it.
-Of the kernels that are named there must be so many results at least. Modes that sweep schedules
-print the same bits as the first one under each of them.
+The first program is the reference for the others. A mode whose compiler is missing is skipped with
+a message. --planted: with tainted memory, too long contexts must be reported for each named kernel
+(or the only one); without it, they must not. For kernels that branch on what they read
+(--branching), MemorySanitizer reports them; for the others, the program names the element that
+depends on them. --least: the minimum number of results per kernel. --schedules: these modes must
+print the same bits as the first program under every schedule.
 """
 
 import argparse
@@ -17,7 +17,7 @@ import re
 import subprocess
 import sys
 
-# Says which element, and who has computed it.
+# Names the element, and the kernel that computed it.
 TAINT = (
     r"^taint in kernel '%s': element \d+ of (out|scores) depends on memory that is not addressed$"
 )
@@ -36,7 +36,7 @@ def first_difference(expected, seen):
 
 
 def counts_of(text):
-    """Results of each kernel, as the program itself has counted them and as they are printed."""
+    """Results per kernel, as the program counted them, and as lines in its output."""
     told = {name: int(count) for name, count in re.findall(r"^count (\S+) (\d+)$", text, re.M)}
     lines = {}
     for name in told:
@@ -45,7 +45,7 @@ def counts_of(text):
 
 
 def failures_of_counts(text, least):
-    """Kernels of which there are too few results, or not as many as the program says."""
+    """Counts kernels with too few results, or with another number than the program says."""
     told, lines = counts_of(text)
     failures = 0
     for name, count in sorted(told.items()):
@@ -61,13 +61,13 @@ def failures_of_counts(text, least):
 
 
 def ends_at_branch(program, *arguments):
-    """Whether MemorySanitizer ends the program, where a branch or an address is tainted."""
+    """Whether MemorySanitizer ends the program at a tainted branch or address."""
     status, _, errors = run(program, *arguments)
     return status != 0 and "use-of-uninitialized-value" in errors
 
 
 def sees_planted(program, kernel, is_branching):
-    """Whether each planted fault is told: an output that is tainted, and an address that is."""
+    """Whether each planted fault is detected: a tainted output, and a tainted address."""
     names = [kernel] if kernel else []
     if is_branching:
         is_slot_seen = ends_at_branch(program, "slot", *names)
@@ -94,7 +94,7 @@ def failures_of_planted(mode, program, kernels, branching):
 
 
 def failures_against(expected, mode, program, *arguments):
-    """Whether the program does not print what is expected; None if it is skipped."""
+    """1 if the program does not print what is expected, else 0; None if it is skipped."""
     status, seen, errors = run(program, *arguments)
     of_what = " of schedules" if arguments else ""
     if seen.startswith("SKIPPED:"):
@@ -109,7 +109,7 @@ def failures_against(expected, mode, program, *arguments):
 
 
 def failures_of_schedules(programs, modes, least):
-    """Of the first program, and of those of these modes, under every schedule."""
+    """Failures of the first program, and of those of `modes`, under every schedule."""
     first, *_ = programs
     status, expected, errors = run(programs[first], "schedules")
     if status != 0 or not expected:

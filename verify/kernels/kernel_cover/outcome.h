@@ -1,6 +1,6 @@
 #pragma once
 
-// What a kernel has computed, in a form that is compared: between compilers, modes and schedules.
+// The results of a kernel, in a form that can be compared between compilers, modes and schedules.
 
 #include <cstdint>
 #include <map>
@@ -14,7 +14,7 @@ namespace recto::verify {
 struct Outcome {
   std::string kernel;
   std::string bits;
-  std::string taint;  // as taint_text(): empty if there is none
+  std::string taint;  // from taint_text(): empty if there is none
 };
 
 template <typename T>
@@ -22,14 +22,14 @@ std::uint64_t bits_of(const std::vector<T>& values) {
   return XXH3_64bits(values.data(), values.size() * sizeof(T));
 }
 
-// Prints outcomes, a line each, and remembers how many there were of each kernel.
+// Prints outcomes, one line each, and counts them by kernel.
 class Report {
  public:
   // `label` names the case.
   void print(const std::string& label, const Outcome& outcome);
-  // The bits of the same under another schedule.
+  // Compares the bits with those under another schedule.
   void compare(const std::string& label, const Outcome& expected, const Outcome& outcome);
-  // The same, of many schedules: prints what differs.
+  // The same for many schedules: prints only differences.
   void expect_same(const std::string& label, const Outcome& expected, const Outcome& outcome);
   void print_counts() const;
 

@@ -19,7 +19,7 @@ std::span<const std::byte> pool_bytes(const KvTensorView& view) {
           static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type))};
 }
 
-// Cases that it serves, most of them.
+// A domain of which the kernel supports most cases.
 Covered cases_for(std::string_view kernel) {
   if (kernel == "gqa-decode") return Covered::kGroup;
   if (kernel == "paged-prefill") return Covered::kPrefill;
@@ -35,7 +35,7 @@ void run_case(PlantedFault fault, std::string_view kernel, std::uint64_t number,
   const PlacedProblem placed(make_problem(spec), spec.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
   const TaintScope tainted(inputs);
-  // Kernels branch on scores, which ends the program; values go on to the results. (One only
+  // Kernels branch on scores, which ends the program; values reach the results. (group-scores only
   // computes scores.)
   if (fault == PlantedFault::kSlot && kernel != "group-scores") {
     clear_taint(pool_bytes(inputs.kv.k));
@@ -67,7 +67,7 @@ int run_planted(PlantedFault fault, std::string_view kernel) {
   constexpr std::uint64_t kCases = 10;
   simt::Executor executor({});
   Report report;
-  // Up to the first that shows it: memory that was given back tainted taints whoever gets it next.
+  // Stops at the first visible fault: memory freed while tainted would taint its next owner.
   for (std::uint64_t i = 0; i < kCases && report.exit_status() == 0; ++i) {
     run_case(fault, kernel, i, executor, report);
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Faults that taint must show: kernels that are made to read what is not addressed.
+// Planted faults that taint must detect: kernels that are made to read unaddressed memory.
 
 #include <cstdint>
 #include <optional>
@@ -8,18 +8,18 @@
 
 namespace recto::verify {
 
-// In a slot behind the context, or in an entry of the table behind its blocks.
+// Reads a slot beyond the context, or a block table entry beyond the sequence's blocks.
 enum class PlantedFault : std::uint8_t { kSlot, kEntry };
 
-// By its name on the command line: "slot" or "entry".
+// Parses the command line's "slot" or "entry".
 std::optional<PlantedFault> planted_fault(std::string_view name);
 
-// Whether it is one of the kernels that cases are planted in.
+// Whether faults can be planted in cases of this kernel.
 bool is_planted_in(std::string_view kernel);
 
-// Cases of it, whose contexts are said to be longer than they are, ten or until one is seen: prints
-// what it makes of them. How the program is to end: 1 if a result is tainted; where addresses are,
-// shadow memory ends it.
+// Runs up to ten cases of the kernel with overstated context lengths, until a fault shows, and
+// prints the results. Returns the exit status: 1 if a result is tainted. If an address is tainted,
+// the sanitizer ends the program.
 int run_planted(PlantedFault fault, std::string_view kernel);
 
 }  // namespace recto::verify

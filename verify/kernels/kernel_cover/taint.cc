@@ -7,8 +7,8 @@
 
 #include "core/units.h"
 
-// Only what is tainted on purpose is: memory of the C++ library is written by code that
-// MemorySanitizer does not see.
+// Only memory tainted on purpose counts: MemorySanitizer does not see the writes of the C++
+// library.
 extern "C" const char* __msan_default_options() {
   return "poison_in_malloc=0:poison_in_free=0:poison_in_dtor=0";
 }
@@ -27,7 +27,7 @@ std::size_t pool_bytes(const KvTensorView& view) {
   return static_cast<std::size_t>(view.num_blocks * view.block_stride * element_bytes(view.type));
 }
 
-// In packs, or in one stretch.
+// A slot's dims lie in packs, or contiguously.
 void address_slot(const KvTensorView& view, const std::byte* slot) {
   const bool is_packed = view.layout == KvLayout::kPacked;
   const std::int64_t width = is_packed ? view.pack_width : view.head_dim;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Shadow memory, in programs that have it (variants.bzl, mode "taint"); nothing elsewhere.
+// Shadow memory in programs that have it (variants.bzl, mode "taint"); no effect elsewhere.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace recto::verify {
 
-// While it lives, the whole of both pools and of the block table is tainted, but for what contexts
-// address. (Memory that is given back tainted would taint whoever gets it next.)
+// During its lifetime, both pools and the block table are tainted, except what contexts address.
+// (Memory freed while tainted would taint its next owner.)
 class TaintScope {
  public:
   explicit TaintScope(const PagedAttentionInputs& inputs);
@@ -25,15 +25,15 @@ class TaintScope {
   [[maybe_unused]] const PagedAttentionInputs& inputs_;
 };
 
-// Memory that nothing may depend on, until it is written or told to be free of taint.
+// Marks memory on which nothing may depend until it is written or untainted.
 void taint(std::span<const std::byte> bytes);
 void clear_taint(std::span<const std::byte> bytes);
 
 // The first byte that was computed from tainted memory; nothing if none was.
 std::optional<std::size_t> first_tainted(std::span<const std::byte> bytes);
 
-// "element 7 of out depends on memory that is not addressed", of the first element that does; empty
-// if none does.
+// "element 7 of out depends on memory that is not addressed", for the first such element; empty if
+// there is none.
 std::string taint_text(const std::string& buffer, std::span<const std::byte> bytes,
                        std::int64_t element_bytes);
 

@@ -1,4 +1,4 @@
-// The quarters of a are taken in the wrong order: dims first, then rows.
+// Fault: the quarters of a are taken in the wrong order: dims first, then rows.
 #include "verify/kernels/testdata/faulty_scores.h"
 
 namespace recto::exchanged_registers {

@@ -1,9 +1,8 @@
 #pragma once
 
 // The kernel group_scores with one fault each, for verify/kernels/group_scores_checks_test.cc. A
-// fault is a macro in place of one function of the dialect; each file includes the kernel's own
-// source after it, in a namespace of its own. What that source includes otherwise is included here,
-// as it is.
+// fault is a macro that replaces one function of the dialect; each file then includes the kernel's
+// source in its own namespace. The other includes of that source are repeated here, unchanged.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -31,5 +30,5 @@ FAULTY_SCORES(unwaited_copies)
 FAULTY_SCORES(unwaited_group)
 #undef FAULTY_SCORES
 
-// The kernel's own would be found, too, by its argument.
+// Otherwise argument-dependent lookup would also find the kernel's own.
 #define check_served check_served_by_faulty_scores

@@ -1,4 +1,4 @@
-// No thread waits for the queries that others copy.
+// Fault: threads do not wait for queries that other threads copy.
 #include "verify/kernels/testdata/faulty_scores.h"
 
 #define kernels no_block_barrier

@@ -1,4 +1,4 @@
-// No lane waits for the keys that others copy, or for their reading them.
+// Fault: lanes do not wait for keys that other lanes copy, or for other lanes' reads.
 #include "verify/kernels/testdata/faulty_scores.h"
 
 #define kernels no_warp_barrier

@@ -1,4 +1,4 @@
-// Queries and keys are loaded as if their rows were columns.
+// Fault: queries and keys are loaded as if their rows were columns.
 #include "verify/kernels/testdata/faulty_scores.h"
 
 #define kernels transposed_fragments

@@ -1,4 +1,4 @@
-// Nobody waits for copies.
+// Fault: no wait for copies.
 #include "verify/kernels/testdata/faulty_scores.h"
 
 namespace recto::unwaited_copies {

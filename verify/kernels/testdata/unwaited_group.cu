@@ -1,4 +1,4 @@
-// A group too many may be under way: the tile that is multiplied next.
+// Fault: waits for one group too few; the tile multiplied next may still be in flight.
 #include "verify/kernels/testdata/faulty_scores.h"
 
 namespace recto::unwaited_group {

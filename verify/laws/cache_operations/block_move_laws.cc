@@ -35,13 +35,13 @@ std::vector<std::int32_t> shuffled_ids(std::int64_t count, RandomStream& stream)
   return ids;
 }
 
-// No destination is a source, but one source may go to several.
+// Pairs in which no destination is a source; one source may have several destinations.
 std::vector<BlockPair> pairs_within(std::int64_t num_blocks, RandomStream stream) {
   const std::vector<std::int32_t> ids = shuffled_ids(num_blocks, stream);
   const std::int64_t sources = 1 + below(stream, num_blocks - 1);
   std::vector<BlockPair> pairs;
   for (std::int64_t i = sources; i < num_blocks; ++i) {
-    if (below(stream, 4) == 0) continue;  // a block that is neither
+    if (below(stream, 4) == 0) continue;  // a block that is neither source nor destination
     pairs.push_back({ids[below(stream, sources)], ids[i]});
   }
   return pairs;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Laws for copies of whole blocks, within a cache and into another one, compared over whole pools
-// with the reference's: what is copied, and that nothing else changes.
+// Laws for copies of whole blocks, within a cache and into another one. They compare whole pools
+// with the reference's: the right blocks are copied, and nothing else changes.
 
 #include <functional>
 #include <span>
@@ -18,8 +18,7 @@ using SwapBlocks = std::function<CallOutcome(const PagedKvView& from, const Muta
                                              std::span<const BlockPair> pairs)>;
 
 // "block_copy" and "block_swap", on the pools of a case with a few more blocks; the placement's
-// seed determines which blocks are moved. `backend` is the name of the backend that the law applies
-// to; it skips all others.
+// seed determines which blocks are moved. Each law applies only to the backend named `backend`.
 Law block_copy_law(const std::string& backend, const CopyBlocks& copy);
 // Swaps into a pool of another layout, with the gaps of the case.
 Law block_swap_law(const std::string& backend, const SwapBlocks& swap);

@@ -1,4 +1,4 @@
-// The laws of block copies hold of the reference's, and of none that does one thing wrong.
+// The laws of block copies pass the reference's copies, and fail every copy with one fault.
 
 #include "verify/laws/cache_operations/block_move_laws.h"
 
@@ -53,7 +53,7 @@ TEST_CASE("a copy that does one thing wrong breaks them") {
                 [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
                   if (!pairs.empty()) reference::copy_blocks(kv, pairs.first(pairs.size() - 1));
                 },
-                // Of V a byte that nobody asked for.
+                // Also changes a byte of V.
                 [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
                   reference::copy_blocks(kv, pairs);
                   *first_byte(kv.v.data) ^= std::byte{1};
@@ -64,7 +64,7 @@ TEST_CASE("a copy that does one thing wrong breaks them") {
 TEST_CASE("a swap that does one thing wrong breaks them") {
   const std::vector<std::function<void(const PagedKvView&, const MutablePagedKvView&,
                                        std::span<const BlockPair>)>>
-      faulty = {// The block beside.
+      faulty = {// Uses the adjacent block.
                 [](const PagedKvView& from, const MutablePagedKvView& to,
                    std::span<const BlockPair> pairs) {
                   std::vector<BlockPair> shifted(pairs.begin(), pairs.end());
@@ -72,7 +72,7 @@ TEST_CASE("a swap that does one thing wrong breaks them") {
                     pair.source = (pair.source + 1) % static_cast<std::int32_t>(from.k.num_blocks);
                   reference::swap_blocks(from, to, shifted);
                 },
-                // What was read is changed.
+                // Changes the source.
                 [](const PagedKvView& from, const MutablePagedKvView& to,
                    std::span<const BlockPair> pairs) {
                   reference::swap_blocks(from, to, pairs);

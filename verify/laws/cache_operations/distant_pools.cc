@@ -14,13 +14,13 @@
 namespace recto::verify {
 namespace {
 
-constexpr std::int64_t kReach = std::int64_t{1} << 32;  // elements, of the last block
-// An offset that loses its upper half is at most so many elements before the pool: a read there
-// gives NaN, a write is noticed, and neither ends the program.
+constexpr std::int64_t kReach = std::int64_t{1} << 32;  // elements, to the last block
+// An offset that loses its upper half leads at most this many elements before the pool: a read
+// there gives NaN, a write is detected, and neither ends the program.
 constexpr std::int64_t kBefore = std::int64_t{1} << 31;
 constexpr std::int64_t kAlignment = 64;  // elements
 
-// So far apart that the last block's offset, truncated to 32 bits, leads to no block.
+// Far enough apart that the last block's offset, truncated to 32 bits, leads to no block.
 std::int64_t distance_of(std::int64_t num_blocks, std::int64_t block_stride) {
   const std::int64_t apart = ceil_div(kReach + block_stride, num_blocks - 1);
   return ceil_div(std::max(apart, 3 * block_stride), kAlignment) * kAlignment;

@@ -1,7 +1,7 @@
 #pragma once
 
-// Copies the blocks of a cache to pools that are far larger: most of the blocks lie beyond 2^31
-// elements and the last ones beyond 2^32 bytes, in address space of which few pages are ever used.
+// Copies the blocks of a cache to far larger pools: most of the blocks lie beyond 2^31 elements and
+// the last ones beyond 2^32 bytes, in sparse address space of which few pages are ever used.
 
 #include <cstddef>
 #include <memory>
@@ -15,10 +15,10 @@
 
 namespace recto::verify {
 
-// Owns the pools; whatever else a view refers to, such as scales, belongs to the original cache.
+// Owns the pools; other data of a view, such as scales, belongs to the original cache.
 class DistantPools {
  public:
-  // Pools have at least two blocks. Each block keeps its id and its bytes, gaps included; the space
+  // Pools have at least two blocks. Each block keeps its id and its bytes, gaps included. The space
   // between blocks is NaN where narrow offsets lead, and zero elsewhere. Block ids in the upper
   // half of the pool lie beyond 2^31 elements. Fails if the system cannot provide the addresses: 24
   // GiB for each pool of two blocks in fp32.
@@ -29,9 +29,9 @@ class DistantPools {
 
   const MutablePagedKvView& kv() const { return kv_; }
 
-  // The current blocks, laid out as in the pools that these were made from.
+  // The current blocks, laid out as in the original pools.
   KvPools near_pools() const;
-  // For each pool, a line that describes the first write to a place where a narrow offset leads, if
+  // One line per pool that describes the first write to a place where a narrow offset leads, if
   // there is one. Checks no other place between blocks. O(blocks block_stride), with the near
   // pools' stride.
   std::string stray_writes() const;
@@ -50,8 +50,8 @@ class DistantPools {
   Mapping mappings_[2];  // of K and of V
 };
 
-// Moves the case to the last blocks of a pool at least twice as large as what is held, so that they
-// are distant.
+// Moves the case to the last blocks of a pool at least twice as large as needed, so that they are
+// distant.
 LawCase with_high_ids(LawCase law_case);
 
 }  // namespace recto::verify

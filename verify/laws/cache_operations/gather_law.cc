@@ -18,7 +18,7 @@ namespace {
 constexpr std::int64_t kRowGap = 16;  // elements
 constexpr std::byte kUntouched{0x55};
 
-// The rows that contexts are gathered into.
+// The rows into which contexts are gathered.
 struct GatheredRows {
   MutableRowsView shape = {};
   std::vector<std::byte> memory = {};
@@ -41,7 +41,7 @@ struct GatheredRows {
   std::int64_t num_codes() const { return shape.num_rows * shape.row_stride; }
 };
 
-// The rows as the slots of one block.
+// Views the rows as the slots of one block.
 KvTensorView as_slots(const MutableRowsView& rows) {
   return {.type = rows.type,
           .layout = KvLayout::kTokenMajor,

@@ -12,12 +12,12 @@
 namespace recto::verify {
 
 struct KvGatherer {
-  std::string backend;  // the only backend that the law applies to, by name
+  std::string backend;  // the only backend to which the law applies, by name
   std::function<CallOutcome(const GatherInputs&)> gather;
 };
 
 // "gather": gathers the contexts of a case into rows with gaps between them, with the sequences in
-// reverse order and an unowned row between any two of them.
+// reverse order and an unused row between any two of them.
 Law gather_law(const KvGatherer& gatherer);
 
 }  // namespace recto::verify

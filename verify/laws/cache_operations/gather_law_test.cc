@@ -1,4 +1,4 @@
-// The law of gathering holds of the reference's gather, and of none that does one thing wrong.
+// The law of gathering passes the reference's gather, and fails every gather with one fault.
 
 #include "verify/laws/cache_operations/gather_law.h"
 
@@ -50,7 +50,7 @@ void gather_a_row_late(const GatherInputs& inputs) {
   reference::gather_kv(wrong);
 }
 
-// A byte of the gap behind the first row.
+// Writes a byte of the gap behind the first row.
 void gather_beyond_rows(const GatherInputs& inputs) {
   reference::gather_kv(inputs);
   if (inputs.v.num_rows == 0) return;

@@ -13,9 +13,9 @@ namespace recto::verify {
 namespace {
 
 constexpr std::int64_t kColumns = 3;
-constexpr std::int32_t kNobodysBlock = 1 << 30;  // in the columns that must not be read
+constexpr std::int32_t kNobodysBlock = 1 << 30;  // in columns that must not be read
 
-// Tables and lengths that lead to these slots.
+// Block tables and lengths that lead to the given slots.
 struct Places {
   std::vector<std::int32_t> table;          // [tokens, kColumns]
   std::vector<std::int32_t> cached_length;  // [tokens]

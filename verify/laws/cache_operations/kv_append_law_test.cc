@@ -1,5 +1,5 @@
-// The law of appending holds of the reference's write at the slots that tables lead to, and of none
-// that does one thing wrong.
+// The law of appending passes the reference's write to the slots that block tables give, and fails
+// every append with one fault.
 
 #include "verify/laws/cache_operations/kv_append_law.h"
 
@@ -34,7 +34,7 @@ LawReport report_of(const Append append) {
                   {.failures_kept = 1, .shrinking_trials = 50});
 }
 
-// Where sequence s's token goes, and how many it has then.
+// The slot of sequence s's token, and the sequence's new length.
 std::int64_t slot_of(const KvAppendInputs& inputs, std::size_t s) {
   const std::int64_t position = inputs.cached_length[s];
   if (position < 0) return -1;

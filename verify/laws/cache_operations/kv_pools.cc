@@ -37,7 +37,7 @@ std::string slot_text(const SlotPlace& place) {
   return fmt::format("block {}, slot {}, head {}", place.block, place.slot, place.head);
 }
 
-// How one code matches another.
+// Whether one code matches another.
 class CodeMatch {
  public:
   CodeMatch(ElementType type, NanCodes nans)

@@ -1,7 +1,7 @@
 #pragma once
 
-// Pools of K and V that are to be written, and how whole pools, gaps included, differ from what
-// they should be.
+// Pools of K and V to be written, and how whole pools, gaps included, differ from the expected
+// ones.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,31 +16,31 @@ struct KvPools {
   std::vector<std::byte> k;
   std::vector<std::byte> v;
 
-  // Views of the pools with the shapes and strides of `kv`, from which they were made.
+  // Views of these pools with the shapes and strides of `kv`, from which they were made.
   MutablePagedKvView over(const PagedKvView& kv);
   std::int64_t num_codes(const PagedKvView& kv) const;
 };
 
 KvPools copied_pools(const PagedKvView& kv);
-// Pools that have none of kv's codes, so that new codes are recognisable.
+// Pools in which every code differs from kv's, so that new codes are recognisable.
 KvPools other_pools(const PagedKvView& kv);
 
 // `data` with the shape and strides of `cache`.
 MutableKvTensorView view_over(const KvTensorView& cache, void* data);
 
-// Whether NaN codes must match. Conversion to fp8 does not specify which NaN results.
+// Whether NaN codes must match. Which NaN a conversion to fp8 gives is unspecified.
 enum class NanCodes : std::uint8_t { kSame, kAnyOfFp8 };
 
 bool are_same_codes(const KvPools& a, const KvPools& b, const PagedKvView& kv, NanCodes nans);
 
-// The pools before the write, as they should be afterwards, and as they are.
+// The pools before the write, the expected pools, and the observed ones.
 struct WrittenPools {
   const KvPools& before;
   const KvPools& expected;
   const KvPools& seen;
 };
 
-// For each pool, what is wrong, where first, and what is there instead; empty if nothing is wrong.
+// Per pool: how many codes are wrong, the first one, and what is there instead; empty if none.
 std::string pool_differences(const WrittenPools& pools, const PagedKvView& kv, NanCodes nans);
 
 }  // namespace recto::verify

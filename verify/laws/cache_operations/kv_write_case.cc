@@ -40,15 +40,15 @@ std::vector<NewToken> new_tokens(const AttentionProblem& problem,
          position < sequence.context_length; ++position) {
       const std::int64_t slot = blocks[position / block_size] * block_size + position % block_size;
       tokens.push_back({s, position, taken.insert(slot).second ? slot : -1});
-      // A padding token, which is written nowhere.
+      // A padding token, which has no slot.
       if (tokens.size() % 3 == 2) tokens.push_back({s, position, -1, true});
     }
   }
   return tokens;
 }
 
-// With few bits, so that a tie of fp8 times one of these is exact in 16 bits. Their reciprocals in
-// fp32 are off by so much that x * (1 / scale) misses ties that x / scale hits.
+// Scales with few bits, so that a tie of fp8 times a scale is exact in 16 bits. Their fp32
+// reciprocals are so inexact that x * (1 / scale) misses ties that x / scale hits.
 constexpr float kShortScales[] = {0.46875F, 0.8125F, 0.875F, 0.9375F, 1.75F, 1.96875F};
 
 void shorten_half(RandomStream stream, std::vector<float>& scales) {
@@ -63,17 +63,16 @@ AttentionProblem with_short_scales(AttentionProblem problem, std::uint64_t seed)
   return problem;
 }
 
-// The number of the type that is next to `value`, away from zero or towards it; `value` if there
-// is none.
+// The type's number next to `value`, away from zero or towards it; `value` if there is none.
 double next_number(double value, ElementType type, std::int64_t away) {
   const std::uint32_t code = reference::encode(value, type);
   const double next = reference::decode(code + static_cast<std::uint32_t>(away), type);
   return value != 0 && std::isfinite(next) ? next : value;
 }
 
-// What is written where the case has `value`, exact in q's type. For fp8, some numbers are also, if
-// divided by the scale, halfway between two codes or as close to that as q's type gets, on either
-// side; others are beyond the largest code.
+// The value to write where the case has `value`, exact in q's type. For fp8, some numbers divided
+// by the scale are halfway between two codes, or as close to that as q's type gets, on either side;
+// others are beyond the largest code.
 double new_value(float value, std::int64_t turn, const ProblemShape& shape, double scale) {
   const ElementType type = shape.kv_type;
   if (!is_fp8(type) || std::isnan(value)) return value;
@@ -98,7 +97,7 @@ void append_code(std::vector<std::byte>& memory, ElementType type, double value)
   memory.insert(memory.end(), bytes, bytes + element_bytes(type));
 }
 
-// Nobody may read it.
+// A gap that must not be read.
 void append_gap(std::vector<std::byte>& memory, ElementType type, std::int64_t elements) {
   for (std::int64_t i = 0; i < elements; ++i)
     append_code(memory, type, std::numeric_limits<double>::quiet_NaN());
@@ -110,7 +109,7 @@ void negate(std::vector<std::byte>& memory, ElementType type) {
     memory[last] ^= std::byte{0x80};
 }
 
-// Each slot at most once again; -1 stays without one.
+// Each slot occurs at most once, as before; -1 stays.
 void change_slots(std::vector<std::int64_t>& slots, std::int64_t num_slots) {
   const std::vector<std::int64_t> before = slots;
   std::ranges::reverse(slots);
@@ -212,8 +211,8 @@ std::string KvWriteCase::differences(const KvPools& seen) const {
          faults_text(try_write_fault_models(write, kv(), pools));
 }
 
-// What each row of slot -1 would leave in a slot, for recognising it in slots that are wrong: the
-// codes of a row do not depend on where it goes.
+// The codes that each row of slot -1 would leave in a slot, so that they are recognised in wrong
+// slots. A row's codes do not depend on its slot.
 std::map<std::string, std::size_t> KvWriteCase::padding_rows() const {
   std::map<std::string, std::size_t> rows;
   KvPools scratch = before_;

@@ -1,5 +1,5 @@
-// What fp8 caches are given to store: ties of the quotient and numbers next to them, by which the
-// right rounding is told from those that are nearly right.
+// The numbers that fp8 caches are given to store: ties of the quotient and numbers next to them,
+// which distinguish the right rounding from nearly right ones.
 
 #include "verify/laws/cache_operations/kv_write_case.h"
 
@@ -16,13 +16,13 @@
 namespace recto::verify {
 namespace {
 
-// Of the numbers that cases write.
+// Counts over the numbers that cases write.
 struct Seen {
   int numbers = 0;
   int ties = 0;           // x / scale is halfway between two codes
-  int close = 0;          // nearly, and no tie
-  int by_reciprocal = 0;  // x * (1 / scale) has another code
-  int through_fp16 = 0;   // x / scale, rounded to fp16 first, has another code
+  int close = 0;          // close to a tie
+  int by_reciprocal = 0;  // x * (1 / scale) gives another code
+  int through_fp16 = 0;   // x / scale, rounded to fp16 first, gives another code
 };
 
 void look_at(float x, float scale, ElementType type, Seen& seen) {

@@ -11,20 +11,20 @@
 namespace recto::verify {
 namespace {
 
-// Distant pools keep what they have: each block takes pages of its own there.
+// Distant pools get no longer write: each block there takes pages of its own.
 LongWrite write_of(const LawCase& law_case, PoolDistance distance) {
   return distance == PoolDistance::kNear ? with_long_write(law_case)
                                          : LongWrite{.law_case = law_case};
 }
 
-// Writes. A failure is told with what the law has made of the case, which is not in the case's own
-// description.
+// Writes. The message of a failure adds what the law changed in the case, as the case's own
+// description does not contain it.
 CallOutcome write_or_tell(const KvWriter& writer, const KvWriteInputs& write,
                           const std::string& what) {
   CallOutcome outcome = guarded([&] { return writer.write(write); });
   if (auto* const failed = std::get_if<Failed>(&outcome)) {
     failed->message += "\nin the write" + what + "\n" + slots_text(write.slot_mapping);
-    failed->message.pop_back();  // the end of the last line
+    failed->message.pop_back();  // the final newline
   }
   return outcome;
 }
@@ -47,8 +47,8 @@ LawVerdict check(const KvWriter& writer, const KvWriteCase& write_case, PoolDist
   return verdict;
 }
 
-// Writes other tokens of equal sizes, then the case's: what the writer keeps for the sizes of a
-// call, and how it was left by the last one, changes neither.
+// Writes other tokens of equal sizes, then the case's: state that the writer keeps for a call's
+// sizes must not change either.
 LawVerdict after_another(const KvWriter& writer, const LawCase& law_case, LawVerdict verdict) {
   const std::string sizes = "one of as many tokens, with other values and slots";
   const std::pair<WrittenTokens, std::string> writes[] = {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A law for writing K and V, compared over whole pools with the reference's write: what is written,
-// and that nothing else is.
+// A law for writing K and V. It compares whole pools with the reference's write: the right slots
+// are written, and nothing else is.
 
 #include <functional>
 #include <string>
@@ -12,7 +12,7 @@
 namespace recto::verify {
 
 struct KvWriter {
-  std::string backend;  // the only backend that the law applies to, by name
+  std::string backend;  // the only backend to which the law applies, by name
   std::function<CallOutcome(const KvWriteInputs&)> write;
 };
 

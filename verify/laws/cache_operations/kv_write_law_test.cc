@@ -1,4 +1,4 @@
-// The law of writing holds of the reference's write, and of none that does one thing wrong.
+// The law of KV writes passes the reference's write, and fails every write with one fault.
 
 #include "verify/laws/cache_operations/kv_write_law.h"
 
@@ -83,7 +83,7 @@ void write_all_but_the_last(const KvWriteInputs& inputs) {
   reference::write_kv(wrong);
 }
 
-// What fp8 stores for x, in a wrong way, as a number that needs no scale.
+// The wrong quotient that fp8 stores for x, as a number without scale.
 using Quotient = float (*)(float x, float scale);
 
 std::vector<float> quotients(const RowsView& rows, const MutableKvTensorView& cache,
@@ -112,7 +112,7 @@ void write_quotients(const KvWriteInputs& inputs, const Quotient of) {
   reference::write_kv(wrong);
 }
 
-// Ties away from zero: what is written is taken a little larger.
+// Rounds ties away from zero, by making the written numbers slightly larger.
 void write_ties_up(const KvWriteInputs& inputs) {
   write_quotients(inputs, [](float x, float scale) { return x / scale * (1 + 0x1p-20F); });
 }
@@ -144,7 +144,7 @@ void throw_in_512_tokens(const KvWriteInputs& inputs) {
   reference::write_kv(inputs);
 }
 
-// As a library that is called with what it was not asked about.
+// Like a library that ends its process after an earlier call.
 void end_after_another(const KvWriteInputs& inputs) {
   static std::vector<std::int64_t> last;
   const std::vector<std::int64_t> slots(inputs.slot_mapping.begin(), inputs.slot_mapping.end());
@@ -154,7 +154,7 @@ void end_after_another(const KvWriteInputs& inputs) {
   reference::write_kv(inputs);
 }
 
-// Keeps the slots while the number of tokens and the pools' shape stay.
+// Reuses the slots while the number of tokens and the pools' shape stay the same.
 void write_by_plan(const KvWriteInputs& inputs) {
   static std::vector<std::int64_t> planned;
   static std::vector<std::int64_t> slots;
@@ -215,7 +215,7 @@ TEST_CASE("what ends a write is told with what was made of its case, and with th
 }
 
 TEST_CASE("slots that are kept for the sizes of a write are told from another one of these") {
-  // Not made small: the trials of that are writes of equal sizes, too.
+  // Without shrinking: its trials are writes of equal sizes, too.
   const LawReport report = report_of(write_by_plan, 0);
   CHECK(report.failed() > 30);
   INFO(report.failures.at(0));

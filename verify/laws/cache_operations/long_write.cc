@@ -11,7 +11,7 @@
 namespace recto::verify {
 namespace {
 
-// A power of two up to the limit, one more or less, or any number up to it.
+// A power of two up to the limit, one more or one less, or any number up to the limit.
 std::int64_t draw_tokens(RandomStream& stream) {
   constexpr std::int64_t kPowers[] = {256, 512, 1024, 2048, kLongWriteTokensMax};
   const std::int64_t power = kPowers[stream.next_below(std::size(kPowers))];
@@ -26,7 +26,7 @@ void append_mixed(std::int64_t count, RandomStream stream, std::vector<float>& v
   for (std::int64_t i = 0; i < count; ++i) values.push_back(values[stream.next_below(own)]);
 }
 
-// Queries of any number and any heads may follow.
+// Makes room for any number of queries and heads: writes do not read queries.
 void forget_queries(AttentionProblem& problem) {
   problem.shape.num_q_heads = problem.shape.num_kv_heads;
   problem.options.alibi_slopes.clear();

@@ -1,4 +1,4 @@
-// One write in four is as long as those of engines, of values that the case had.
+// One write in four is as long as in engines, with values from the case.
 
 #include "verify/laws/cache_operations/long_write.h"
 
@@ -31,7 +31,7 @@ TEST_CASE("one case in four writes up to 4096 tokens more, in one call") {
       CHECK(made.law_case.problem.num_rows() == law_case.problem.num_rows());
       continue;
     }
-    const KvWriteCase write(made.law_case);  // of what every gate lets through
+    const KvWriteCase write(made.law_case);  // must pass every gate
     const KvWriteCase short_write(law_case);
     CHECK(write.num_tokens() > short_write.num_tokens());
     // A third of the rows is padding.

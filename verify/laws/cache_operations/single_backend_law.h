@@ -1,6 +1,6 @@
 #pragma once
 
-// Laws for moving K and V: each applies to one function, which is listed as a backend.
+// Laws for moving K and V: each applies to a single function, which is listed as a backend.
 
 #include <functional>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace recto::verify {
 
-// `law`, checked by `check`, for the backend of that name only; `why_never` is the reason given for
-// others, such as "it copies no blocks".
+// `law`, checked by `check`, for the backend named `backend` only; `why_never` is the reason given
+// for other backends, such as "it copies no blocks".
 Law single_backend_law(Law law, const std::string& backend, const std::string& why_never,
                        std::function<LawVerdict(const LawCase&)> check);
 

@@ -52,7 +52,7 @@ bool are_equal(const KvTensorView& view, const Contents& a, const Contents& b) {
   return true;
 }
 
-// The other slots with the same contents in this state: the first one, and how many more.
+// The other slots with the same contents in this state: names the first one and counts the rest.
 std::string others_text(const KvTensorView& view, const Contents& seen,
                         const std::vector<std::byte>& memory, const SlotName& name) {
   std::string first;

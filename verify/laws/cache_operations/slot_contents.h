@@ -1,7 +1,6 @@
 #pragma once
 
-// Describes what a slot holds instead of what it should: its previous contents, another slot's, or
-// something unknown.
+// Describes the wrong contents of a slot: its previous contents, another slot's, or unknown.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,7 +12,7 @@
 
 namespace recto::verify {
 
-// One memory before the write, as it should be afterwards, and as it is.
+// A memory before the write, the expected one, and the observed one.
 struct WrittenMemory {
   const std::vector<std::byte>& before;
   const std::vector<std::byte>& expected;
@@ -31,7 +30,7 @@ struct SlotPlace {
 
 using SlotName = std::function<std::string(const SlotPlace&)>;
 
-// Names the slot and dim of an element of the memory; says that it is a gap if it has none.
+// Names the slot and dim of an element of the memory, or says that it is in a gap.
 std::string element_text(const KvTensorView& view, std::int64_t element, const SlotName& name);
 
 // A clause about the slot of the element. O(slots head_dim).

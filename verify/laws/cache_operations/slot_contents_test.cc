@@ -1,5 +1,4 @@
-// Writes, copies, swaps and gathers that go wrong on purpose: the law says which slot is wrong
-// first, and what it holds.
+// Faulty writes, copies, swaps and gathers: the law reports the first wrong slot, and its contents.
 
 #include "verify/laws/cache_operations/slot_contents.h"
 
@@ -23,7 +22,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Two sequences in blocks of four, whose numbers are all different.
+// Two sequences in blocks of four, with distinct numbers.
 LawCase small_case() {
   CaseSpec spec;
   spec.shape = {.head_dim_k = 4, .head_dim_v = 4};
@@ -42,7 +41,7 @@ std::string found_by(const Law& law) {
       .found.value_or("nothing");
 }
 
-// Slots of the new tokens, moved by `shift` where they are any.
+// Maps each slot of a new token to the slot that is written instead.
 using Shift = std::int64_t (*)(std::int64_t slot);
 
 std::string appended(const Shift shift) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// The pools that moves of K and V are tried on: as they are, and with blocks that lie beyond 2^31
+// The pools on which moves of K and V are tried: as placed, and with blocks that lie beyond 2^31
 // elements and 2^32 bytes.
 
 #include <functional>
@@ -19,13 +19,13 @@ enum class PoolDistance : std::uint8_t { kNear, kDistant };
 
 class TriedPools {
  public:
-  // Pools with the shape of `cache` that hold `contents`. Fails as DistantPools::create().
+  // Pools with the shape of `cache` that hold `contents`. Fails like DistantPools::create().
   static Result<TriedPools> create(PoolDistance distance, const PagedKvView& cache,
                                    const KvPools& contents);
 
   MutablePagedKvView kv();
 
-  // Their current contents, at any distance.
+  // Their current contents, in near pools' layout.
   KvPools contents() const;
   // DistantPools::stray_writes(), for distant pools.
   std::string stray_writes() const;
@@ -38,8 +38,8 @@ class TriedPools {
   std::unique_ptr<const DistantPools> distant_;  // if null, near_ is used
 };
 
-// Checks a case as it is and then, if that held, with high block ids in distant pools. If distant
-// pools cannot be created or are refused, that part is skipped.
+// Checks a case as it is and then, if it passed, with high block ids in distant pools. The second
+// part is skipped if distant pools cannot be created or are refused.
 LawVerdict near_and_distant(
     const LawCase& law_case,
     const std::function<LawVerdict(const LawCase& law_case, PoolDistance distance)>& check);

@@ -1,5 +1,5 @@
-// Whatever moves K and V about by offsets of 32 bits is seen in distant pools, and told where its
-// writes went; whatever has offsets of 64 bits is right there.
+// Moves of K and V with 32-bit offsets fail in distant pools, and the report says where the writes
+// went; moves with 64-bit offsets pass.
 
 #include "verify/laws/cache_operations/tried_pools.h"
 
@@ -24,7 +24,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// What becomes of a block's offset, in elements; of elements of fp32.
+// How a block's offset, in elements of fp32, is narrowed.
 using Narrow = std::int64_t (*)(std::int64_t element);
 
 std::int64_t wide(std::int64_t element) { return element; }
@@ -44,7 +44,7 @@ constexpr Narrowing kNarrowings[] = {{of_signed_elements, " int32 of elements"},
                                      {of_signed_bytes, " int32 of bytes"},
                                      {of_bytes, " uint32 of bytes"}};
 
-// With which a right function finds the block where the narrow offset leads.
+// A view with which a right function accesses the block where the narrow offset leads.
 template <typename View>
 View shifted(const View& kv, std::int64_t block, Narrow narrow) {
   View shifted = kv;
@@ -102,7 +102,7 @@ Law append_law(Narrow narrow) {
        .append = done_after([narrow](const KvAppendInputs& inputs) { append(inputs, narrow); })});
 }
 
-// Each end by an offset of its own.
+// Source and destination have separate offsets.
 struct Ends {
   Narrow source;
   Narrow destination;
@@ -135,7 +135,7 @@ Law copy_from_law(Narrow narrow) { return copy_law_of({narrow, wide}); }
 Law swap_law(Narrow narrow) { return swap_law_of({wide, narrow}); }
 Law swap_from_law(Narrow narrow) { return swap_law_of({narrow, wide}); }
 
-// Block by block.
+// Gathers block by block.
 void gather(const GatherInputs& inputs, Narrow narrow) {
   const std::int64_t block_size = inputs.kv.k.block_size;
   for (std::int64_t s = 0; s < inputs.block_table.num_seqs; ++s) {

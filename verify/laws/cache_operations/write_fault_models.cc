@@ -17,7 +17,7 @@ namespace {
 using Slots = std::vector<std::int64_t>;
 
 constexpr std::size_t kPartsShown = 16;
-constexpr std::size_t kTokensMin = 8;  // a grid's limit is a power of two from here on
+constexpr std::size_t kTokensMin = 8;  // a grid's limit is a power of two, at least this
 
 class WriteTrial {
  public:
@@ -67,7 +67,8 @@ class WriteTrial {
   FaultReport report_;
 };
 
-// Slots by token and own slot, of tokens that have one; outside the pool nothing is written.
+// Moves each token with a slot to the slot that `find` returns; outside the pool nothing is
+// written.
 KvPools moved(const WriteTrial& trial, const std::function<std::int64_t(std::int64_t own)>& find) {
   Slots slots = trial.slots();
   for (std::int64_t& slot : slots) {
@@ -78,7 +79,7 @@ KvPools moved(const WriteTrial& trial, const std::function<std::int64_t(std::int
   return trial.after(slots);
 }
 
-// Of several tokens in one slot the first or the last wins; if it is the slot's own, nothing shows.
+// If several tokens share a slot, the first or the last wins. The slot's own token hides the fault.
 bool takes_padding_for(WriteTrial& trial, std::int64_t slot) {
   const Slots own = trial.slots();
   const auto is_padding = [](std::int64_t token) { return token == -1; };

@@ -1,7 +1,7 @@
 #pragma once
 
-// Faults that writes of K and V have had before, each as the pools that the reference's write would
-// leave with it: known of a wrong write are those that leave just what was seen.
+// Fault models of KV writes: known faults, each as the pools that the reference's write would leave
+// with it. A report names the faults that give exactly the observed pools.
 
 #include <cstdint>
 #include <span>
@@ -13,11 +13,12 @@
 
 namespace recto::verify {
 
-// "slots", and where the tokens go: runs as "4 to 9", and of many parts the first ones. A line.
+// One line: "slots" and the tokens' slots, with runs as "4 to 9"; of many runs, only the first
+// ones.
 std::string slots_text(std::span<const std::int64_t> slot_mapping);
 
-// `write` is the call, on pools of any contents with the shape of `kv`. Larger pools than
-// kFaultModelCodesMax are left out.
+// `write` is the call, on pools of any contents with the shape of `kv`. Pools with more than
+// kFaultModelCodesMax codes are not tried.
 FaultReport try_write_fault_models(const KvWriteInputs& write, const PagedKvView& kv,
                                    const WrittenPools& pools);
 

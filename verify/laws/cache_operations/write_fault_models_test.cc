@@ -1,5 +1,5 @@
-// Writes that do one usual thing wrong: the law's text names it, with the slots of the case, and
-// nothing else; of a right write it says nothing.
+// Writes with one common fault: the law's text names that fault, with the slots of the case, and no
+// other; for a right write it is empty.
 
 #include "verify/laws/cache_operations/write_fault_models.h"
 
@@ -24,7 +24,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Slots = std::vector<std::int64_t>;
 
-// Two sequences in blocks of four, whose slots 0 and 31 are nobody's.
+// Two sequences in blocks of four; slots 0 and 31 are unaddressed.
 LawCase two_sequences() {
   CaseSpec spec;
   spec.shape = {.num_q_heads = 2, .num_kv_heads = 2, .head_dim_k = 4, .head_dim_v = 4};
@@ -36,7 +36,7 @@ LawCase two_sequences() {
   return {make_problem(spec), spec.placement};
 }
 
-// What the law says of a write, "nothing" if it holds.
+// The law's text for a write; "nothing" if it passes.
 std::string said_of(const std::function<void(KvWriteInputs)>& write) {
   const Law law = kv_write_law({.backend = "tried", .write = done_after(write)});
   Backend backend;
@@ -54,7 +54,7 @@ std::string said_of_slots(const std::function<void(Slots&, std::int64_t num_slot
   });
 }
 
-// That this is named alone.
+// Checks that only this fault is named.
 void check_named(const std::string& said, const std::string& what) {
   INFO(said);
   CHECK_THAT(said, ContainsSubstring(" tried that would change this case; 1 fits\n  " + what));

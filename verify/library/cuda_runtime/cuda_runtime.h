@@ -26,7 +26,7 @@ inline cudaError_t cudaGetDeviceCount(int* count) {
   return cudaSuccess;
 }
 
-// A device does not have a heap's leftover contents there; NaN is as bad as anything.
+// Real device memory would not hold the heap's leftover contents, so the memory is filled with NaN.
 inline cudaError_t cudaMalloc(void** memory, std::size_t bytes) {
   constexpr std::size_t kAlignment = 256;
   const std::size_t whole = (bytes / kAlignment + 1) * kAlignment;

@@ -4,11 +4,11 @@
     build_cuda_library.py [SOURCE.cu ...] --adapter ADAPTER.cc -o LIBRARY.so [-I FOLDER] [-D MACRO]
 
 The adapter is C++ (recto_cuda_adapter.h) and defines recto_kernel_table() of recto_kernel.h; it may
-launch kernels itself. Every access of the kernels to memory will be checked. Headers are looked for
-beside who includes them, in the folders of -I, among what the kit has of frameworks, and in the
+launch kernels itself. The executor checks every memory access of the kernels. Headers are searched
+in the including file's folder, in the folders of -I, among the kit's framework headers, and in the
 CUDA Toolkit. A source that the adapter includes is not compiled a second time.
 
-This script lies in the kit, a folder with all that it needs.
+This script is part of the kit, a folder with everything that it needs.
 """
 
 import argparse
@@ -31,11 +31,11 @@ INCLUDE = re.compile(
 
 
 class Refusal(Exception):
-    """What is wrong, in words for the user."""
+    """An error message for the user."""
 
 
 class Kit:
-    """What lies beside this script."""
+    """The files beside this script."""
 
     def __init__(self, folder):
         self.folder = folder
@@ -62,13 +62,13 @@ class Kit:
 
 
 class Sources:
-    """The user's files, translated into a folder in which they lie as they do on the disk."""
+    """The user's files, translated into a folder with the same layout as on the disk."""
 
     def __init__(self, folder, include_folders):
         self.folder = folder
         self.include_folders = [Path(name).resolve() for name in include_folders]
-        self.shown = {}  # by file: the name that messages have
-        self.includes = {}  # by file: those of them that it includes
+        self.shown = {}  # by file: its name in messages
+        self.includes = {}  # by file: the user's files that it includes
 
     def place(self, file):
         return self.folder / file.relative_to("/")
@@ -96,7 +96,7 @@ class Sources:
         return file
 
     def included(self, file, shown, text):
-        """The names of included files that are the user's, as far as they are found."""
+        """The names of the included files that are the user's and exist."""
         for match in INCLUDE.finditer(text):
             name = match["quoted"] or match["angled"]
             beside = [(file.parent, Path(shown).parent)] if match["quoted"] else []
@@ -124,7 +124,7 @@ def run(command, what):
 
 def compile_source(kit, sources, file, macros, target):
     folders = [sources.place(folder) for folder in sources.include_folders]
-    # Headers of the user that are not among those translated do not exist.
+    # Only translated headers of the user can be included.
     folders += sources.include_folders + kit.include_folders
     command = [kit.compiler, *kit.copts]
     command += [f"-I{folder}" for folder in folders] + ["-isystem", str(kit.toolkit)]

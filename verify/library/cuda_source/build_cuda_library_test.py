@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""build_cuda_library.py against sources that are right and wrong: what it makes, and what it says.
+"""Tests build_cuda_library.py on valid and invalid sources: the library built, and the messages.
 
     build_cuda_library_test.py [KIT]
 
-Without a kit, as where no CUDA Toolkit is, there is nothing to test.
+Without a kit, for example without a CUDA Toolkit, there is nothing to test.
 """
 
 import os

@@ -8,11 +8,11 @@
 
 namespace recto {
 
-// [bytes], aligned like cudaMalloc's, valid until the running call is over; null for 0 bytes.
-// Throws std::runtime_error if there is no call.
+// Returns [bytes], aligned like cudaMalloc's, valid until the running call ends; null for 0 bytes.
+// Throws std::runtime_error outside a call.
 void* allocate_in_call(const std::string& name, std::size_t bytes);
 
-// While it lives, determines where that memory comes from, for the calling OS thread.
+// During its lifetime, determines where that memory comes from, for the calling OS thread.
 class CallMemoryScope {
  public:
   using Allocate = std::function<void*(const std::string& name, std::size_t bytes)>;

@@ -1,5 +1,5 @@
-// Libraries of CUDA sources, as build_cuda_library.py makes them: right ones pass everything there
-// is, and of wrong ones the executor says what is wrong.
+// Libraries of CUDA sources, as build_cuda_library.py makes them: right ones pass all laws and the
+// oracle; for faulty ones the executor's finding is reported.
 
 #include <cstdlib>
 #include <iostream>
@@ -16,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr const char* kFolder = "verify/library/cuda_source/";
 
-// Of decode steps without options.
+// Decode steps without options.
 DrawnCases plain_cases(const std::string& name, std::uint64_t count) {
   DrawnCases cases{.name = name, .count = count};
   CaseDomain& domain = cases.domain;
@@ -30,7 +30,7 @@ DrawnCases plain_cases(const std::string& name, std::uint64_t count) {
   return cases;
 }
 
-// Of those, what the packed extension serves.
+// Those cases that the packed extension supports.
 DrawnCases packed_cases(const std::string& name, std::uint64_t count) {
   DrawnCases cases = plain_cases(name, count);
   CaseDomain& domain = cases.domain;
@@ -46,7 +46,7 @@ DrawnCases packed_cases(const std::string& name, std::uint64_t count) {
   return cases;
 }
 
-// What comes of a library whose adapter reads that variable.
+// The report on a library whose adapter reads that variable.
 LawReport report_of_fault(const std::string& library, const char* variable, int fault,
                           const DrawnCases& cases) {
   setenv(variable, std::to_string(fault).c_str(), 1);
@@ -61,7 +61,7 @@ LawReport row_decode_report(int fault) {
   return report_of_fault("row_decode.so", "ROW_DECODE_FAULT", fault, plain_cases("row-decode", 12));
 }
 
-// Of a few small cases: each is attended in three splits, twice.
+// A few small cases; each runs in three splits, twice.
 LawReport merging_decode_report(int fault) {
   DrawnCases cases = plain_cases("merging-decode", 4);
   cases.domain.head_dims = {16, 64};
@@ -91,7 +91,7 @@ TEST_CASE("thread blocks that hand over by a counter between fences pass all law
 }
 
 TEST_CASE("a fence or a barrier that thread blocks lack to hand over is told with its lines") {
-  // None before, none after, one of the thread block, no barrier.
+  // No fence before, none after, a block-wide fence, no barrier.
   for (const int fault : {1, 2, 3, 4}) {
     INFO("fault " << fault);
     const LawReport report = merging_decode_report(fault);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Streams, devices and checks of launches, as extensions use them from the framework.
+// Streams, devices and launch checks, as extensions use them from the framework.
 
 #include <cuda_runtime.h>
 
@@ -8,7 +8,7 @@
 
 namespace c10::cuda {
 
-// Launches on it go to the stream of the running call.
+// Launches on this stream go to the stream of the running call.
 class CUDAStream {
  public:
   operator cudaStream_t() const { return nullptr; }  // NOLINT: as the framework has it

@@ -1,7 +1,7 @@
 #pragma once
 
 // The part of PyTorch's C++ interface that paged-attention extensions use on the host: tensors over
-// memory of a call, checks, and dispatch over types. None of it computes.
+// a call's memory, checks, and dispatch over types. It computes nothing.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -88,7 +88,7 @@ inline constexpr ScalarType kBFloat16 = ScalarType::BFloat16;
 class Tensor {
  public:
   Tensor() = default;
-  // Contiguous.
+  // Contiguous strides.
   Tensor(void* data, ScalarType type, std::vector<std::int64_t> sizes)
       : Tensor(data, type, sizes, contiguous_strides(sizes)) {}
   // Strides are counted in elements.
@@ -145,7 +145,7 @@ class Tensor {
   std::vector<std::int64_t> strides_;
 };
 
-// Memory of the running call, which holds NaN and may not be read before it is written.
+// Memory of the running call, which holds NaN and must be written before it is read.
 inline Tensor empty(std::vector<std::int64_t> sizes, TensorOptions options) {
   const std::int64_t count =
       std::accumulate(sizes.begin(), sizes.end(), std::int64_t{1}, std::multiplies<>());

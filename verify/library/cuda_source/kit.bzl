@@ -1,4 +1,4 @@
-"""What somebody's CUDA source is compiled and linked with, as one folder."""
+"""The kit: one folder with everything needed to compile and link a user's CUDA source."""
 
 load("@compilers//:compilers.bzl", "GXX")
 load("@cuda//:toolkit.bzl", "TOOLKIT")
@@ -7,7 +7,7 @@ load("//verify/simt:variants.bzl", "Objects", "compiled")
 
 HAS_KIT = bool(TOOLKIT.nvcc and GXX)
 
-# $1 the kit, $2 the files for it, as lines "FILE PLACE", $3 the archive, then object files.
+# $1: the kit; $2: its files, as lines "FILE PLACE"; $3: the archive; then object files.
 _COLLECT = """
 set -e
 kit=$1 files=$2
@@ -27,7 +27,7 @@ def _kit_impl(ctx):
         compiler = GXX,
         copts = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-w"] +
                 OBSERVED_COPTS + KERNEL_COPTS + adapter.defines.to_list(),
-        # The toolkit's, and those of this workspace, below include/.
+        # The toolkit's headers, and this workspace's below include/.
         include_folders = [
             folder
             for folder in adapter.include_folders.to_list()
@@ -66,7 +66,7 @@ _kit = rule(
 def cuda_kit(name, **kwargs):
     """A folder: headers, an archive, flags, and the script that uses them.
 
-    Where no CUDA Toolkit or no g++ is there is none, and `name` is an empty filegroup.
+    Without a CUDA Toolkit or g++, `name` is an empty filegroup.
     """
     if HAS_KIT:
         _kit(name = name, **kwargs)
@@ -74,22 +74,22 @@ def cuda_kit(name, **kwargs):
         native.filegroup(name = name, visibility = kwargs.get("visibility"))
 
 def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwargs):
-    """A kernel library of CUDA sources, by the kit, as `recto verify --cuda` makes one.
+    """A kernel library of CUDA sources, built with the kit, as by `recto verify --cuda`.
 
-    Nothing is there where no kit is.
+    Defines nothing if there is no kit.
 
     Args:
       name: ends in .so.
       adapter: a .cc file.
-      srcs: .cu files, none where the adapter includes them all.
-      hdrs: what both include.
+      srcs: .cu files; none if the adapter includes them all.
+      hdrs: headers that both include.
       macros: NAME=VALUE.
     """
     if not HAS_KIT:
         return
     native.genrule(
         name = name + "_library",
-        # The kit is no tool, or all of it would be compiled once more for the host.
+        # Not in `tools`: the whole kit would be compiled once more for the host.
         srcs = [adapter, "//verify/library/cuda_source:cuda_kit"] + srcs + hdrs,
         outs = [name],
         cmd = " ".join(
@@ -101,7 +101,7 @@ def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwar
         **kwargs
     )
 
-# Headers of PyTorch, and what stands for them here.
+# Headers of PyTorch, and their replacements here.
 _FORWARDED = {
     "ATen/ATen.h": "framework_tensors.h",
     "ATen/cuda/CUDAContext.h": "framework_streams.h",

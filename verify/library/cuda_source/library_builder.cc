@@ -21,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* kScript = "build_cuda_library.py";
 
-// The environment with the folder as the place for temporary files.
+// The environment, with the folder as the place for temporary files.
 std::vector<std::string> environment_in(const fs::path& folder) {
   constexpr std::string_view kTemporary = "TMPDIR=";
   std::vector<std::string> variables{std::string(kTemporary) + folder.string()};
@@ -38,8 +38,8 @@ std::vector<char*> pointers_to(std::vector<std::string>& texts) {
   return pointers;
 }
 
-// Runs the command in the folder's group of processes, with its output redirected to `log`. Returns
-// its exit status, or the negated errno if it could not be started.
+// Runs the command in the folder's process group, with its output redirected to `log`. Returns its
+// exit status, or the negated errno if it could not be started.
 int run(std::vector<std::string> command, const WorkFolder& folder, const fs::path& log) {
   std::vector<std::string> environment = environment_in(folder.path());
   const std::vector<char*> arguments = pointers_to(command);
@@ -81,7 +81,7 @@ Result<fs::path> find_cuda_kit() {
                                  kScript);
   }
   constexpr const char* kKit = "verify/library/cuda_source/cuda_kit";
-  // In tests, this is the folder of their data.
+  // In tests, this is the folder of test data.
   std::vector<fs::path> places = {kKit};
   const fs::path program = fs::read_symlink("/proc/self/exe", error);
   if (!error) places.push_back(program.string() + ".runfiles/recto/" + kKit);

@@ -19,7 +19,7 @@ struct CudaSource {
   std::vector<std::string> macros = {};  // NAME or NAME=VALUE
 };
 
-// A shared library in a folder of its own, which goes with it.
+// A shared library in its own folder; the destructor removes both.
 class BuiltLibrary {
  public:
   static constexpr const char* kName = "library.so";
@@ -36,8 +36,8 @@ class BuiltLibrary {
 // Bazel placed beside the running program. Failed if recto was built without a CUDA Toolkit.
 Result<std::filesystem::path> find_cuda_kit();
 
-// Takes seconds. Invalid input, with file and line if known, for a missing file, or for what cannot
-// be translated, compiled or linked.
+// Takes seconds. Invalid input, with file and line if known, for a missing file, or for a source
+// that cannot be translated, compiled or linked.
 Result<BuiltLibrary> build_cuda_library(const CudaSource& source);
 
 }  // namespace recto::verify

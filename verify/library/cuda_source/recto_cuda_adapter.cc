@@ -25,7 +25,7 @@ namespace {
 constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr std::byte kNan{0xff};
 
-// For the second run: any thread may be next, and one access in this many is interrupted.
+// In the second run any thread may be next, and one access in this many is interrupted.
 constexpr std::uint32_t kPreemptionPeriod = 97;
 
 std::int64_t element_bytes(std::int32_t type) {
@@ -68,7 +68,7 @@ std::int32_t unsupported(const RectoCallContext& call, const std::string& why) {
 }
 
 struct CheckedCall::Memory {
-  // The previous contents of what the kernels write.
+  // Saved contents of the memory that kernels write.
   struct Kept {
     std::string name;
     std::byte* data = nullptr;
@@ -119,12 +119,12 @@ struct CheckedCall::Memory {
     add_array(name + ".scale", cache.scale, scales[cache.scale_kind]);
   }
 
-  // Limits accesses to the blocks of a cache that each sequence's context addresses, or those of
-  // all sequences if it is not known which thread block works for which.
+  // Limits accesses to the cache blocks that each sequence's context addresses, or that all
+  // sequences' do if the mapping of thread blocks to sequences is unknown.
   void bound(const RectoKvTensor& cache) {
     const std::int64_t block_bytes = cache.block_stride * element_bytes(cache.type);
     for (simt::Buffer& buffer : buffers) {
-      // Interleaved blocks have no separate pieces.
+      // Interleaved blocks are not separate pieces of memory.
       if (buffer.data != cache.data || span_bytes(cache, 1) > block_bytes) continue;
       buffer.logical_bounds = {.piece_bytes = static_cast<std::size_t>(block_bytes),
                                .may_touch = blocks_of_sequences,
@@ -144,7 +144,7 @@ struct CheckedCall::Memory {
     bound(attention->v);
   }
 
-  // Adds what is there before the launches. Invalid input: communication through anything else.
+  // Adds this memory to `known`. Invalid input: communication through other memory.
   Status add_to(simt::DeviceMemory& known) const;
   std::string find_faults(const simt::Schedule& schedule, const std::function<void()>& launches);
 
@@ -229,7 +229,7 @@ Status CheckedCall::Memory::add_to(simt::DeviceMemory& known) const {
       "blocks_communicate: expected the beginning of a workspace, or of memory of the call");
 }
 
-// What is found under this schedule, or an empty string.
+// The findings under this schedule, or an empty string.
 std::string CheckedCall::Memory::find_faults(const simt::Schedule& schedule,
                                              const std::function<void()>& launches) {
   static simt::Executor executor({});
@@ -254,7 +254,7 @@ std::string CheckedCall::Memory::find_faults(const simt::Schedule& schedule,
     } catch (const std::exception& error) {
       found = error.what();
     }
-    // The executor's own report says more than an exception made from it.
+    // The executor's own report is more detailed than an exception made from it.
     const std::string report = stream.synchronise().text();
     if (!report.empty()) found = report;
   }
@@ -291,7 +291,7 @@ std::string CheckedCall::find_faults(const std::function<void()>& launches) {
 std::int32_t CheckedCall::run(const std::function<void()>& launches) {
   const std::string found = find_faults(launches);
   if (found.empty()) return kRectoOk;
-  // The message may have room only for its beginning.
+  // The message may hold only the beginning.
   if (std::ssize(found) >= context_.message_bytes) std::fprintf(stderr, "%s\n", found.c_str());
   write_message(context_, found);
   return kRectoFailed;

@@ -1,8 +1,8 @@
 #pragma once
 
-// For writing an adapter: the few lines between a third-party CUDA source and the functions of
-// recto_kernel.h. The executor of verify/simt runs kernels that are launched within run() twice,
-// under two schedules, and checks every access to memory.
+// Support for adapters: the few lines between a third-party CUDA source and the functions of
+// recto_kernel.h. The executor of verify/simt runs kernels launched within run() twice, under two
+// schedules, and checks every memory access.
 //
 //   static int32_t decode(const RectoAttentionCall* call) {
 //     if (call->k.type != kRectoFp16) return recto::unsupported(call->context, "other types");
@@ -22,16 +22,16 @@
 
 namespace recto {
 
-// Returned by a function that does not support a call. Such cases are counted under `why`.
+// The return value of a function that does not support a call. Such cases are counted under `why`.
 std::int32_t unsupported(const RectoCallContext& call, const std::string& why);
 
 enum class ScheduleDependence : std::uint8_t {
   kIsFault,
-  // Sums with atomic operations, whose order is not fixed.
+  // For sums with atomic operations, whose order is not fixed.
   kIsMeant,
 };
 
-// One call by recto, with all its memory under the names of its fields, such as "k.data".
+// One call by recto, with all its memory named after its fields, such as "k.data".
 class CheckedCall {
  public:
   explicit CheckedCall(const RectoAttentionCall& call);
@@ -47,26 +47,26 @@ class CheckedCall {
     return static_cast<T*>(
         add_workspace(name, count * std::int64_t{sizeof(T)}, Initially::kUnwritten));
   }
-  // The same, all zeros before each of the two times: for counters. Counts as written.
+  // The same, zeroed before each of the two runs, for counters. Counts as written.
   template <typename T>
   T* zeroed_workspace(const std::string& name, std::int64_t count) {
     return static_cast<T*>(add_workspace(name, count * std::int64_t{sizeof(T)}, Initially::kZeros));
   }
 
-  // Thread blocks of one launch communicate through the memory that begins at `data`, a workspace
-  // or memory of the call, in a way that the checks do not follow (docs/simt.md). No race between
-  // thread blocks is reported for it, whether there is one or not.
+  // Declares that thread blocks of one launch communicate through the memory that begins at `data`
+  // (a workspace or memory of the call) in a way that the checks cannot follow (docs/simt.md).
+  // Races between thread blocks are then not reported for it.
   void blocks_communicate(const void* data);
 
-  // For attention. For each thread block of the launches, x first, then y, then z: the sequence for
-  // which it works, in [0, num_seqs). It may then touch only that sequence's blocks; without this
-  // call, all that the call addresses.
+  // For attention. For each thread block of the launches, x first, then y, then z: the index in [0,
+  // num_seqs) of its sequence. It may then access only that sequence's blocks; without this call,
+  // all that the call addresses.
   void set_sequence_of_thread_block(std::vector<std::uint32_t> sequences);
 
   void allow(ScheduleDependence dependence) { dependence_ = dependence; }
 
-  // Calls `launches` twice. Returns kRectoOk, or kRectoFailed with what was found as the message:
-  // wrong accesses, races, barriers, refused launches, results that depend on the schedule,
+  // Calls `launches` twice. Returns kRectoOk, or kRectoFailed with the findings as the message:
+  // invalid accesses, races, barrier errors, refused launches, results that depend on the schedule,
   // exceptions. Call it only once.
   std::int32_t run(const std::function<void()>& launches);
 

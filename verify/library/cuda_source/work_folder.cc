@@ -15,11 +15,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// A process that is ending may still write: then the folder is not empty when it is to go.
+// A process that is ending may still write, so that the folder is not empty when it is removed.
 constexpr int kTries = 100;
 constexpr useconds_t kBetweenTriesUs = 10'000;
 
-// Waits for the end of the thread that forked, or for its SIGTERM, then cleans up. Every signal is
+// Waits for the end of the thread that forked, or for SIGTERM, then cleans up. All signals are
 // blocked.
 [[noreturn]] void keep(const fs::path& folder, pid_t program) {
   setpgid(0, 0);
@@ -36,11 +36,11 @@ constexpr useconds_t kBetweenTriesUs = 10'000;
     if (!error) break;
     usleep(kBetweenTriesUs);
   }
-  kill(0, SIGKILL);  // whoever is left, and this process
+  kill(0, SIGKILL);  // ends the remaining processes, and this one
   _exit(0);
 }
 
-// Blocked from before the fork on, so that none can end the new process before it cleans up.
+// Blocks all signals before the fork, so that none can end the new process before it cleans up.
 pid_t fork_blocking_signals() {
   sigset_t all;
   sigset_t before;
@@ -67,7 +67,7 @@ Result<WorkFolder> WorkFolder::create(const std::string& prefix) {
     fs::remove_all(folder, error);
     return Status::failed("a process to remove " + folder + ": " + why);
   }
-  setpgid(keeper, keeper);  // whichever of the two calls comes first
+  setpgid(keeper, keeper);  // both processes call it; either may be first
   return WorkFolder(folder, keeper);
 }
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// A temporary folder for files and for processes that work on them, of which nothing stays behind.
+// A temporary folder for files and for processes that work on them; all are removed at the end.
 
 #include <sys/types.h>
 
@@ -12,13 +12,13 @@
 
 namespace recto::verify {
 
-// Removes the folder and ends its processes in the destructor, or once the thread that made it has
-// ended, in whichever way: an interrupted program needs no handler of signals for that. A process
-// of its own sees to it, which a signal to the program's group does not reach.
+// Removes the folder and ends its processes in the destructor, or when the thread that created it
+// has ended in any way, so an interrupted program needs no signal handler. A separate process does
+// this; signals to the program's process group do not reach it.
 class WorkFolder {
  public:
-  // `prefix` and six letters, below the system's folder for temporary files. Failed if the system
-  // provides no folder or no process.
+  // Creates `prefix` and six letters below the system's folder for temporary files. Failed if the
+  // system provides no folder or no process.
   static Result<WorkFolder> create(const std::string& prefix);
   WorkFolder(WorkFolder&& other) noexcept
       : path_(std::move(other.path_)), keeper_(std::exchange(other.keeper_, -1)) {}
@@ -26,7 +26,7 @@ class WorkFolder {
   ~WorkFolder();
 
   const std::filesystem::path& path() const { return path_; }
-  // The process group of those that end with the folder.
+  // The group of the processes that end with the folder.
   pid_t group() const { return keeper_; }
 
  private:

@@ -27,7 +27,7 @@ pid_t start_worker(const WorkFolder& folder) {
   return worker;
 }
 
-// Reads from `pipe` until no process has its other end.
+// Reads from `pipe` until all processes have closed the other end.
 std::string all_of(int pipe) {
   std::string text;
   std::array<char, 256> buffer = {};
@@ -76,7 +76,7 @@ TEST_CASE("a program that a signal ends leaves nothing, and ends by that signal"
     const pid_t program = fork();
     if (program == 0) {
       setpgid(0, 0);
-      signal(number, SIG_DFL);  // Catch has handlers
+      signal(number, SIG_DFL);  // Catch installs handlers
       const Result<WorkFolder> made = WorkFolder::create("recto-test-");
       const std::string path = made.value().path().string() + "\n";
       start_worker(made.value());
@@ -92,7 +92,7 @@ TEST_CASE("a program that a signal ends leaves nothing, and ends by that signal"
     REQUIRE(waitpid(program, &status, 0) == program);
     CHECK(WIFSIGNALED(status));
     CHECK(WTERMSIG(status) == number);
-    // All its processes had the pipe.
+    // All of its processes held the pipe open.
     CHECK(all_of(ends[0]).empty());
     close(ends[0]);
     CHECK(!fs::exists(path));

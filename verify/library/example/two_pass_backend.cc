@@ -13,7 +13,7 @@ using reference::AttentionResult;
 // One query row of one head.
 struct RowOfHead {
   std::size_t sequence = 0;
-  std::int64_t row = 0;  // of the call
+  std::int64_t row = 0;  // within the call
   std::int64_t head = 0;
 };
 
@@ -80,7 +80,7 @@ std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs,
   return std::nullopt;
 }
 
-// Sums of fused multiply-adds in fp32, the defaults of KernelNumerics, over all keys at once.
+// fp32 sums of fused multiply-adds, the defaults of KernelNumerics, with all keys in one tile.
 reference::KernelNumerics numerics(const PagedAttentionInputs& inputs,
                                    const CallOptions& /*options*/) {
   reference::KernelNumerics numerics;

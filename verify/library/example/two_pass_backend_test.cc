@@ -1,4 +1,4 @@
-// A backend of your own: every law, and the oracle, on cases drawn for what it supports.
+// Your own backend: every law, and the oracle, on cases drawn for what it supports.
 
 #include "verify/library/example/two_pass_backend.h"
 

@@ -1,4 +1,4 @@
-// Goes wrong as the environment's RECTO_TEST_FAULT says; without it, writes zeros everywhere.
+// Contains the fault that RECTO_TEST_FAULT names; without it, writes zeros everywhere.
 
 #include <signal.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ static int64_t overflow_stack(int64_t depth) {
 
 static void access_memory(const RectoAttentionCall* call) {
   if (is("null pointer")) *(volatile int*)NULL = 1;
-  // To the page before or after, wherever in its pages the buffer lies.
+  // Reaches the page before or after, wherever in its pages the buffer lies.
   if (is("read beyond table")) sink = call->block_table[call->num_seqs * 2048];
   if (is("read before table")) sink = call->block_table[-2048];
   if (is("write beyond lse")) call->lse_ln[2048] = 1;
@@ -50,7 +50,7 @@ static void access_memory(const RectoAttentionCall* call) {
   if (is("write far away")) *(volatile char*)0x123456789000 = 1;
 }
 
-// The first number of the call's first block, by an offset that is right or of 32 bits.
+// Copies the first number of the call's first block, with a right or a 32-bit offset.
 static void copy_first_key(const RectoAttentionCall* call) {
   if (call->k.type != kRectoFp32 || call->q.num_rows == 0 || call->context_length[0] == 0) return;
   const int64_t offset = call->block_table[0] * call->k.block_stride;
@@ -65,7 +65,7 @@ static void print_without_end(void) {
   for (;;) puts(line);
 }
 
-// In the first process that comes here, which leaves a file behind.
+// Loops only in the first process that gets here, which leaves a file behind.
 static void loop_once(void) {
   if (access(getenv("RECTO_TEST_SEEN"), F_OK) == 0) return;
   fclose(fopen(getenv("RECTO_TEST_SEEN"), "w"));
@@ -102,7 +102,7 @@ static void end_process(void) {
   }
 }
 
-// On a device all addresses but the message's are the device's; the host's q lies behind the
+// On a device, all addresses except the message's are device addresses; the host's q lies after the
 // message.
 static void mix_memories(const RectoAttentionCall* call) {
   if (is("change table")) ((int32_t*)(uintptr_t)call->block_table)[0] ^= 1;
@@ -123,7 +123,7 @@ static int32_t prefill(const RectoAttentionCall* call) {
     fprintf(stderr, "!\n");
     abort();
   }
-  // What is NaN is taken to be nobody's, anything else for a sum so far.
+  // A NaN counts as unwritten, any other number as a partial sum.
   const int has_sum = call->q.num_rows > 0 && call->lse_ln[0] == call->lse_ln[0];
   write_zeros(call);
   if (is("trust what stands there") && has_sum) call->lse_ln[0] = 1;

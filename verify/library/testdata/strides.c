@@ -1,5 +1,4 @@
-// Attention and writes of K and V, of fp32 and fp32 alone; takes one stride for another as the
-// environment's RECTO_TEST_FAULT says.
+// Attention and KV writes for fp32 only. Confuses two strides as RECTO_TEST_FAULT says.
 
 #include <math.h>
 #include <stdio.h>
@@ -18,12 +17,12 @@ static int32_t refuse(const RectoCallContext* context, const char* why) {
   return kRectoUnsupported;
 }
 
-// As a kernel that counts in vectors of eight elements has it, whatever it is given.
+// As in a kernel that counts in vectors of eight elements, whatever the stride.
 static int64_t stride_of(int64_t stride) {
   return is("strides in eights") ? stride / 8 * 8 : stride;
 }
 
-// The rows' strides; dense where the fault says so.
+// The rows' strides; dense if the fault says so.
 static RectoRows rows_of(RectoRows rows, const char* dense_heads, const char* dense_rows) {
   rows.row_stride = stride_of(rows.row_stride);
   rows.head_stride = stride_of(rows.head_stride);
@@ -32,8 +31,7 @@ static RectoRows rows_of(RectoRows rows, const char* dense_heads, const char* de
   return rows;
 }
 
-// In packed caches the slots of a pack are side by side, a head's dims over its packs wide, where
-// the fault says so.
+// In packed caches, if the fault says so: contiguous slots, packs or heads.
 static RectoKvTensor packed_cache_of(RectoKvTensor cache, const char* dense_heads) {
   const int64_t num_packs = cache.head_dim / cache.pack_width;
   if (is("slots of packs by head dim")) cache.slot_stride = cache.head_dim / num_packs;
@@ -87,7 +85,7 @@ static const float* at(const RectoKvTensor* cache, const RectoAttentionCall* cal
          key % cache->block_size * cache->slot_stride + head * cache->head_stride;
 }
 
-// Where a dim lies in its head's slot.
+// The offset of a dim in its head's slot.
 static int64_t place_of(int64_t dim, int64_t pack_width, int64_t pack_stride) {
   return pack_width == 0 ? dim : dim / pack_width * pack_stride + dim % pack_width;
 }
@@ -99,7 +97,7 @@ static double dot(const float* q, const float* k, const RectoKvTensor* cache) {
   return sum;
 }
 
-// In two passes: the maximum, then the weights.
+// Two passes: the maximum, then the weights.
 static void attend(const RectoAttentionCall* call, const Views* views, int64_t sequence,
                    int64_t row, int64_t head) {
   const int64_t kv_head = head / (call->q.num_heads / call->k.num_kv_heads);

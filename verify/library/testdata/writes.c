@@ -1,4 +1,4 @@
-// Writes K and V, of fp32 into fp32, and goes wrong as the environment's RECTO_TEST_FAULT says.
+// Writes K and V of fp32 into fp32, with the fault that RECTO_TEST_FAULT names.
 
 #include <stdlib.h>
 #include <string.h>
@@ -14,7 +14,7 @@ static int is(const char* fault) {
   return wanted != NULL && strcmp(wanted, fault) == 0;
 }
 
-// In bytes, of what an offset in elements comes to.
+// The byte offset of an offset in elements.
 static int64_t bytes_of(int64_t offset) {
   if (is("int32 elements")) return (int64_t)(int32_t)offset * 4;
   if (is("uint32 elements")) return (int64_t)(uint32_t)offset * 4;

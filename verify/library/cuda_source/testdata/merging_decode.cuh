@@ -1,16 +1,16 @@
 #pragma once
 
-// Split decode in one launch, fp32: a thread block for each split, of which the last one to come
-// merges all of its row, as a counter between two fences tells it. It can be told to go wrong.
+// Split decode in one launch, fp32: one thread block per split. The last block of a row, determined
+// by a counter between two fences, merges the row. Can be set to contain a fault.
 
 #include <cstdint>
 
 enum Fault {
   kNoFault,
-  kNoFenceBefore,  // between a part and the counter
-  kNoFenceAfter,   // between the counter and the parts of others
-  kFenceOfBlock,   // where one across thread blocks is due
-  kNoBarrier,      // the counter is changed while others may still write
+  kNoFenceBefore,  // between writing a part and the counter
+  kNoFenceAfter,   // between the counter and reading others' parts
+  kFenceOfBlock,   // a block-wide fence where a device-wide one is needed
+  kNoBarrier,      // the counter changes while others may still write
 };
 
 struct MergingDecode {
@@ -27,7 +27,7 @@ struct MergingDecode {
 
 constexpr int kThreadsMax = 256;
 
-// Of the split's keys each thread has some, then each has a dim of V.
+// Each thread handles some of the split's keys, then one dim of V.
 __device__ void attend(const MergingDecode& p, int head, int seq, int split, int num_splits,
                        float* part) {
   __shared__ float scores[kThreadsMax];

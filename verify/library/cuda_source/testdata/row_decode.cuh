@@ -1,17 +1,17 @@
 #pragma once
 
-// A small decode kernel over any strides, fp32: a thread block for each query head of a sequence, a
-// thread for each dim. It can be told to go wrong.
+// A small decode kernel for any strides, fp32: one thread block per query head of a sequence, one
+// thread per dim. Can be set to contain a fault.
 
 #include <cstdint>
 
 enum Fault {
   kNoFault,
-  kNoBarrier,         // weights are read before all of them are there
-  kNextSequence,      // a block of the next sequence is looked at, and nothing made of it
-  kUnwritten,         // of the workspace, one more is read than was written
-  kByArrival,         // sums in the order in which threads come
-  kDivergentBarrier,  // half of the threads are at another barrier
+  kNoBarrier,         // weights are read before all of them are written
+  kNextSequence,      // a block of the next sequence is read and ignored
+  kUnwritten,         // reads one element more of the workspace than written
+  kByArrival,         // sums in the order in which threads arrive
+  kDivergentBarrier,  // half of the threads wait at another barrier
 };
 
 struct RowDecode {
@@ -79,7 +79,7 @@ __global__ void row_decode(RowDecode p) {
   if (p.fault == kByArrival) {
     if (dim == 0) total = 1e8f;
     __syncthreads();
-    // The first ones to come are lost in the rounding, the later ones are not.
+    // The first additions are lost to rounding, the later ones are not.
     atomicAdd(&total, dim % 2 == 0 ? 3.0f : -1e8f / (blockDim.x / 2));
     __syncthreads();
     sum += total * 1e-20f;

@@ -1,4 +1,4 @@
-// Launches row_decode, which is of templates' kind: there is nothing but a header.
+// Launches row_decode as a template library: the source is only a header.
 
 #include <recto_cuda_adapter.h>
 
