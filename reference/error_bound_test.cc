@@ -93,7 +93,8 @@ TEST_CASE("equal terms add up their errors, and the probabilistic bound knows") 
       HeadErrorModel(k, v, {.tile_size = kKeys, .output_type = ElementType::kFp32})
           .bound(zero, {}, exact);
   CHECK(error <= bound.probabilistic(0, 0));
-  CHECK(error > kProbabilisticLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * tenth);  // if independent
+  CHECK(error >
+        kProbabilisticLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * tenth);  // taken as independent
 }
 
 TEST_CASE(

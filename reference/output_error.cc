@@ -112,8 +112,7 @@ class OutputError {
   void count_roundings() {
     const std::int64_t splits = numerics_.split_size > 0 ? ceil_div(n_, numerics_.split_size) : 1;
     keys_per_pass_ = splits > 1 ? numerics_.split_size : n_;
-    const std::int64_t tiles =
-        ceil_div(keys_per_pass_, numerics_.tile_size) + 1;  // may be unaligned
+    const std::int64_t tiles = ceil_div(keys_per_pass_, numerics_.tile_size) + 1;  // unaligned
     weight_terms_ = tiled_terms(numerics_.weight_sum, tiles);
     output_terms_ = tiled_terms(numerics_.output_sum, tiles);
     // Each tile's sum is added to the others; each rescaling and each merge multiplies; splits are
