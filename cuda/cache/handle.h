@@ -5,7 +5,7 @@
 //
 //   const SequenceHandle handle = manager.admit(prompt).value().sequence;
 //   const Status first = manager.release(handle);
-//   const Status second = manager.release(handle);  // invalid input: that life is over
+//   const Status second = manager.release(handle);  // invalid input: the handle is stale
 
 #include <cstdint>
 #include <ostream>

@@ -15,11 +15,11 @@
 //   const NodeId node = *index.insert(index.key(kRoot, content), content);
 //   pool.set_content(block, index.content_id(node, 0));
 //   index.add_user(node);     // the block
-//   index.remove_user(node);  // who inserted it: the block goes on to use it
+//   index.remove_user(node);  // the inserter; the block remains a user
 //   const std::optional<NodeId> found = index.find(index.key(kRoot, content), content).node;
 //   const BlockId hit = pool.block_with(index.content_id(*found, 0));
 //   pool.forget_content(hit);
-//   index.remove_user(node);  // and without a block the node is gone
+//   index.remove_user(node);  // the last user: the node is forgotten
 //
 // Extra words are rare, and are stored in the places of other nodes: a node that has some takes
 // extra_places() more places.

@@ -5,7 +5,7 @@
 //   const std::vector<TokenId> ids = {1, 2, 8, 8, 8, 3, 4};
 //   const std::vector<MultimodalItem> items = {{.content_hash = 77, .start = 2, .length = 3}};
 //   Prompt prompt{.tokens = {.ids = ids, .items = items}, .keys = {.lora_id = 5}};
-//   // Asked about again and again, it is hashed once.
+//   // Hashed only once, however often it is looked up.
 //   std::vector<BlockHash> hashes(ids.size() / 4);  // blocks of 4
 //   const std::int64_t hashed = manager.hash_prompt(prompt, hashes).value();
 //   prompt.hashes = std::span(hashes).first(static_cast<std::size_t>(hashed));

@@ -112,7 +112,7 @@ TEST_CASE("slots in flight to the host stay used until their copy ends") {
   CHECK(seen.lines == Lines{"0 arrived 0", "0 arrived 1", "0 admitted 0", "0 admitted 1",
                             "148 first token 0", "148 first token 1", "148 swapped 1",
                             "380 finished 0", "389 admitted 1", "612 finished 1"});
-  // 8 slots at 1 ns, begun: 9 ns each way.
+  // 8 slots at 1 ns take 9 ns each way: a transfer takes 1 ns more than the time rounded down.
   CHECK(seen.gauges_at(148)[Gauge::kUsed] == 16);
   CHECK(seen.gauges_at(148)[Gauge::kHostReserved] == 8);
   CHECK(seen.gauges_at(148)[Gauge::kHostUsed] == 0);
