@@ -1,5 +1,5 @@
-// The examples of the headers, compiled and run as they stand there: what is between the marks of
-// an example below is what its header says, line by line, which the last test sees to.
+// Compiles and runs the examples of the headers. The last test checks that the text between the
+// marks of an example equals the lines in its header.
 
 #include <fstream>
 #include <optional>
@@ -21,7 +21,7 @@
 namespace recto::cache {
 namespace {
 
-// What the examples leave to their reader.
+// Declares what the examples leave to the reader.
 std::int64_t copied_blocks = 0;
 std::int64_t uploaded_entries = 0;
 std::int32_t forgotten = -1;
@@ -30,7 +30,7 @@ void copy_block(const BlockCopy&) { ++copied_blocks; }
 void upload(const TableRange& range) { uploaded_entries += range.count; }
 void forget(ContentId content) { forgotten = content.value(); }
 
-// The headers' comments are aligned as they like.
+// Keeps the alignment of the headers' comments.
 // clang-format off
 
 TEST_CASE("block_pool.h") {
@@ -222,12 +222,12 @@ std::string without_indent(const std::string& line) {
   return begin == std::string::npos ? "" : line.substr(begin);
 }
 
-// The lines of a header's examples: those of comments that are indented by three spaces.
+// The lines of a header's examples: comment lines that are indented by three spaces.
 std::vector<std::string> example_in(const std::string& header) {
   std::vector<std::string> example;
   for (const std::string& line : lines_of("cuda/cache/" + header)) {
     if (!line.starts_with("//")) {
-      if (!line.empty() && !line.starts_with("#pragma")) break;  // the first includes
+      if (!line.empty() && !line.starts_with("#pragma")) break;  // stop at the first include
       continue;
     }
     if (line.starts_with("//   ")) example.push_back(without_indent(line.substr(2)));
