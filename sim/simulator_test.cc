@@ -97,7 +97,7 @@ TEST_CASE("Orca (Max) on OPT-13B with 12 GiB holds 7 requests and leaves 8.85 % 
   CHECK(full[Gauge::kOverReservation] == 7 * (2048 - (161 + 338 - 1)));
   CHECK(full[Gauge::kHeldBlocks] == 7);
   CHECK(full[Gauge::kTableEntries] == 0);     // a region needs no table
-  CHECK(full[Gauge::kUnplaceableFree] == 0);  // too little is free anywhere
+  CHECK(full[Gauge::kUnplaceableFree] == 0);  // too little is free in total
   CHECK(report.counters.requests_finished == 50);
 }
 

@@ -12,8 +12,8 @@ namespace recto::bench {
 
 // The work of one call.
 struct Work {
-  double bytes = 0;  // a multiply-add counts two
-  double flops = 0;  // a product and a sum count two
+  double bytes = 0;  // read and written
+  double flops = 0;  // a multiply-add counts two
 };
 
 // K, V and q read, out and lse written, table entries and lengths read. Two products of head_dim

@@ -240,7 +240,7 @@ TEST_CASE("after any history rows are what tables are") {
       walk.run(command);
       const auto row = static_cast<std::int32_t>(stream.next_below(4));
       if (stream.next_below(8) == 0) CHECK(tables.clear(row) == Status::ok());
-      if (!walk.actors().empty()) {  // refused if the row belongs to another sequence
+      if (!walk.actors().empty()) {  // may be refused: the row or the sequence is taken
         const std::size_t index = stream.next_below(walk.actors().size());
         static_cast<void>(tables.assign(row, walk.actors()[index].handle));
       }

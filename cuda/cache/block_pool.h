@@ -25,7 +25,7 @@
 namespace recto::cache {
 
 enum class BlockState : std::uint8_t {
-  kNull,       // reserved, never allocated
+  kNull,       // set apart, never allocated
   kFree,       // not held, without content; allocated first, last in first out
   kEvictable,  // not held, content can be found; allocated next, least recently used first
   kPinned,     // not held, content can be found, and is not evicted

@@ -34,7 +34,7 @@ struct CacheSize {
   BlockCount num_blocks{};
   BlockCount host_blocks{};
   ByteCount block_bytes{};      // on one rank
-  ByteCount remainder_bytes{};  // less than a block per rank, or beyond 2^31 - 1 blocks
+  ByteCount remainder_bytes{};  // room left: less than a block, or beyond 2^31 - 1 blocks
   // The length of a single sequence that fills the pool in all groups.
   TokenCount max_tokens{};
 };

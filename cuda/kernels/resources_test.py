@@ -11,7 +11,7 @@ import difflib
 import sys
 from pathlib import Path
 
-OF_DECODE = ("decode", "scores", "split_merge")  # in their names
+OF_DECODE = ("decode", "scores", "split_merge")  # parts of their names
 
 
 def first_line(path):

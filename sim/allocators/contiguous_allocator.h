@@ -16,7 +16,7 @@ namespace recto::sim {
 
 // How many slots are reserved for a sequence: Orca's three variants in the PagedAttention paper.
 enum class ReservationRule : std::uint8_t {
-  kMax,   // the longest context that the engine serves
+  kMax,   // the longest context that the engine serves, for every request
   kPow2,  // the prompt, and the output length rounded up to a power of two: as if the engine could
           // guess it within a factor of two
   kOracle,  // exactly what the sequence will fill: the best possible reservation

@@ -17,7 +17,7 @@ namespace recto::sim {
 struct PagedOptions {
   TokenCount pool_slots;
   TokenCount block_size{16};
-  BlockCount null_blocks{0};  // reserved and never used, as some engines do with block 0
+  BlockCount null_blocks{0};  // set apart and never used, as some engines do with block 0
 };
 
 class PagedAllocator : public Allocator {

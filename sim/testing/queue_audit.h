@@ -34,7 +34,7 @@ class QueueAudit {
   };
   struct Hits {
     std::int64_t blocks = 0;
-    std::int64_t evictable = 0;  // available slots or blocks that are evictable
+    std::int64_t evictable = 0;  // hits without a holder
   };
 
   const Group* head() const;
