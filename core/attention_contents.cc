@@ -36,9 +36,9 @@ Status check_query_start(std::span<const std::int32_t> query_start, std::int64_t
 }
 
 struct CachedContexts {
-  const char* name;  // of the lengths
+  const char* name;  // the field that holds the lengths
   std::span<const std::int32_t> lengths;
-  std::int32_t new_tokens;  // which follow outside the cache
+  std::int32_t new_tokens;  // tokens of each sequence that are outside the cache
   const BlockTableView& table;
   const KvTensorView& k;
 };
@@ -163,8 +163,8 @@ Status check_context_rows(const GatherInputs& inputs) {
   return Status::ok();
 }
 
-// A code that is moved would mean another number under another scale. Kinds must be equal, and
-// scales valid.
+// A copied code keeps its meaning only under the same scale: both scales must be of the same kind,
+// equal, and valid.
 Status check_equal_scales(const char* name, const KvTensorView& from, const KvTensorView& to) {
   for (std::int64_t i = 0; i < std::ssize(factors_of(to)); ++i) {
     if (to.scale.data[i] == from.scale.data[i]) continue;
@@ -184,7 +184,7 @@ Status check_block_id(std::size_t copy, const Named<std::int32_t>& block,
       block.text());
 }
 
-// Blocks that are written, and the pair that writes each.
+// Maps each written block to the pair that writes it.
 using Destinations = std::unordered_map<std::int32_t, std::size_t>;
 
 Status check_destinations(std::span<const BlockPair> copies, Destinations& destinations) {

@@ -1,4 +1,4 @@
-// The gate of contents.
+// Tests of check_contents().
 
 #include <limits>
 
@@ -49,7 +49,7 @@ TEST_CASE("shapes come first, so that nothing is read through a view that is wro
   CHECK_FALSE(check(write).is_ok());
 }
 
-// Results that would be written where something of the call stands.
+// Calls whose results would overlap another tensor of the call.
 template <typename Call>
 void check_aliasing() {
   Call call;

@@ -10,7 +10,8 @@
 namespace recto {
 namespace {
 
-// A cache holds the rows' own type, or fp8 beside rows of 16 bits. fp32 may be written as any type.
+// Rows and cache have the same type; or 16-bit rows meet an fp8 cache; or fp32 rows are written,
+// into a cache of any type.
 bool may_meet(ElementType rows, ElementType cache, Access access) {
   if (is_fp8(rows)) return false;
   if (rows == ElementType::kFp32) return cache == rows || access == Access::kWrite;
@@ -63,7 +64,7 @@ Status check_options(ViewGate& gate, const AttentionOptions& options, const Name
   return gate.array("options.sinks", options.sinks);
 }
 
-// Computing needs room for out in fp64: views may repeat rows by strides of 0, results do not.
+// The results need memory in fp64: views may repeat rows with a stride of 0, results cannot.
 Status check_result_size(const RowsView& q, std::int64_t head_dim) {
   std::int64_t bytes = 0;
   const bool overflows = __builtin_mul_overflow(q.num_rows, q.num_heads, &bytes) ||
@@ -75,7 +76,7 @@ Status check_result_size(const RowsView& q, std::int64_t head_dim) {
                      std::to_string(head_dim) + " x 8");
 }
 
-// Checks what both kinds of attention have: queries, cache, table, options.
+// Checks what both kinds of attention call share: queries, cache, table, options.
 template <typename Inputs>
 Status check_queries(ViewGate& gate, const Inputs& inputs, Access cache) {
   const RowsView& q = inputs.q;
@@ -104,14 +105,14 @@ Status check_inputs(ViewGate& gate, const PagedAttentionInputs& inputs,
                                        {"block_table", "num_seqs", num_seqs}));
     return gate.array("context_length", inputs.context_length);
   }
-  // num_seqs is a size now; one more cannot overflow.
+  // num_seqs has passed a size check, so adding one cannot overflow.
   RECTO_RETURN_IF_ERROR(expect_equal(size_of("query_start", inputs.query_start),
                                      {"block_table", "num_seqs + 1", num_seqs + 1}));
   RECTO_RETURN_IF_ERROR(gate.array("context_length", inputs.context_length));
   return gate.array("query_start", inputs.query_start);
 }
 
-// Checks rows of K or V against the tensor of the cache that they belong to.
+// Checks rows of K or V against the cache tensor that they belong to.
 Status check_row_sizes(const char* name, const RowsView& rows,
                        const Named<const KvTensorView*>& cache) {
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize(name, "num_heads", rows.num_heads),
@@ -126,7 +127,7 @@ Status check_new_rows(ViewGate& gate, const char* name, const RowsView& rows,
   return check_row_sizes(name, rows, cache);
 }
 
-// Checks rows that a cache's tensor is gathered into, in its own codes.
+// Checks the rows that a cache tensor is gathered into; they hold the cache's own codes.
 Status check_gathered_rows(ViewGate& gate, const char* name, const MutableRowsView& rows,
                            const Named<const KvTensorView*>& cache) {
   RECTO_RETURN_IF_ERROR(gate.written_rows(name, rows));

@@ -8,7 +8,7 @@
 //                   slots, scales, slopes and sinks, which must be in host memory; O(blocks that
 //                   contexts address). Q, K and V are not read.
 //
-// Both return invalid input for the first rule broken: "FIELD: expected WHAT, got VALUE".
+// Both return invalid input for the first broken rule: "FIELD: expected WHAT, got VALUE".
 //
 // Overlaps: memory that a call writes must overlap neither itself nor anything else the call
 // touches; slices that interleave in one buffer with equal strides do not overlap. Read-only memory
@@ -34,11 +34,11 @@ Status check_shapes(const DecodeStepInputs& inputs, const AttentionOutputs& outp
 Status check_shapes(const KvWriteInputs& inputs, const GateOptions& options = {});
 Status check_shapes(const GatherInputs& inputs, const GateOptions& options = {});
 
-// Checks a cache within which blocks are copied.
+// Checks block copies within one cache.
 Status check_shapes(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
                     const GateOptions& options = {});
-// Checks two caches between which blocks are swapped. Their blocks must have the same shape and
-// type, and their codes the same meaning; the number of blocks and the layouts may differ.
+// Checks block swaps between two caches. Blocks of both caches must have the same shape and type,
+// and codes the same meaning; the number of blocks and the layouts may differ.
 Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
                     std::span<const BlockPair> copies, const GateOptions& options = {});
 

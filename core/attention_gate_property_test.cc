@@ -1,4 +1,4 @@
-// Calls of all kinds pass the gates; with any one thing wrong they do not.
+// Random valid calls pass the gates; a single fault in any of them is refused.
 
 #include <limits>
 #include <memory>
@@ -17,7 +17,7 @@ constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
 void* address(std::int64_t value) { return reinterpret_cast<void*>(value); }
 
-// Tables and lengths in memory, tensors at addresses that nobody reads.
+// Tables and lengths are real memory; tensors have addresses that the gates never read.
 struct AnyCall {
   std::vector<std::int32_t> table;
   std::vector<std::int32_t> query_start{0};
@@ -83,7 +83,8 @@ void draw_batch(Draw& draw, AnyCall& call, const MutablePagedKvView& kv) {
   const std::int64_t row_stride = max_blocks + draw.growing(0, 3);
   call.table.assign(static_cast<std::size_t>(num_seqs * row_stride), -1);
   for (std::int64_t seq = 0; seq < num_seqs; ++seq) {
-    // The first has rows and a context, so that there is something to break.
+    // The first sequence has at least one row and a context, so that every fault has something to
+    // break.
     const std::int64_t least = seq == 0 ? 1 : 0;
     const std::int64_t length = draw.growing(least, max_blocks * kv.k.block_size);
     call.lengths.push_back(static_cast<std::int32_t>(length));
@@ -141,7 +142,7 @@ std::unique_ptr<AnyCall> draw_call(Draw& draw) {
 
 using Fault = void (*)(AnyCall&);
 
-// Each makes any call wrong.
+// Each fault makes any call invalid.
 const std::vector<Fault> kFaults = {
     [](AnyCall& c) { c.inputs.q.data = nullptr; },
     [](AnyCall& c) { c.inputs.q.data = address((1 << 20) + 1); },
@@ -188,7 +189,7 @@ const std::vector<Fault> kFaults = {
     [](AnyCall& c) { ++c.inputs.block_table.num_seqs; },
     [](AnyCall& c) { c.inputs.block_table.num_seqs = kMax; },
     [](AnyCall& c) {
-      // One row a sequence, but for this one.
+      // One row per sequence, except for this fault.
       c.inputs.query_start = {};
       c.inputs.q.num_rows = c.inputs.block_table.num_seqs + 1;
     },

@@ -1,4 +1,4 @@
-// The gate of shapes for attention over a cache.
+// Tests of check_shapes() for attention over a cache.
 
 #include "core/attention_gate.h"
 
@@ -255,7 +255,7 @@ TEST_CASE("outputs overlap nothing that the call touches") {
       {[](auto& c) { c.outputs.out.data = address(0x30000 - 320); },
        [](auto& c) { c.outputs.out.data = address(0x30000 - 318); },
        "out.data: expected memory apart from kv.v at [0x30000, 0x31000), got [0x2fec2, 0x30002)"},
-      {[](auto& c) {  // q and out as slices of rows of 96
+      {[](auto& c) {  // q and out are slices of rows of 96
          c.inputs.q.row_stride = c.outputs.out.row_stride = 96;
          c.outputs.out.data = address(0x10000 + 128);
        },

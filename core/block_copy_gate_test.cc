@@ -1,4 +1,4 @@
-// The gate of contents for block copies and swaps.
+// Tests of check_contents() for block copies and swaps.
 
 #include <string>
 #include <vector>
@@ -53,7 +53,7 @@ TEST_CASE("a block is copied to once, and is then no source; it may be a source 
                 "5"));
 }
 
-// Two fp8 pools, whose scales are the caller's.
+// Swaps between two fp8 pools with the given scales.
 Status swapping_scaled(const KvScale& from_scale, const KvScale& to_scale) {
   KvPoolShape shape = small_pool();
   shape.type = ElementType::kE4m3;

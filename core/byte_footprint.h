@@ -31,7 +31,7 @@ struct StridedTensor {
   std::array<StrideLevel, kStrideLevelsMax> levels;  // the innermost first
 };
 
-// The same in bytes. It has only levels of more than one step, sorted by ascending stride.
+// The tensor in bytes. It has only levels of more than one step, sorted by ascending stride.
 struct ByteFootprint {
   struct Level {
     const char* field = "";

@@ -64,7 +64,7 @@ TEST_CASE("negative strides are refused, zero is not") {
 }
 
 TEST_CASE("the last byte is below 2^63, from address and strides") {
-  // Two rows of 16 bytes, of which the last byte is the largest that can be.
+  // Two rows of 16 bytes. The last byte of the second row has the largest address that is allowed.
   const std::int64_t longest = (kTop - 16 - 0x1000) / 2;
   CHECK(refusal_of(tensor({"a", 2, longest}, {})).is_ok());
   CHECK(refusal_of(tensor({"a", 2, longest + 1}, {})) ==
@@ -141,7 +141,7 @@ TEST_CASE("slices that interleave are apart, and meet when one grows by an eleme
   CHECK(check_apart(footprint(right), footprint(left)) ==
         Status::invalid_input("u.data: expected memory apart from t at [0x1000, 0x13c0), got "
                               "[0x1020, 0x13e2)"));
-  right.levels[0].count = 1;  // it ends where the second step of the left would begin
+  right.levels[0].count = 1;  // ends where the second step of `left` would begin
   right.levels[1].count = 1;
   left.levels[0].count = 1;
   CHECK_FALSE(do_overlap(footprint(right), footprint(left)));
@@ -156,7 +156,7 @@ TEST_CASE("a tensor without elements overlaps nothing") {
   CHECK_FALSE(do_overlap(footprint(empty), footprint(full)));
 }
 
-// Every byte, with how many elements hold it.
+// Counts, for every byte, the elements that hold it.
 std::vector<std::int64_t> bytes_of(const StridedTensor& strided) {
   std::vector<std::int64_t> first = {reinterpret_cast<std::intptr_t>(strided.data)};
   const auto spread = [&](std::int64_t count, std::int64_t stride) {
@@ -184,7 +184,7 @@ StridedTensor draw_tensor(Draw& draw) {
   return strided;
 }
 
-// Strides that nest, with gaps.
+// Draws nested strides with gaps.
 StridedTensor draw_nested_tensor(Draw& draw) {
   StridedTensor strided = draw_tensor(draw);
   std::int64_t span = strided.run;

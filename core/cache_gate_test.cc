@@ -1,4 +1,4 @@
-// The gate of shapes for calls that move K and V: write, copy, swap.
+// Tests of check_shapes() for calls that move K and V: write, copy, swap.
 
 #include "core/attention_gate.h"
 #include "core/gate_test_calls.h"

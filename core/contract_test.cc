@@ -58,7 +58,7 @@ TEST_CASE("operands are evaluated once") {
   CHECK(evaluated == 1);
 }
 
-// std::max hands out a reference to its temporary, which dies with the full expression.
+// std::max returns a reference to its temporary, which lives until the end of the full expression.
 TEST_CASE("a reference to a temporary in an operand lives through the comparison") {
   const std::string long_text(100, 'b');
   RECTO_CHECK_EQ(std::max(std::string(100, 'a'), std::string(100, 'b')), long_text);
@@ -70,7 +70,8 @@ TEST_CASE("a broken condition and an impossible branch say why") {
              ContainsSubstring("every kind is named"));
 }
 
-// Runs `broken` in a child with the handler that programs have; its exit and what it wrote.
+// Runs `broken` in a child process under the handler that programs use; returns its exit and
+// output.
 struct Death {
   int status = 0;
   std::string standard_error;
@@ -82,7 +83,7 @@ Death death_of(void (*broken)(), ContractHandler handler) {
   const pid_t child = fork();
   if (child == 0) {
     dup2(pipe_ends[1], STDERR_FILENO);
-    std::signal(SIGABRT, SIG_DFL);  // past Catch2
+    std::signal(SIGABRT, SIG_DFL);  // bypasses Catch2's handler
     set_contract_handler(handler);
     broken();
     _exit(0);
@@ -98,7 +99,7 @@ Death death_of(void (*broken)(), ContractHandler handler) {
   return death;
 }
 
-// The handler that was there before the tests' own: the one of programs.
+// The handler that was installed before the tests installed theirs: the one that programs use.
 ContractHandler handler_of_programs();
 
 TEST_CASE("in programs a broken contract prints and aborts") {
@@ -120,7 +121,7 @@ TEST_CASE("setting a handler gives back the one before") {
   CHECK(set_contract_handler(before) == quiet);
 }
 
-// Static initialisation comes before main() installs the throwing one.
+// Static initialisation runs before main() installs the throwing handler.
 const ContractHandler kHandlerOfPrograms = [] {
   const ContractHandler handler = set_contract_handler(nullptr);
   set_contract_handler(handler);

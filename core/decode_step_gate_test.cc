@@ -1,4 +1,4 @@
-// The gate of shapes for decode steps whose new tokens are outside the cache.
+// Tests of check_shapes() for decode steps whose new tokens are outside the cache.
 
 #include "core/attention_gate.h"
 #include "core/gate_test_calls.h"
@@ -96,7 +96,7 @@ TEST_CASE("what a call touches beside its inputs obeys the rules of rows, and li
   CHECK(call.check() ==
         Status::invalid_input("table.type: expected an enumerator below 5, got 77"));
   table[0].view = testing::dense_rows(0x20000, 5, 1, 8);
-  CHECK(call.check() == Status::ok());  // as the cache, it is only read
+  CHECK(call.check() == Status::ok());  // read-only, like the cache
   call.gate.step_cache = Access::kWrite;
   CHECK(call.check() ==
         Status::invalid_input(

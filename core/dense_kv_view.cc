@@ -9,7 +9,7 @@ namespace {
 
 Result<std::int64_t> count_elements(const KvPoolShape& shape, const char* tensor,
                                     std::int64_t head_dim) {
-  // The number of blocks comes last: it may be 0, but even then the strides of one block must fit.
+  // The number of blocks comes last: it may be 0, but the strides of one block must fit even then.
   std::int64_t elements = shape.block_size;
   bool overflows = __builtin_mul_overflow(elements, shape.num_kv_heads, &elements);
   overflows |= __builtin_mul_overflow(elements, head_dim, &elements);

@@ -18,7 +18,7 @@ KvPoolShape pool(KvLayout layout, ElementType type) {
           .head_dim_v = 5};
 }
 
-// Every offset of a tensor, by the formula of the view's header.
+// Computes every offset of a tensor by the formula in the view's header.
 std::vector<std::int64_t> offsets(const MutableKvTensorView& view) {
   std::vector<std::int64_t> offsets;
   for (std::int64_t block = 0; block < view.num_blocks; ++block) {
@@ -149,7 +149,7 @@ TEST_CASE("packed K needs whole packs, other layouts do not") {
 TEST_CASE("a pool ends below 2^63 bytes") {
   KvPoolShape shape = pool(KvLayout::kTokenMajor, ElementType::kFp16);
   shape.head_dim_v = 32;
-  shape.num_blocks = (std::int64_t{1} << 54) - 1;  // blocks of 512 bytes
+  shape.num_blocks = (std::int64_t{1} << 54) - 1;  // each block has 512 bytes
   CHECK(count_pool_elements(shape).is_ok());
   shape.head_dim_v = 64;
   CHECK(count_pool_elements(shape).status() ==

@@ -38,7 +38,7 @@ constexpr std::int64_t element_bytes(ElementType type) {
 
 constexpr bool is_fp8(ElementType type) { return element_bytes(type) == 1; }
 
-// Also accepts a value that is no enumerator, so that refusals can print it.
+// Also accepts values outside the enum, so that refusals can print them.
 constexpr const char* element_type_name(ElementType type) {
   constexpr const char* kNames[] = {"fp32", "fp16", "bf16", "e4m3", "e5m2"};
   const auto index = static_cast<std::size_t>(type);

@@ -17,7 +17,7 @@ namespace recto::testing {
 
 inline void* address(std::uintptr_t value) { return reinterpret_cast<void*>(value); }
 
-// These are far enough apart for every tensor below.
+// These addresses are far enough apart for every tensor below.
 inline constexpr std::uintptr_t kQAddress = 0x10000;
 inline constexpr std::uintptr_t kKAddress = 0x20000;
 inline constexpr std::uintptr_t kVAddress = 0x30000;

@@ -1,4 +1,4 @@
-// Both gates for gathering contexts into rows.
+// Tests of both gates for gathering contexts into rows.
 
 #include "core/attention_gate.h"
 #include "core/gate_test_calls.h"
@@ -15,8 +15,8 @@ using testing::kNewVAddress;
 using testing::pool_at;
 using testing::small_pool;
 
-// Contexts of 20, 0 and 48 tokens into 70 rows: the third first, then a row that stays, then the
-// first.
+// Gathers contexts of 20, 0 and 48 tokens into 70 rows: the third context first, then an untouched
+// row, then the first context.
 struct GatherCall : testing::CallMemory {
   std::vector<std::int64_t> starts = {49, 70, 0};
   GatherInputs inputs{.kv = as_const(pool_at(small_pool())),

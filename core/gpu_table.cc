@@ -11,7 +11,7 @@ constexpr std::int64_t kMostMemory = 1'000'000'000'000'000;
 constexpr double kTera = 1e12;
 constexpr double kGiga = 1e9;
 
-// One direction of a PCIe x16 slot in GB/s; data sheets print both directions together (64 and
+// One direction of a PCIe x16 slot in GB/s; data sheets print the sum of both directions (64 and
 // 128 GB/s).
 constexpr double kPcie4 = 32;
 constexpr double kPcie5 = 64;
@@ -29,7 +29,7 @@ std::string plain_name(std::string_view text) {
   return plain;
 }
 
-// A row of the table below, in the units of its head.
+// A row of the table below, in the units of the table's head.
 struct Row {
   const char* name;
   std::int64_t memory_bytes;  // as the driver reports it

@@ -29,7 +29,7 @@ TEST_CASE("every figure of every card is there and has a source") {
   }
 }
 
-// Vendors' gigabytes lie between decimal and binary ones; a slipped digit does not.
+// Vendors' gigabytes lie between decimal and binary ones; a wrong digit in the table does not.
 TEST_CASE("what the driver reports is near what the box says") {
   for (const GpuSpec& gpu : gpu_table()) {
     INFO(gpu.name);

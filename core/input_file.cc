@@ -22,7 +22,7 @@ bool has_name(int pipe) {
   return fstatfs(pipe, &system) != 0 || system.f_type != PIPEFS_MAGIC;
 }
 
-// Why the open file may not be read to its end, or nothing.
+// The reason why the open file cannot be read to its end, if there is one.
 std::optional<Status> why_refused(int descriptor) {
   struct stat info = {};
   if (fstat(descriptor, &info) != 0) return system_reason(errno);
@@ -51,7 +51,7 @@ Result<InputFile> open_input_file(const std::string& path) {
     return system_reason(error);
   }
   if (const auto refused = why_refused(descriptor)) return *refused;
-  // Only opening must not block: a pipe's writer may take its time.
+  // Only opening must not block. Reading may: the writer of a pipe may take its time.
   if (fcntl(descriptor, F_SETFL, 0) != 0) return system_reason(errno);
   return file;
 }

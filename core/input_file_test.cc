@@ -1,4 +1,4 @@
-// What is opened, and what is refused at once in place of being waited for.
+// Tests of which files are opened, and which are refused at once instead of blocking.
 
 #include "core/input_file.h"
 

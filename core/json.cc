@@ -27,14 +27,15 @@ Library to_library(const Json& json) {
   if (json.is_object()) {
     Library::object_t members;
     members.reserve(json.size());
-    // The library's own insertion would look for each key among those before it.
+    // Reads all members in one pass: the library's own insertion searches all earlier keys each
+    // time.
     for (const auto& [key, value] : json.items()) members.emplace_back(key, to_library(value));
     return members;
   }
   return nullptr;
 }
 
-// What the library's parser tells of becomes a value. An array or object stays apart until its end.
+// Builds a value from the library's parser events. An array or object is kept apart until it ends.
 class Reader {
  public:
   explicit Reader(std::string_view text) : text_(text) {}
@@ -78,7 +79,7 @@ class Reader {
     reading_.fault = error.id == kNumberOutOfRange ? JsonReading::Fault::kRange
                      : byte > text_.size()         ? JsonReading::Fault::kEndsEarly
                                                    : JsonReading::Fault::kSyntax;
-    // `byte` is counted from 1, and is the first that is wrong.
+    // `byte` counts from 1 and is the position of the first invalid byte.
     const std::string_view before = text_.substr(0, byte - std::min<std::size_t>(byte, 1));
     reading_.line = 1 + std::count(before.begin(), before.end(), '\n');
     return false;
@@ -90,13 +91,13 @@ class Reader {
   }
 
  private:
-  // An array or object whose end is to come.
+  // An array or object that has not ended yet.
   struct Open {
     bool is_object;
     std::vector<Json> items = {};
     std::vector<Json::Member> members = {};
-    std::unordered_map<std::string, std::size_t> places = {};  // of the keys in `members`
-    std::string key = {};                                      // of the next member
+    std::unordered_map<std::string, std::size_t> places = {};  // index in `members` of each key
+    std::string key = {};                                      // key of the next member
   };
 
   bool start(Open open) {
@@ -107,7 +108,7 @@ class Reader {
     }
     return true;
   }
-  // Whether what ends is nested too deep.
+  // Called at the end of an array or object: returns whether it was nested too deep.
   bool is_left_out() {
     if (left_out_ == 0) return false;
     --left_out_;
@@ -147,7 +148,7 @@ class Reader {
   std::string_view text_;
   JsonReading reading_;
   std::vector<Open> open_;
-  std::size_t left_out_ = 0;  // arrays and objects that are open and nested too deep
+  std::size_t left_out_ = 0;  // open arrays and objects that are nested too deep
 };
 
 }  // namespace

@@ -1,7 +1,7 @@
 #pragma once
 
-// JSON as a value, as text, and what a text holds. Only json.cc sees the library that parses and
-// prints: it takes seconds in each file that includes it, and reports by throwing.
+// JSON values, and conversion from and to text. Only json.cc includes the library that parses and
+// prints: including it adds seconds of compile time to a file, and it reports errors by throwing.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,14 +22,14 @@ class JsonItem;
 template <typename T>
 concept JsonNumber = std::is_arithmetic_v<T>;
 
-// A container, and no text.
+// A container that is not a text.
 template <typename T>
 concept JsonItems = !std::is_convertible_v<const T&, std::string_view> && requires(const T& items) {
   items.begin() != items.end();
 };
 
-// null, true or false, a number, a text, an array, or an object, whose members keep their order.
-// To read a value as what it is not is a broken contract: check input by is_...() first.
+// Holds null, true or false, a number, a text, an array, or an object, whose members keep their
+// order. Reading a value as a type that it does not have is a broken contract: call is_...() first.
 class Json {
  public:
   struct Member;
@@ -53,14 +53,14 @@ class Json {
   Json(const char* text) : Json(std::string(text)) {}
   Json(std::vector<Json> items) : held_(std::move(items)) {}
   Json(std::vector<Member> members) : held_(std::move(members)) {}
-  // Items of a container become an array, those of a map from texts an object.
+  // A container becomes an array; a map from texts becomes an object.
   template <JsonItems Items>
   Json(const Items& items) : Json(of_items(items)) {}
-  // {{"a", 1}, {"b", 2}} is an object, as is each list of nothing but pairs that begin with a text;
-  // {1, 2} is an array.
+  // {{"a", 1}, {"b", 2}} becomes an object, as does any list of pairs that begin with a text; {1,
+  // 2} becomes an array.
   Json(std::initializer_list<JsonItem> items);
 
-  // Defaulted in json_value.cc, so that only that file has their code.
+  // Defaulted in json_value.cc, so that their code is compiled only once.
   Json(const Json& other);
   Json(Json&& other) noexcept;
   Json& operator=(const Json& other);
@@ -74,7 +74,7 @@ class Json {
   bool is_boolean() const { return holds<bool>(); }
   bool is_number() const { return is_number_integer() || is_number_float(); }
   bool is_number_integer() const { return holds<std::int64_t>() || is_number_unsigned(); }
-  // As parsed: an integer that has no sign.
+  // As parsed: an integer without a sign.
   bool is_number_unsigned() const { return holds<std::uint64_t>(); }
   bool is_number_float() const { return holds<double>(); }
   bool is_string() const { return holds<std::string>(); }
@@ -99,11 +99,11 @@ class Json {
     }
   }
 
-  // Items of an array, members of an object; 0 for null, 1 for all else.
+  // The number of items of an array or members of an object; 0 for null, 1 for other values.
   std::size_t size() const;
   bool empty() const { return size() == 0; }
 
-  // The items of an array.
+  // Iterates over the items of an array.
   const Json* begin() const;
   const Json* end() const;
   Json* begin();
@@ -111,22 +111,22 @@ class Json {
   const Json& back() const;
   const Json& operator[](std::size_t index) const;
   Json& operator[](std::size_t index);
-  // Null becomes an array.
+  // Null becomes an array first.
   void push_back(Json item);
 
-  // The members of an object. Finding takes as long as there are members.
+  // The members of an object. Finding one takes O(members).
   const std::vector<Member>& items() const { return as<std::vector<Member>>(); }
-  const Json* find(std::string_view key) const;  // null if there is none, or this is no object
+  const Json* find(std::string_view key) const;  // null if this is no object or lacks the key
   bool contains(std::string_view key) const { return find(key) != nullptr; }
   Json value(std::string_view key, Json otherwise) const;
-  const Json& operator[](std::string_view key) const;  // must be there
-  // Adds the member, null, if it is not there. Null becomes an object.
+  const Json& operator[](std::string_view key) const;  // precondition: the member exists
+  // Adds the member with the value null if it is missing. Null becomes an object first.
   Json& operator[](std::string_view key);
   void erase(std::string_view key);
-  // Sets each member of another object.
+  // Sets each member of `members` in this object.
   void update(Json members);
 
-  // Numbers are compared by value, objects with the order of their members.
+  // Compares numbers by value, and objects including the order of their members.
   friend bool operator==(const Json& left, const Json& right);
   friend std::ostream& operator<<(std::ostream& out, const Json& json);
 
@@ -137,7 +137,7 @@ class Json {
   bool holds() const {
     return std::holds_alternative<T>(held_);
   }
-  // A broken contract if it holds something else.
+  // A broken contract if the value has another type.
   template <typename T>
   const T& as() const {
     if (!holds<T>()) fail_as(Json(T()));
@@ -161,7 +161,7 @@ struct Json::Member {
   friend bool operator==(const Member&, const Member&) = default;
 };
 
-// An item of a list in braces; a Json in a std::initializer_list could only be copied out of it.
+// An item of a list in braces. (A std::initializer_list of Json could only be copied from.)
 class JsonItem {
  public:
   template <typename T>
@@ -188,16 +188,17 @@ Json Json::of_items(const Items& items) {
   }
 }
 
-// JSON as text, on one line if `indent` is negative. Names of files, and what other people's
-// libraries say, may be any bytes; U+FFFD stands for those that are not UTF-8.
+// Prints JSON as text, on one line if `indent` is negative. File names and other libraries'
+// messages may hold any bytes; bytes that are not UTF-8 are printed as U+FFFD.
 std::string json_text(const Json& json, int indent = -1);
 
-// The deepest nesting of JSON that is read: what is nested deeper is left out. recto's own files
-// come nowhere near it. Code that prints or walks a value recurses, so without a limit a text of
-// nothing but brackets would exhaust the stack.
+// The deepest nesting that is read; anything nested deeper is left out. recto's own files are far
+// below this limit. Code that prints or walks a value recurses, so without a limit a text of
+// brackets alone would exhaust the stack.
 inline constexpr std::size_t kJsonNestingMax = 64;
 
-// A member that an object has twice. The value then has the last in the place of the first.
+// A key that occurs twice in one object. The value then holds the last member, at the first one's
+// position.
 struct RepeatedKey {
   std::string object;  // the path of the object: "cases[2].shape"; empty for the outermost one
   std::string key;
@@ -205,30 +206,30 @@ struct RepeatedKey {
   std::string path() const;
 };
 
-// What a text holds, or why it is not JSON.
+// The result of reading a text: its value, or why it is not JSON.
 struct JsonReading {
   enum class Fault {
     kNone,
     kSyntax,
     kEndsEarly,
-    kRange,  // a number that no double holds
+    kRange,  // a number out of the range of a double
   };
 
   Json json;  // null if there is a fault
   Fault fault = Fault::kNone;
-  std::int64_t line = 1;              // of the fault, from 1
+  std::int64_t line = 1;              // line of the fault, counted from 1
   std::vector<RepeatedKey> repeated;  // in the order of the text
 
-  // Names the fault, and not the file.
+  // A message that names the fault, but not the file.
   Status status() const;
 };
 
 JsonReading read_json(std::string_view text);
 
-// The same where repeated keys do not matter.
+// The same, for callers that ignore repeated keys.
 Result<Json> parse_json(std::string_view text);
 
-// The name and the version of the library.
+// The name and version of the JSON library.
 std::pair<std::string, std::string> json_library();
 
 }  // namespace recto

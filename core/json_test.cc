@@ -1,5 +1,5 @@
-// Values: how they are written down, read and compared. Texts: of any bytes, as they are printed,
-// and what is told of those that are no JSON.
+// Tests of JSON values (construction, reading, comparison) and of texts: printing any bytes, and
+// the error messages for texts that are not JSON.
 
 #include "core/json.h"
 
@@ -105,7 +105,7 @@ TEST_CASE("numbers are equal by value, objects in the order of their members") {
 TEST_CASE("bytes that are not UTF-8 become U+FFFD, in values and in names") {
   CHECK(json_text(Json("a\xff.csv")) == "\"a\xef\xbf\xbd.csv\"");
   CHECK(json_text(Json{{"\xc3(", 1}}) == "{\"\xef\xbf\xbd(\":1}");
-  // A character that is cut off.
+  // A truncated UTF-8 character.
   CHECK(json_text(Json("ab\xe2\x82")) == "\"ab\xef\xbf\xbd\"");
 }
 

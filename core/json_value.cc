@@ -1,4 +1,4 @@
-// The members of Json; json.cc has what the library does.
+// The members of Json that do not need the JSON library; json.cc has the others.
 
 #include <algorithm>
 

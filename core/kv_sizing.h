@@ -47,8 +47,8 @@ struct PoolOptions {
   ByteCount reserve = kDefaultReserve;  // per card
 };
 
-// Where the memory of one rank goes. Weights, reserve, blocks, remainder and unused (what
-// memory_utilization leaves alone) add up to the card's memory.
+// How the memory of one rank is divided. Weights, reserve, blocks, remainder and unused memory
+// (beyond memory_utilization) add up to the card's memory.
 struct PoolSize {
   BlockCount blocks;
   TokenCount slots;
@@ -57,7 +57,7 @@ struct PoolSize {
   ByteCount remainder_bytes;  // less than a block
   ByteCount weight_bytes;     // on one rank: an even share, rounded up
   ByteCount reserve_bytes;
-  ByteCount unused_bytes;  // what utilisation leaves alone
+  ByteCount unused_bytes;  // beyond memory_utilization
   std::int64_t tensor_parallel = 1;
 };
 
@@ -66,7 +66,8 @@ struct PoolSize {
 // weights and reserve leave no room for one block.
 Result<PoolSize> size_pool(const ModelSpec& model, const GpuSpec& gpu, const PoolOptions& options);
 
-// The number of blocks that fit into `kv_memory` bytes on each rank, whatever else the card holds.
+// The number of blocks that fit into `kv_memory` bytes on each rank. Ignores what else the card
+// holds.
 BlockCount blocks_in(ByteCount kv_memory, const ModelSpec& model, const KvShape& shape);
 
 // The smallest number of ranks whose pool has room for `min_slots` tokens. Only tries counts over

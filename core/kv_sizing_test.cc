@@ -38,8 +38,8 @@ TEST_CASE("KV figures of the PagedAttention paper") {
   CHECK(weight_bytes(model("OPT-175B")).value() / 1e9 == Approx(346).epsilon(0.01));
 }
 
-// With no reserve at all: the paper's own pools are within 2 % for the two sizes whose
-// utilisation was 0.9; OPT-175B's 264 GB need 0.92 of its cards.
+// Without any reserve. The paper's pools are within 2 % for the two sizes whose utilisation was
+// 0.9; OPT-175B's 264 GB need a utilisation of 0.92.
 TEST_CASE("pools of the PagedAttention paper from model, card and utilisation") {
   PoolOptions options;
   options.reserve = ByteCount(0);
@@ -72,7 +72,7 @@ TEST_CASE("the reserve that the vLLM run on an RTX 4090 implies") {
   options.reserve += ByteCount(1);
   CHECK(size_pool(model("Llama-3.1-8B"), gpu("RTX-4090"), options).value().blocks ==
         BlockCount(2587));
-  // the default reserve is 4 % of the pool away from it
+  // The default reserve differs from the implied one by 4 % of the pool.
   options.reserve = kDefaultReserve;
   const auto by_default = size_pool(model("Llama-3.1-8B"), gpu("RTX-4090"), options).value();
   CHECK(by_default.blocks.value() == Approx(2588).epsilon(0.04));
@@ -109,7 +109,7 @@ TEST_CASE("the parts of every card's pool add up to the card") {
   }
 }
 
-// True of every card below 141 GB; an H200 just holds OPT-66B, and a B200 a 70B model.
+// Holds for every card below 141 GB; an H200 just fits OPT-66B, and a B200 a 70B model.
 TEST_CASE("the large models fit no single card") {
   for (const char* name : {"OPT-66B", "OPT-175B", "Llama-2-70B", "Llama-3.1-70B"}) {
     for (const char* card : {"A100-40", "A100-80", "H100", "L4", "RTX-4090", "RTX-PRO-6000"}) {

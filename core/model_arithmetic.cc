@@ -1,4 +1,4 @@
-// What follows from a model's shape: parameters, bytes, and whether the shape makes sense at all.
+// Computes what follows from a model's shape: parameters, bytes, and whether the shape is valid.
 
 #include <cstdlib>
 #include <initializer_list>

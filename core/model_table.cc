@@ -36,9 +36,9 @@ struct Row {
 using enum Architecture;
 using enum Embeddings;
 
-// OPT's head is its input embedding at every size, and its counts follow from the shape; the counts
-// of the others are the published ones. The row of OPT-175B is from the paper, which prints layers,
-// heads and width (Table 1); FFN, vocabulary and context are those of the family.
+// In OPT models the output head is the input embedding at every size, and parameter counts follow
+// from the shape; the other models have their published counts. OPT-175B's row is from the paper,
+// which prints layers, heads and width (Table 1); FFN, vocabulary and context are the family's.
 // clang-format off
 constexpr Row kRows[] = {
     // name, architecture      layers hidden heads: q, KV dim  FFN  vocabulary  parameters

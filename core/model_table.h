@@ -14,17 +14,17 @@
 
 namespace recto {
 
-// The parts of a transformer block, as far as they matter for counting parameters.
+// Architectures, as far as they matter for counting the parameters of a transformer block.
 enum class Architecture : std::uint8_t {
   kGpt2,   // learned positions, layer norm, biased projections, two FFN matrices
-  kOpt,    // as GPT-2; its position table has two spare rows
+  kOpt,    // as GPT-2; its position table has two extra rows
   kLlama,  // rotary positions, RMS norm, no biases, three FFN matrices (gated)
   kQwen3,  // as Llama, plus an RMS norm of each head's query and key
 };
 
 enum class Embeddings : std::uint8_t {
   kTied,      // the output head is the input embedding
-  kSeparate,  // the output head is a matrix of its own
+  kSeparate,  // the output head is a separate matrix
 };
 
 struct ModelSpec {
@@ -45,21 +45,21 @@ struct ModelSpec {
   std::string source;
 };
 
-// All known models, in the order of the documentation.
+// All known models, in the order in which they are documented.
 const std::vector<ModelSpec>& model_table();
 
 // Looks a model up by name, ignoring case, with or without a leading organisation
 // ("meta-llama/Llama-3.1-8B"). Invalid input, listing the known names, if there is none.
 Result<ModelSpec> find_model(std::string_view name);
 
-// For models that are not from the table: invalid input if a field is not positive, heads do not
-// divide, or the parameter count is more than 1 % off what the architecture implies.
+// For models that are not in the table: invalid input if a field is not positive, heads do not
+// divide, or the parameter count differs by more than 1 % from what the architecture implies.
 Status check_model(const ModelSpec& model);
 
-// The part of check_model that covers the size of K and V: layers, heads and head_dim.
+// The part of check_model that K and V sizes depend on: layers, heads and head_dim.
 Status check_kv_fields(const ModelSpec& model);
 
-// The part of check_model that covers what `weight_bytes` depends on.
+// The part of check_model that `weight_bytes` depends on.
 Status check_weight_fields(const ModelSpec& model);
 
 // Weights per layer that multiply each token: Q, K, V, output and FFN matrices.

@@ -98,8 +98,8 @@ constexpr PagedKvView as_const(const MutablePagedKvView& view) {
   return {.k = as_const(view.k), .v = as_const(view.v)};
 }
 
-// Logical block index -> physical block id, one row per sequence. Entries beyond a sequence's
-// blocks may hold anything.
+// Maps logical block indices to physical block ids, one row per sequence. Entries past a sequence's
+// last block may hold anything.
 struct BlockTableView {
   const std::int32_t* data = nullptr;  // [num_seqs, max_blocks]
   std::int64_t num_seqs = 0;

@@ -9,7 +9,7 @@ namespace {
 
 constexpr std::uint64_t kGoldenGamma = 0x9e3779b97f4a7c15u;
 
-// FNV-1a over the bytes: names are short, and the result is mixed again below.
+// FNV-1a over the bytes. It suffices because names are short and the result is mixed again below.
 std::uint64_t hash_name(std::string_view name) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char c : name) {
@@ -60,7 +60,8 @@ std::uint64_t RandomStream::next_u64() {
 std::uint64_t RandomStream::next_below(std::uint64_t bound) {
   RECTO_CHECK_GT(bound, 0u);
   std::uint64_t draw = next_u64();
-  // Less than `bound` of the lowest values are too many; a division tells how many.
+  // Too many draws remain for fewer than `bound` of the lowest values; a division computes how
+  // many.
   if (draw < bound) {
     const std::uint64_t incomplete = (0 - bound) % bound;
     while (draw < incomplete) draw = next_u64();

@@ -37,7 +37,7 @@ class RandomStream {
   double next_unit();
 
  private:
-  std::uint64_t path_;  // identity of this stream: the seed mixed with all names on the way
+  std::uint64_t path_;  // the stream's identity: the seed mixed with all names on the path
   std::array<std::uint64_t, 4> state_;
 };
 

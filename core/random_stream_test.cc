@@ -25,8 +25,8 @@ double chi_square(const std::vector<int>& observed, double expected_each) {
   return sum;
 }
 
-// Exceeded with probability at most 1e-9: Laurent & Massart, "Adaptive estimation of a quadratic
-// functional by model selection", Annals of Statistics 28(5), 2000, lemma 1.
+// A bound that is exceeded with probability at most 1e-9: Laurent & Massart, "Adaptive estimation
+// of a quadratic functional by model selection", Annals of Statistics 28(5), 2000, lemma 1.
 double chi_square_bound(double degrees_of_freedom) {
   const double t = std::log(1e9);
   return degrees_of_freedom + 2 * std::sqrt(degrees_of_freedom * t) + 2 * t;
@@ -42,7 +42,7 @@ TEST_CASE("mix_bits is the finaliser of SplitMix64") {
 }
 
 TEST_CASE("a stream is xoshiro256** seeded through SplitMix64") {
-  // The generator once more, in the words of xoshiro256starstar.c.
+  // A second implementation of the generator, following xoshiro256starstar.c.
   std::array<std::uint64_t, 4> s;
   for (std::size_t i = 0; i < 4; ++i) s[i] = mix_bits(2026 + (i + 1) * kGoldenGamma);
   RandomStream stream(2026);
@@ -60,7 +60,7 @@ TEST_CASE("a stream is xoshiro256** seeded through SplitMix64") {
 }
 
 TEST_CASE("golden draws: seeds, names and indexes give these numbers on every machine") {
-  // The first line is also what other libraries publish for seed 0.
+  // Other libraries publish the same first line for seed 0.
   RandomStream zero(0);
   CHECK(zero.next_u64() == 0x99ec5f36cb75f2b4u);
   CHECK(zero.next_u64() == 0xbf6e1f784956452au);
@@ -110,7 +110,7 @@ TEST_CASE("splits of different name, index, order or seed are different streams"
 }
 
 TEST_CASE("the first draws of neighbouring splits are uniform") {
-  // What per-request streams rely on: many streams, few draws from each.
+  // The property that per-request streams rely on: many streams, few draws from each.
   constexpr int kStreams = 1 << 16;
   constexpr int kBins = 256;
   std::vector<int> high(kBins), low(kBins), second(kBins);

@@ -1,7 +1,7 @@
 #pragma once
 
-// How bad input is refused: "FIELD: expected WHAT, got VALUE". The text is built only when a rule
-// is broken, so that a valid call costs no allocation.
+// Messages of refused input: "FIELD: expected WHAT, got VALUE". The text is built only when a rule
+// is broken, so that a valid call allocates nothing.
 
 #include <cstdint>
 #include <string>

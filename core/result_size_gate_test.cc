@@ -1,4 +1,4 @@
-// The gate of shapes, where strides of 0 let a small input ask for a huge result.
+// Tests that check_shapes() refuses small inputs that imply huge results through strides of 0.
 
 #include "core/attention_gate.h"
 #include "core/gate_test_calls.h"

@@ -56,7 +56,7 @@ inline std::ostream& operator<<(std::ostream& out, const Status& status) {
   return out << (status.is_ok() ? std::string("ok") : status.message());
 }
 
-// A value, or the reason why there is none.
+// A value, or the reason why there is no value.
 template <typename T>
 class [[nodiscard]] Result {
  public:

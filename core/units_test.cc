@@ -7,7 +7,7 @@
 namespace recto {
 namespace {
 
-// What must not compile, as compile-time facts.
+// Checks at compile time which expressions must not compile.
 template <typename A, typename B>
 concept CanAdd = requires(A a, B b) {
   a + b;
@@ -42,13 +42,13 @@ static_assert(!CanAdd<TokenCount, int> && !CanSubtract<int, TokenCount>);
 static_assert(!CanCompare<TokenCount, BlockCount> && !CanCompare<TokenCount, int>);
 static_assert(!CanEqual<TokenCount, ByteCount> && !CanEqual<BlockCount, int>);
 static_assert(!CanMultiply<TokenCount, TokenCount>);
-// Nor do counts and places, nor places of different kinds.
+// Counts do not mix with positions, nor do positions of different kinds.
 static_assert(!CanAdd<SimTime, SimTime> && !CanAdd<BlockId, BlockId>);
 static_assert(!CanAdd<SimTime, TokenCount> && !CanAdd<SlotId, BlockCount>);
 static_assert(!CanSubtract<SimTime, SlotId> && !CanCompare<BlockId, SlotId>);
 static_assert(!CanMultiply<SimTime, int>);
 static_assert(!CanAdd<BlockId, TokenCount> && CanAdd<SlotId, TokenCount>);
-// Nothing turns into a unit, or out of one, by itself.
+// Nothing converts to a unit, or from one, implicitly.
 static_assert(!std::is_convertible_v<std::int64_t, TokenCount>);
 static_assert(!std::is_convertible_v<TokenCount, std::int64_t>);
 static_assert(!std::is_convertible_v<std::int32_t, BlockId>);
@@ -88,7 +88,7 @@ TEST_CASE("blocks cover tokens") {
   CHECK(ceil_div(7, 7) == 1);
 }
 
-// A hash that is what was hashed last.
+// A hash state that keeps the last hashed value.
 struct Hashed {
   std::int64_t value = 0;
 

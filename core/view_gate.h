@@ -23,7 +23,7 @@ struct NamedRows {
   RowsView view = {};
 };
 
-// Requirements on a call, and memory that it touches, besides its inputs and outputs.
+// Requirements on a call, and memory that it touches in addition to its inputs and outputs.
 struct GateOptions {
   // The addresses of q, out, K and V and all strides over their rows must be multiples of this: 16
   // for kernels that use vector loads. It is never less than an element; arrays need only element
@@ -50,7 +50,7 @@ class ViewGate {
  public:
   explicit ViewGate(const GateOptions& options) : options_(options) {}
 
-  // Batch sizes may be 0; the sizes of a row may not.
+  // Batch sizes may be 0; the other sizes of a row may not.
   Status rows(const char* name, const RowsView& view) {
     return add_rows(name, view, Access::kRead);
   }
@@ -68,7 +68,7 @@ class ViewGate {
   // Treated as pairs of ids: the address needs only the alignment of an id.
   Status block_pairs(const char* name, std::span<const BlockPair> pairs);
 
-  // Checks what the options say the call touches. Call it last, after all other checks.
+  // Checks the memory that the options add to the call. Call it last.
   Status beside();
 
   template <typename T>
@@ -87,7 +87,7 @@ class ViewGate {
   };
 
   // K, V and their scales, three tensors of rows, a table, lengths, slopes, sinks, out, lse; and
-  // what the options add.
+  // the tensors that the options add.
   static constexpr std::size_t kTensorsMax = 13 + GateOptions::kReadRowsMax + 1;
 
   template <typename T>

@@ -1,4 +1,4 @@
-// The rules of K and V, for a cache that is written.
+// Tests of the rules for K and V of a cache that is written.
 
 #include "core/view_gate.h"
 
@@ -94,7 +94,7 @@ TEST_CASE("a cache that is only read has no two elements in one place, either") 
       {[](auto& c) { c.inputs.kv.k.block_size = c.inputs.kv.v.block_size = 8; },
        [](auto& c) { c.inputs.kv.k.block_size = c.inputs.kv.v.block_size = 32; },
        "kv.k.block_stride: expected at least 1024, to step over what lies within, got 512"},
-      {[](auto& c) {  // V as it was, K with its slots side by side
+      {[](auto& c) {  // V unchanged, K with adjacent slots
          c.inputs.kv.k.slot_stride = 16;
          c.inputs.kv.k.head_stride = 256;
        },
@@ -105,7 +105,7 @@ TEST_CASE("a cache that is only read has no two elements in one place, either") 
        "kv.k.slot_stride: expected at least 16, to step over what lies within, got 15"},
       {[](auto&) {}, [](auto& c) { c.inputs.kv.k.head_stride = 8; },
        "kv.k.head_stride: expected at least 16, to step over what lies within, got 8"},
-      {[](auto& c) {  // never stepped over
+      {[](auto& c) {  // the only step, so its stride is unused
          c.inputs.kv.k.num_blocks = c.inputs.kv.v.num_blocks = 1;
          c.inputs.kv.v.block_stride = 0;
        },
@@ -213,7 +213,7 @@ void use_fp8(AttentionCall& call) {
 
 TEST_CASE("scales: of fp8 alone, of a known kind, with data") {
   check_rules<AttentionCall>({
-      {[](auto& c) { use_fp8(c); },  // a scale of 1
+      {[](auto& c) { use_fp8(c); },  // a scale of shape [1]
        [](auto& c) {
          use_fp8(c);
          c.inputs.kv.k.scale = {ScaleKind::kPerTensor, nullptr};
@@ -243,7 +243,7 @@ TEST_CASE("scales: of fp8 alone, of a known kind, with data") {
   });
 }
 
-// The cache is [0x20000, 0x21000), and the scales end at, or in, its first bytes.
+// The cache is [0x20000, 0x21000). The scales end at its first byte, or inside it.
 TEST_CASE("a tensor has one scale, or one for each KV head") {
   const auto use_scale = [](CacheCall& call, ScaleKind kind) {
     call.kv.k.type = call.kv.v.type = ElementType::kE5m2;

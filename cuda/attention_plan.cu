@@ -21,12 +21,12 @@ namespace {
 
 constexpr std::int64_t kSplitSizeMin = 256;
 constexpr std::int64_t kInvariantSplitSize = 1024;
-// The largest size of a grid, in the dimensions of splits and of sequences in prefill.
+// The largest grid size in the dimensions of splits and of sequences in prefill.
 constexpr std::int64_t kGridMax = 65535;
 // The most rows of a sequence in prefill, one for each head of a group: kernels count them in int,
 // in steps of a thread block's 64.
 constexpr std::int64_t kPrefillRowsMax = (std::int64_t{1} << 31) - 64;
-// The rows of a matrix product: the query heads of one thread block.
+// The rows of a matrix product, which are the query heads of one thread block.
 constexpr std::int64_t kGroupTile = 16;
 
 Status check_kernel(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
@@ -45,7 +45,8 @@ Status check_kernel(const AttentionPlan& plan, const PagedAttentionInputs& input
   return refusal("kernel", "one of AttentionKernel", std::to_string(static_cast<int>(plan.kernel)));
 }
 
-// What is not instantiated at all is reported first, with a list of what is.
+// Types and head dims without any instantiation are reported first, with a list of those that
+// exist.
 Status check_served(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
   const Status served = check_kernel(plan, inputs);
   if (served.is_ok()) return served;
@@ -96,14 +97,14 @@ Status expect_within(const NamedSize& got, std::int64_t least,
   return expect_at_most(got, most);
 }
 
-// Checks an enumerator, whose name must not be looked up before.
+// Checks an enumerator. Its name must not be looked up before this check.
 template <typename Enum>
 Status expect_one_of(const char* field, Enum value, const char* type, Enum last) {
   if (static_cast<int>(value) <= static_cast<int>(last)) return Status::ok();
   return refusal(field, std::string("one of ") + type, std::to_string(static_cast<int>(value)));
 }
 
-// Checks what options and plans have in common.
+// Checks the fields that options and plans share.
 template <typename Limits>
 Status check_limits(const char* name, const Limits& limits) {
   const NamedSize longest(name, "max_context_length", limits.max_context_length);
@@ -130,7 +131,7 @@ Status check_options(const PlanOptions& options) {
   return expect_within({"options", "split_size", options.split_size.value_or(1)}, 1);
 }
 
-// Contexts must be split into as many parts as there is room for states.
+// A context must not have more splits than there is room for states.
 Status check_splits(const AttentionPlan& plan) {
   RECTO_RETURN_IF_ERROR(expect_within({"plan", "split_size", plan.split_size}, 1));
   const std::int64_t splits = kernels::num_splits(plan.max_context_length, plan.split_size);

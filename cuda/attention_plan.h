@@ -1,9 +1,8 @@
 #pragma once
 
-// How to compute attention over a paged cache: with which kernel, in how many splits, and with how
-// much workspace. A plan depends on shapes and options alone and is made before any call. It serves
-// every call whose contexts and queries stay within its limits, so a captured graph stays valid
-// while contexts grow.
+// Plans attention over a paged cache: the kernel, the number of splits, and the workspace. A plan
+// depends only on shapes and options and is made before any call. It serves every call whose
+// contexts and queries stay within its limits, so a captured graph stays valid while contexts grow.
 //
 // A context longer than max_context_length is never truncated: the last split processes all that
 // remains, alone, so the call takes longer and its bits depend on the limit. With
@@ -42,7 +41,7 @@ constexpr const char* attention_kernel_name(AttentionKernel kernel) {
   return kNames[static_cast<int>(kernel)];
 }
 
-// What the bits of a row may depend on.
+// The inputs that the bits of a row may depend on.
 enum class BatchInvariance : std::uint8_t {
   kNone,  // the plan, and with it the batch
   kRows,  // its own sequence and the options; not the batch, the longest context, or neighbours
@@ -55,7 +54,7 @@ enum class ContentsCheck : std::uint8_t { kNone, kOnDevice };
 struct PlanOptions {
   // Longest context of any call, in tokens: 1 to kernels::kContextLengthMax. Required.
   std::int64_t max_context_length = 0;
-  std::int64_t max_query_length = 1;  // at least the most query rows of a sequence
+  std::int64_t max_query_length = 1;  // at least the largest number of query rows of a sequence
   std::int64_t num_multiprocessors = 132;
   BatchInvariance batch_invariance = BatchInvariance::kNone;
   ContentsCheck contents_check = ContentsCheck::kNone;

@@ -22,7 +22,7 @@ GateOptions gate_of(const CacheOpOptions& options) {
   return {.workspace = written_of(options.workspace)};
 }
 
-// Where a check writes what it finds; null without a check.
+// The memory to which a check writes its result; null without a check.
 Result<kernels::ContentsViolation*> violation_of(const CacheOpOptions& options) {
   if (options.contents_check == ContentsCheck::kNone) return nullptr;
   if (options.contents_check != ContentsCheck::kOnDevice) {
@@ -91,7 +91,7 @@ Status check_slots(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
   return refusal_of_slot(found.value());
 }
 
-// Within a cache, codes are moved without changing their scales.
+// Within one cache, copied codes keep their scales.
 Status check_copied_scales(const kernels::BlockCopyParams& params, kernels::Caches caches,
                            kernels::ContentsViolation* violation, KernelStream stream) {
   if (caches == kernels::Caches::kOne) return Status::ok();
@@ -101,7 +101,7 @@ Status check_copied_scales(const kernels::BlockCopyParams& params, kernels::Cach
   return check_scales_on_device(to, as_const(params.to), violation, stream);
 }
 
-// `params` have passed the gate.
+// Precondition: `params` have passed the gate.
 Status run_checked(const kernels::BlockCopyParams& params, kernels::Caches caches,
                    const CacheOpOptions& options, KernelStream stream) {
   const Result<kernels::ContentsViolation*> violation = violation_of(options);
@@ -140,7 +140,7 @@ Status refusal_of_rows(const kernels::ContentsViolation& found) {
   }
 }
 
-// Tables and lengths first: rows rely on lengths.
+// Checks tables and lengths first, because the check of rows relies on lengths.
 Status check_gathered(const kernels::GatherParams& params, kernels::ContentsViolation* violation,
                       KernelStream stream) {
   const std::int64_t num_seqs = params.block_table.num_seqs;

@@ -33,7 +33,7 @@ struct CacheOpOptions {
 inline constexpr std::int64_t kContentsCheckBytes = 48;
 
 // Writes token t into slot slot_mapping[t]; -1 writes nothing. RepeatedSlots::kNone promises that
-// no slot is repeated; the check verifies that promise.
+// no slot is repeated; the contents check verifies this.
 Status run_kv_write(const KvWriteInputs& inputs, kernels::RepeatedSlots repeated,
                     const CacheOpOptions& options, KernelStream stream);
 

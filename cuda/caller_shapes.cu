@@ -47,7 +47,7 @@ bool has_sizes(const LayeredCache& cache) {
          !__builtin_mul_overflow(entries, cache.max_blocks, &entries);
 }
 
-// A batch without rows has no tokens either way.
+// A batch without rows has no tokens in either form.
 bool is_without_tokens(const FlashAttnWithKvcache& call) {
   return call.q.num_rows != 0 && call.k.data == nullptr && call.v.data == nullptr;
 }
@@ -59,7 +59,7 @@ Result<AttentionOptions> options_of(const FlashAttnWithKvcache& call) {
                               .alibi_slopes = call.alibi_slopes};
   if (!call.window_left) return options;
   RECTO_RETURN_IF_ERROR(expect_at_least({"", "window_left", *call.window_left}, 0));
-  // The widest window that can be expressed excludes nothing.
+  // The widest window that can be expressed excludes no key.
   if (*call.window_left < std::numeric_limits<std::int64_t>::max()) {
     options.window = *call.window_left + 1;
   }
@@ -110,7 +110,7 @@ Result<DecodeStep> step_of(const FlashAttnWithKvcache& call) {
                      .cached_length = call.cache_seqlens,
                      .options = options.value()};
   if (call.rotary_cos.data != nullptr || call.rotary_sin.data != nullptr) {
-    // With no dims, nothing would be rotated.
+    // With 0 dims, nothing would be rotated.
     const NamedSize pairs("rotary_cos", "head_dim", call.rotary_cos.head_dim);
     RECTO_RETURN_IF_ERROR(expect_at_least(pairs, 1));
     RECTO_RETURN_IF_ERROR(expect_at_most(pairs, call.q.head_dim / 2));

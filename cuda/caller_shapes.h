@@ -1,8 +1,7 @@
 #pragma once
 
-// The shapes in which engines pass their caches, converted to those of decode_step.h and
-// paged_attention.h: nothing is copied, and one pair of gates checks them all. Pointers are to
-// device memory.
+// Converts the call shapes of other engines to those of decode_step.h and paged_attention.h. Copies
+// no data; the same gates check all of them. Pointers are to device memory.
 
 #include <kernel_dialect.h>
 
@@ -36,7 +35,7 @@ struct LayeredCache {
   std::span<const std::int32_t> cached_length = {};  // [num_seqs]
 };
 
-// One layer's token of each sequence.
+// One layer's rows: one token of each sequence.
 struct LayerRows {
   RowsView q = {};      // [num_seqs, num_q_heads, head_dim]
   RowsView new_k = {};  // [num_seqs, num_heads, head_dim]
@@ -47,8 +46,8 @@ struct LayerRows {
 Result<DecodeStep> step_of_layer(const LayeredCache& cache, std::int64_t layer,
                                  const LayerRows& rows, const AttentionOptions& options);
 
-// The parameters of FlashAttention's flash_attn_with_kvcache(), by its names, for one query row per
-// sequence.
+// The parameters of FlashAttention's flash_attn_with_kvcache(), under its names, for one query row
+// per sequence.
 struct FlashAttnWithKvcache {
   RowsView q = {};  // [batch_size, nheads, headdim]: seqlen 1
   // [num_blocks, page_block_size, nheads_k, headdim]
@@ -61,7 +60,7 @@ struct FlashAttnWithKvcache {
   std::span<const std::int32_t> cache_seqlens = {};  // [batch_size]
   BlockTableView block_table = {};                   // padded with -1
   std::optional<float> softmax_scale = {};           // none: 1 / sqrt(headdim)
-  std::optional<std::int64_t> window_left = {};      // keys seen before its own; none: all
+  std::optional<std::int64_t> window_left = {};      // keys seen before the query's own; none: all
   float softcap = 0.0F;
   kernels::RotaryPairing rotary_pairing = kernels::RotaryPairing::kInterleaved;
   std::span<const float> alibi_slopes = {};  // [nheads], or empty
@@ -73,8 +72,7 @@ Result<DecodeStep> step_of(const FlashAttnWithKvcache& call);
 // input: k, v, rotary_cos or rotary_sin are given, or window_left is negative.
 Result<PagedAttentionInputs> inputs_of(const FlashAttnWithKvcache& call);
 
-// The parameters of paged_attention_v1() and paged_attention_v2() of vLLM's first engine, by its
-// names.
+// The parameters of paged_attention_v1() and paged_attention_v2() of vLLM v0, under its names.
 struct VllmPagedAttention {
   RowsView query = {};            // [num_seqs, num_heads, head_size]
   KvTensorView key_cache = {};    // [num_blocks, num_kv_heads, head_size / x, block_size, x]

@@ -9,7 +9,7 @@
 namespace recto {
 namespace {
 
-// The parts of one step.
+// The workspace parts of one step.
 struct StepMemory {
   AttentionMemory attention = {};
   std::int32_t* context_length = nullptr;  // [num_seqs]
@@ -28,7 +28,7 @@ StepMemory take_step_memory(const AttentionPlan& plan, const DecodeStep& step,
   return memory;
 }
 
-// The inputs before the step: with cached_length in place of context_length.
+// The inputs before the step: cached_length takes the place of context_length.
 PagedAttentionInputs inputs_of(const DecodeStep& step) {
   return {.q = step.q,
           .kv = as_const(step.kv),
@@ -79,14 +79,14 @@ PagedAttentionInputs inputs_after(const DecodeStep& step, const kernels::KvAppen
   return inputs;
 }
 
-// check(gate) is the gate of core/ for the step, with or without outputs.
+// check(gate) runs the gate of core/ for the step, with or without outputs.
 template <typename Check>
 Status check_step(const DecodeStep& step, const Workspace& workspace, const Check& check) {
   GateOptions gate = {.step_cache = Access::kWrite, .workspace = written_of(workspace)};
   RECTO_RETURN_IF_ERROR(check(gate));
   RECTO_RETURN_IF_ERROR(kernels::check_append(append_params(step, {})));
   if (step.rotary.dim == 0) return Status::ok();
-  // Without rotary.dim, tables are ignored and may hold anything.
+  // Without rotary.dim, the tables are ignored and may hold anything.
   const NamedRows tables[] = {{"rotary.cosines", step.rotary.cosines},
                               {"rotary.sines", step.rotary.sines}};
   gate.read_rows = tables;

@@ -17,7 +17,7 @@
 namespace recto {
 
 // As DecodeStepInputs of core/attention_views.h, except that the cache is written. For a sequence
-// with a negative cached_length (padding), nothing is written into the cache, and out is 0.
+// with a negative cached_length (padding), the cache is not written and out is 0.
 struct DecodeStep {
   RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim]
   RowsView new_k = {};  // [num_seqs, num_kv_heads, k.head_dim]
@@ -29,8 +29,8 @@ struct DecodeStep {
   AttentionOptions options = {};
 };
 
-// As plan_attention(), but for run_decode_step(): each context is one token longer than what is
-// cached.
+// As plan_attention(), but for run_decode_step(): each context is one token longer than its cached
+// part.
 Result<AttentionPlan> plan_decode_step(const DecodeStep& step, const PlanOptions& options);
 
 // As run_attention(). Contents are checked before the cache is written, with each new token counted

@@ -34,7 +34,7 @@ std::vector<Instantiation> rows_of(const kernels::KernelTable<Params>& table) {
   return rows;
 }
 
-// Empty for the plain kernels, which are instantiated for types alone.
+// Empty for the plain kernels, which are instantiated by types alone.
 std::vector<Instantiation> instantiations(AttentionKernel kernel) {
   switch (kernel) {
     case AttentionKernel::kReferenceDecode:
@@ -53,7 +53,7 @@ std::string types_text(ElementType q, ElementType kv) {
   return std::string(element_type_name(q)) + "/" + element_type_name(kv);
 }
 
-// Types, and the head dims instantiated for them.
+// Pairs of types, with the head dims instantiated for them.
 using DimsOfTypes = std::map<std::pair<ElementType, ElementType>, std::string>;
 
 DimsOfTypes dims_of_types(const std::vector<Instantiation>& rows) {
@@ -72,7 +72,7 @@ MutablePagedKvView cache_of(ElementType type) {
   return {.k = tensor, .v = tensor};
 }
 
-// A kernel that is instantiated for types alone, and its own check of two of them.
+// A kernel that is instantiated by types alone, with its own check of a pair of types.
 struct PlainKernel {
   const char* name;
   std::string head_dims;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which types and head dims kernels are instantiated for, as text.
+// Lists the types and head dims that kernels are instantiated for, as text.
 
 #include <kernel_dialect.h>
 
@@ -16,8 +16,8 @@ namespace recto {
 // dims of `inputs`.
 Status check_instantiated(AttentionKernel kernel, const PagedAttentionInputs& inputs);
 
-// Markdown: a row for each combination of a kernel that has a table, a type of q and a type of the
-// cache; then a row for each kernel that is instantiated for types alone, with all pairs that its
+// Markdown: a row for each combination of a kernel with a table, a type of q and a type of the
+// cache; then a row for each kernel that is instantiated by types alone, with all pairs that its
 // check accepts.
 std::string instantiation_table();
 

@@ -11,7 +11,7 @@
 
 namespace recto {
 
-// Fills in everything but the states. `outputs` may lack memory, for the gates of kernels.
+// Fills in all fields but the states. `outputs` may lack memory when a kernel's gate is called.
 kernels::SplitDecodeParams decode_params(const AttentionPlan& plan,
                                          const PagedAttentionInputs& inputs,
                                          const AttentionOutputs& outputs);

@@ -1,6 +1,6 @@
 #pragma once
 
-// What calls share once their shapes have passed the gates. For the host API only.
+// The steps that calls share after their shapes have passed the gates. Only for the host API.
 
 #include <kernel_dialect.h>
 
@@ -26,7 +26,7 @@ kernels::ContentsCheckParams contents_params(const AttentionPlan& plan,
                                              const PagedAttentionInputs& inputs,
                                              kernels::ContentsViolation* violation);
 
-// Reads back what a check has written. Waits for the stream.
+// Reads back the result of a check. Waits for the stream.
 Result<kernels::ContentsViolation> found_on_device(const kernels::ContentsViolation* violation,
                                                    KernelStream stream);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Device memory that calls work in. The caller owns it, so nothing is allocated per call.
+// Device memory for intermediate results. The caller owns it, so calls allocate nothing.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,8 +20,8 @@ struct Workspace {
   static constexpr std::int64_t kAlignment = 16;
 };
 
-// Hands out consecutive parts of a workspace. Constructed with null, it only counts the bytes that
-// would be taken.
+// Divides a workspace into consecutive parts. Constructed with null, it only counts the required
+// bytes.
 class WorkspaceParts {
  public:
   explicit WorkspaceParts(void* data) : data_(static_cast<std::byte*>(data)) {}
@@ -41,7 +41,7 @@ class WorkspaceParts {
   std::int64_t bytes_ = 0;
 };
 
-// The parts of one call of attention.
+// The workspace parts of one attention call.
 struct AttentionMemory {
   kernels::SplitStates states = {};                 // null without splits
   kernels::ContentsViolation* violation = nullptr;  // null without a check

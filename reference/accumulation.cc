@@ -10,7 +10,7 @@
 namespace recto::reference {
 namespace {
 
-// Levels of the tree that adds the lanes' sums.
+// Levels of the tree that adds the sums of the lanes.
 std::int64_t tree_levels(std::int64_t lanes) {
   return std::bit_width(static_cast<std::uint64_t>(lanes) - 1);
 }
@@ -40,7 +40,7 @@ SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence
     error.worst_case = compound(unit, roundings);
     error.deviation = std::sqrt(roundings * coherence) * unit;
   } else {
-    // A step truncates each of its terms, the partial sum and the result at a unit in the last
+    // In each step, each term, the partial sum and the result are truncated at a unit in the last
     // place (two roundoffs) of the largest of them.
     const auto cuts_per_step = static_cast<double>(sum.terms_per_step + 2);
     const auto step_count = static_cast<double>(steps(sum, terms));
@@ -56,8 +56,8 @@ SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence
 double probabilistic_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
                                const SummedTerms& summed, double lambda) {
   const double deviation = lambda * error.deviation;
-  // Each cut takes half a unit on average: from a term, towards zero, and from the accumulator and
-  // the result of each step, whose signs may well stay the same.
+  // Each truncation loses half a unit on average. Terms are truncated towards zero; the truncations
+  // of the accumulator and of each step's result may all have the same sign.
   const double cuts = sum.rounding == AccumulatorRounding::kTruncate
                           ? summed.net_terms + 2.0 * static_cast<double>(steps(sum, terms))
                           : 0.0;

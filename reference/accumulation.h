@@ -15,24 +15,24 @@ struct SumError {
   double deviation = 0.0;  // sqrt(depth) u: to be multiplied by lambda
 };
 
-// The number of additions that a term passes through on its way into the result.
+// The number of additions between a term and the result.
 std::int64_t depth(const Accumulation& sum, std::int64_t terms);
 
-// `coherence` (>= 1) is the number of terms that are alike and so round alike. `further_roundings`
-// is the number of roundings to nearest that each term undergoes besides the additions.
+// `coherence` (>= 1) is the number of equal terms, which round alike. `further_roundings` is the
+// number of roundings to nearest of each term besides the additions.
 SumError sum_error(const Accumulation& sum, std::int64_t terms, double coherence,
                    double further_roundings);
 
-// What the probabilistic bound knows about the terms themselves.
+// Properties of the terms that tighten the probabilistic bound.
 struct SummedTerms {
   double magnitudes = 0.0;    // sum of |term|
   double partial_sums = 0.0;  // the largest |partial sum| or |term|, at most `magnitudes`
-  double net_terms = 0.0;     // how many more are of one sign than of the other, in any stretch
+  double net_terms = 0.0;     // largest excess of one sign over the other, in any stretch
 };
 
 // The probabilistic bound of a sum, relative to the sum of magnitudes. Rounding errors are relative
-// to partial sums, which stay small where terms have both signs; the same holds, on average, for
-// the truncation errors of a truncating sum.
+// to partial sums, which stay small if terms have both signs. On average, the same holds for the
+// truncation errors of a truncating sum.
 double probabilistic_sum_error(const Accumulation& sum, std::int64_t terms, const SumError& error,
                                const SummedTerms& summed, double lambda);
 

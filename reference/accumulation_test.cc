@@ -34,7 +34,7 @@ TEST_CASE("a sum to nearest has no bias, and its deviation grows with the root o
   CHECK(hundred.bias == 0);
   CHECK(ten_thousand.deviation == Approx(10 * hundred.deviation));
   CHECK(ten_thousand.worst_case == Approx(100 * hundred.worst_case).epsilon(1e-3));
-  // Terms all alike are as bad as it can get.
+  // Equal terms are the worst case.
   CHECK(sum_error({}, 100, 100, 0).deviation == Approx(hundred.worst_case).epsilon(1e-4));
 }
 
@@ -43,17 +43,18 @@ TEST_CASE("a coherence below one is refused") {
   CHECK_THROWS_AS(sum_error({}, 10, 0.99, 0), ContractFailure);
 }
 
-// Sixteen terms by fours: each of four steps cuts six numbers off, at two roundoffs.
+// Sixteen terms in four steps of four: each step truncates six numbers, at two roundoffs each.
 TEST_CASE("what a sum that cuts off may lose is known in figures") {
   const Accumulation sum{.terms_per_step = 4, .rounding = AccumulatorRounding::kTruncate};
   const SumError error = sum_error(sum, 16, 6, 0);
   CHECK(error.worst_case == Approx(4 * 6 * 2 * kUnit).epsilon(1e-4));
   CHECK(error.bias == Approx(24 * kUnit).epsilon(1e-4));
-  CHECK(error.deviation == Approx(12 * kUnit));  // the root of 4 * 6, times 6 that are alike
-  // 4 of the terms' cuts and 8 of the steps', and the deviation, of a quarter of the magnitudes.
+  CHECK(error.deviation == Approx(12 * kUnit));  // the root of 4 * 6, times 6 equal terms
+  // Bias: 4 truncations of terms, 8 of steps; then the deviation. All relative to a quarter of the
+  // magnitudes.
   const SummedTerms small{.magnitudes = 8, .partial_sums = 2, .net_terms = 4};
   CHECK(probabilistic_sum_error(sum, 16, error, small, 1) == Approx((4 + 8 + 12) * kUnit / 4));
-  // Never more than without that knowledge.
+  // The bound never exceeds the one without that knowledge.
   const SummedTerms large{.magnitudes = 8, .partial_sums = 8, .net_terms = 1000};
   CHECK(probabilistic_sum_error(sum, 16, error, large, 1) ==
         Approx((24 + 12) * kUnit).epsilon(1e-4));

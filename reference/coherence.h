@@ -1,7 +1,7 @@
 #pragma once
 
-// Counts how many values are alike. The probabilistic bound assumes that rounding errors are
-// independent; equal terms make equal errors, which add up instead of averaging out.
+// Counts equal values. The probabilistic bound assumes independent rounding errors; equal terms
+// make equal errors, which add up instead of averaging out.
 
 #include <cstdint>
 #include <span>
@@ -14,9 +14,9 @@ namespace recto::reference {
 // O(n).
 std::int64_t multiplicity(std::span<const double> values);
 
-// How far a sequential sum of these terms drifts in one direction because its rounding errors are
+// The drift of a sequential sum of these terms in one direction, due to rounding errors that are
 // not random: |sum of (term rounded to a multiple of ulp - term)|, maximised over the ulps of
-// partial sums down to an eighth of the largest one. Terms that differ by less than an ulp all
+// partial sums down to an eighth of the largest ulp. Terms that differ by less than an ulp all
 // round the same way. O(n).
 double rounding_drift(std::span<const double> terms, const Accumulation& sum);
 

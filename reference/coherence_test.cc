@@ -32,8 +32,8 @@ TEST_CASE("alike addends drift by one rounding each, random ones hardly") {
   CHECK(rounding_drift({}, kToNearest) == 0);
 }
 
-// Partial sums up to 1024 have ulps of 2^-13. Terms 0.4 of an eighth of that above multiples of it
-// are all rounded down there; where ulps are larger, as many are rounded up as down.
+// Partial sums up to 1024 have ulps of 2^-13. Terms that lie 0.4 of an eighth of that above its
+// multiples are all rounded down at that ulp; at larger ulps, as many are rounded up as down.
 TEST_CASE("the smallest ulp that drift is looked for in is an eighth of the largest one") {
   const double eighth = 0x1p-16;
   const auto drift = [](double spacing) {
@@ -42,7 +42,7 @@ TEST_CASE("the smallest ulp that drift is looked for in is an eighth of the larg
     return rounding_drift(terms, kToNearest);
   };
   CHECK(drift(eighth) == Approx(64 * 0.4 * eighth));
-  // Of a sixteenth, they would all be rounded down where nobody looks.
+  // At a sixteenth, which is not searched, they would all be rounded down.
   CHECK(drift(eighth / 2) == Approx(64 * 0.1 * eighth / 2));
 }
 
@@ -59,7 +59,7 @@ TEST_CASE("where terms are cut off, those just below a multiple drift by almost 
   CHECK(rounding_drift(below, kToNearest) < 0.2 * rounding_drift(below, kCut));
   const std::vector<double> above(1023, 1.0 + 3.0 * 0x1p-14);
   CHECK(rounding_drift(above, kCut) == 0);
-  // Towards zero: what terms of both signs lose cancels.
+  // Truncation towards zero: the losses of terms of both signs cancel.
   std::vector<double> both;
   for (int pair = 0; pair < 512; ++pair) both.insert(both.end(), {below[0], -below[0]});
   CHECK(rounding_drift(both, kCut) == 0);

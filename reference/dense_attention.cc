@@ -48,7 +48,7 @@ HeadOutput dense_attention(const HeadInputs& inputs, const HeadOptions& options)
     const Vector scores =
         score_keys(inputs.q.row(row), inputs.k.middleRows(keys.begin, keys.size()), options,
                    keys.begin - position_of(row, inputs.q.rows(), inputs.k.rows()));
-    // Any shift gives the same weights; the largest exponent avoids overflow.
+    // The weights do not depend on the shift; subtracting the largest score avoids overflow.
     double shift = scores.maxCoeff();
     if (options.sink) shift = std::max(shift, *options.sink);
     const Vector weights =

@@ -12,7 +12,7 @@ namespace recto::reference {
 using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
 using Vector = Eigen::VectorXd;
 
-// The options as one head sees them.
+// The attention options of one head.
 struct HeadOptions {
   double scale = 1.0;
   double softcap = 0.0;  // 0: none

@@ -11,7 +11,7 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// Keys whose scores against q = (1) are the given numbers, and values 1, 2, 4, ...
+// Keys whose scores against q = (1) are the given numbers; their values are 1, 2, 4, ...
 struct OneRow {
   Matrix q = Matrix::Ones(1, 1);
   Matrix k;
@@ -36,7 +36,7 @@ bool sees(const HeadOptions& options, std::int64_t row, std::int64_t key) {
 }
 
 TEST_CASE("the causal mask is aligned bottom right") {
-  // Three rows stand at positions 2, 3, 4 of five.
+  // Three rows are at positions 2, 3 and 4 of five.
   CHECK(sees({}, 0, 2));
   CHECK_FALSE(sees({}, 0, 3));
   CHECK(sees({}, 2, 4));
@@ -50,7 +50,7 @@ TEST_CASE("a window of w sees the row's own token and w - 1 before it") {
   CHECK(sees(two, 2, 4));
   CHECK(sees({.window = 5}, 2, 0));
   CHECK(sees({.window = std::numeric_limits<std::int64_t>::max()}, 2, 0));
-  // Without the causal mask what comes later stays visible.
+  // Without the causal mask, later keys stay visible.
   CHECK(sees({.causal = false, .window = 1}, 0, 4));
   CHECK_FALSE(sees({.causal = false, .window = 1}, 0, 1));
 }

@@ -20,8 +20,8 @@ Vector dim_coherence(const Matrix& values) {
   return coherence;
 }
 
-// A row without keys: out is 0 exactly, lse is -inf or the sink, plus the logarithm of 1, which a
-// kernel that merges normalised parts takes twice.
+// The error of a row without keys. out is exactly 0; lse is -inf, or the sink plus ln 1. A kernel
+// that merges normalised parts computes ln 1 twice.
 double empty_lse_ln_error(const HeadOptions& options, const KernelNumerics& numerics) {
   if (!options.sink || std::isinf(*options.sink)) return 0;
   const double sink = std::abs(*options.sink);

@@ -1,12 +1,12 @@
 #pragma once
 
-// Per-element bounds on how far a kernel may be from the fp64 result. docs/numerics.md has the
-// derivation.
+// Per-element bounds on the distance between a kernel's result and the fp64 result.
+// docs/numerics.md derives them.
 //
-//   worst-case    rigorous inside the domain: an error beyond it is always a defect
-//   probabilistic   models rounding errors as independent variables: a correct element exceeds it
+//   worst-case     rigorous inside the domain: an error beyond it is always a defect
+//   probabilistic  models rounding errors as independent variables: a correct element exceeds it
 //   with
-//           probability at most kProbabilisticFailure, as far as that model holds
+//                  probability at most kProbabilisticFailure, as far as that model holds
 //
 // The domain: finite addressed inputs, scores within +-1e4, no fp32 partial sum that overflows.
 
@@ -40,7 +40,7 @@ class HeadErrorModel {
   // `exact` is dense_attention({q, k, v}, options). O(m n (head_dim_k + head_dim_v)).
   HeadBound bound(const Matrix& q, const HeadOptions& options, const HeadOutput& exact) const;
 
-  // Must be called after the owner of k changes one of its rows. O(head_dim_k).
+  // Must be called after a row of k has changed. O(head_dim_k).
   void reread_key(std::int64_t key);
 
  private:
@@ -48,7 +48,7 @@ class HeadErrorModel {
   const Matrix& v_;
   KernelNumerics numerics_;
   Vector key_coherence_;    // [n]
-  Vector value_coherence_;  // [head_dim_v]: how often a dim's most frequent magnitude occurs
+  Vector value_coherence_;  // [head_dim_v]: count of each dim's most frequent magnitude
 };
 
 // The oracle: exact results and both bounds, each with `out` as [num_rows, num_heads, head_dim] and
@@ -61,8 +61,8 @@ struct BoundedResult {
 
 BoundedResult bounded_attention(const PagedAttentionInputs& inputs, const KernelNumerics& numerics);
 
-// The same for a decode step, whose newest token is outside the cache. numerics.kv_read is charged
-// to that token's K and V as well, although they have no scale.
+// The same for a decode step, whose newest token is outside the cache. numerics.kv_read also
+// applies to the K and V of that token, although they have no scale.
 BoundedResult bounded_decode_step(const DecodeStepInputs& inputs, const KernelNumerics& numerics);
 
 }  // namespace recto::reference

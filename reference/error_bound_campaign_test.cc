@@ -1,7 +1,6 @@
 // A million random and adversarial cases of all types: the low-precision run never exceeds the
-// worst-case bound, and exceeds the probabilistic one no more often than is stated. So it is for
-// the profile by which kernels of others are judged, where the run is one that this profile
-// describes.
+// worst-case bound, and exceeds the probabilistic bound no more often than stated. The same holds
+// for the third-party profile, in the cases that it describes.
 
 #include <cmath>
 #include <cstdint>
@@ -27,7 +26,7 @@ struct JudgedError {
   double worst_case = 0;
   double probabilistic = 0;
 
-  // Any error would be within an infinite bound.
+  // An infinite bound would accept any error.
   bool is_right() const { return error <= probabilistic && std::isfinite(worst_case); }
 };
 
@@ -66,7 +65,7 @@ struct Tally {
   }
 };
 
-// Of how a run computes; nothing where it does not describe the run.
+// Returns how a run computes; nullopt if the profile does not describe the run.
 using NumericsOf = std::optional<KernelNumerics> (*)(const BoundCase&);
 
 std::optional<KernelNumerics> its_own(const BoundCase& problem) {
@@ -81,7 +80,7 @@ std::optional<KernelNumerics> profile_of_others(const BoundCase& problem) {
       has_short_steps) {
     return std::nullopt;
   }
-  // In fp16 nothing remains of codes whose scale is tiny: any lse is right.
+  // With a tiny scale, all dequantised codes underflow in fp16: any lse is then right.
   const KvTensorView& k = problem.inputs().kv.k;
   const bool is_lost = problem.inputs().q.type == ElementType::kFp16 && is_fp8(k.type) &&
                        *k.scale.data < unit_roundoff(ElementType::kFp16);
@@ -126,7 +125,7 @@ void check(const char* name, const Tally& tally) {
   CHECK(tally.beyond_worst_case == 0);
   CHECK(static_cast<double>(tally.beyond_probabilistic) <=
         kProbabilisticFailure * static_cast<double>(tally.elements));
-  // Bounds that nothing comes near would be worth nothing.
+  // Guards against bounds that are far too wide.
   CHECK(tally.worst_probabilistic > 0.5);
   CHECK(tally.worst_worst_case > 0.3);
 }

@@ -1,5 +1,5 @@
-// Each charge of the bounds, one by one: it is there, in out, in lse or in both; and what no random
-// case would miss is missed by a case made for it.
+// Tests each charge of the bounds separately: it is present in out, in lse or in both. Where no
+// random case would reveal a missing charge, a constructed case does.
 
 #include <algorithm>
 #include <cmath>
@@ -27,7 +27,7 @@ struct Total {
 Total total(const KernelNumerics& numerics) {
   RandomStream stream(8);
   const auto draw = [&stream] {
-    double sum = -6;  // of twelve uniform numbers: normal enough
+    double sum = -6;  // a sum of twelve uniform numbers is nearly normal
     for (int i = 0; i < 12; ++i) sum += stream.next_unit();
     return round_to(sum, ElementType::kBf16);
   };
@@ -50,7 +50,8 @@ struct Charge {
   std::function<void(KernelNumerics&)> change;
 };
 
-// The bounds with the charge, and without: larger where it belongs, probabilistic below worst-case.
+// Compares bounds with and without the charge: larger where it applies, probabilistic below
+// worst-case.
 void expect_costs(const Charge& charge, const KernelNumerics& without, Costs where) {
   const bool in_out = where != Costs::kLseLn;
   const bool in_lse_ln = where != Costs::kOut;
@@ -122,12 +123,12 @@ TEST_CASE("l that sums rounded weights carries their roundings to lse") {
   const Total after = total(rounded);
   CHECK(after.lse_ln_worst_case > 10 * before.lse_ln_worst_case);
   CHECK(after.lse_ln_probabilistic > before.lse_ln_probabilistic);
-  // In out they are centred then, which may be more or less.
+  // In out the roundings are then centred, which may increase or decrease the bound.
   CHECK(after.out_worst_case != before.out_worst_case);
 }
 
-// What a change of how normalised parts are merged costs in out, where nothing else does: equal
-// scores have no error, and equal values of 1 are their own mean whatever the weights are.
+// The cost in out of merging parts differently. All else is exact: equal scores have no error, and
+// the mean of equal values 1 is 1 whatever the weights are.
 struct MergeCost {
   double worst_case = 0;
   double probabilistic = 0;
@@ -150,10 +151,10 @@ MergeCost cost_of_merging(SplitMerge merge, const std::function<void(KernelNumer
 }
 
 TEST_CASE("merging normalised parts charges lse, its logarithm and the exponential of ln n") {
-  // A part weighs by exp(lse_k - lse), each of which is off by as much.
+  // A part has the weight exp(lse_k - lse); each factor has this error.
   struct Part {
     Charge charge;
-    double error;  // of one lse, or of one such exponential
+    double error;  // of one lse, or of one exponential
   };
   const double log_sum = std::log(1000);
   const Part parts[] = {
@@ -197,9 +198,9 @@ TEST_CASE("lse is stored in fp32, and that rounding is charged") {
   CHECK(beyond_without > 90);
 }
 
-// Two keys with scores 0 and -distance, exact as products of 1; values 0 and 1. A kernel with
-// CUDA's fast exponential gives exp(-distance), off by 1.173 ulp for each 1 of distance; all its
-// other errors are those of the argument and a few roundings.
+// Two keys with scores 0 and -distance, exact as products of 1, and values 0 and 1. A kernel with
+// CUDA's fast exponential computes exp(-distance) with an error of 1.173 ulp per unit of distance;
+// its other errors are those of the argument and a few roundings.
 struct FarKey {
   double error = 0;
   double worst_case = 0;

@@ -1,5 +1,5 @@
-// A decode step and its bounds against attention over the cache into which the newest token has
-// been written: the same numbers, bit for bit, if the cache holds that token as it is.
+// Compares a decode step and its bounds with attention over the cache after the newest token has
+// been written: bit-identical if the cache stores that token exactly.
 
 #include <algorithm>
 #include <array>
@@ -26,7 +26,7 @@ constexpr std::int64_t kHeadDimV = 5;
 constexpr std::int64_t kBlockSize = 4;
 constexpr std::int64_t kBlocks = 6;
 
-// Whether a cache holds the newest token's K and V as they are.
+// Whether the cache stores the newest token's K and V exactly.
 enum class NewTokens { kExactInCache, kInexactInCache };
 
 TestPoolShape pool_shape(ElementType type, std::int64_t head_dim, KvLayout layout) {
@@ -43,7 +43,7 @@ RowPoolShape rows_shape(ElementType type, std::int64_t num_heads, std::int64_t h
   return {.type = type, .num_rows = kSeqs, .num_heads = num_heads, .head_dim = head_dim};
 }
 
-// Three sequences: nothing cached, a block begun, a block full.
+// Three sequences: nothing cached, a partly filled block, a full block.
 struct DecodeCase {
   DecodeCase(ElementType q_type, ElementType kv_type,
              NewTokens new_tokens = NewTokens::kExactInCache)
@@ -85,7 +85,7 @@ struct DecodeCase {
                           encode(4 * stream.next_unit() - 2, shape.type));
   }
 
-  // Numbers of type `drawn`, times each head's scale.
+  // Fills rows with numbers of type `drawn` times each head's scale.
   static void fill(RowPool& rows, ElementType drawn, const std::vector<float>& scales,
                    RandomStream& stream) {
     const RowPoolShape& shape = rows.shape();
@@ -98,7 +98,7 @@ struct DecodeCase {
         }
   }
 
-  // To be called once `step` has all its options.
+  // Call this after all options of `step` are set.
   PagedAttentionInputs after_the_write() {
     KvWriteInputs write{.k = step.new_k,
                         .v = step.new_v,
@@ -120,7 +120,7 @@ struct DecodeCase {
   RowPool q;
   RowPool new_k;
   RowPool new_v;
-  // Products with few digits stay exact in 16 bits; kernels' scales are any numbers.
+  // Products of numbers with few digits are exact in 16 bits; scales in production are arbitrary.
   std::vector<float> k_scales = {1.5F, 0.25F};
   std::vector<float> v_scales = {0.5F, 3.0F};
   std::array<std::int32_t, 9> table = {4, -1, -1, 2, 0, -1, 5, 1, -1};

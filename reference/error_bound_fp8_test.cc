@@ -1,5 +1,5 @@
-// Kernels that dequantise an fp8 cache to q's type before they multiply are right: the profile of
-// others' kernels must hold of them.
+// Kernels that dequantise an fp8 cache to q's type before the products are right, so the
+// third-party profile must cover them.
 
 #include <cmath>
 #include <cstdint>
@@ -24,7 +24,8 @@ constexpr std::pair<ElementType, ElementType> kTypes[] = {{ElementType::kFp16, E
                                                           {ElementType::kBf16, ElementType::kE4m3},
                                                           {ElementType::kBf16, ElementType::kE5m2}};
 
-// One decode row, one head, one block; all elements from `draw`, and both scales.
+// One decode row, one head, one block; all elements come from `draw`, and both tensors share a
+// scale.
 class Fp8Problem {
  public:
   Fp8Problem(ElementType q_type, ElementType kv_type, float scale,
@@ -86,7 +87,7 @@ class Fp8Problem {
   PagedAttentionInputs inputs_;
 };
 
-// As tensor cores work on what has been dequantised to q's type.
+// Computes as tensor cores do on values dequantised to q's type.
 AttentionResult run(const PagedAttentionInputs& inputs) {
   return low_precision_attention(inputs, {.terms_per_step = 16,
                                           .rounding = AccumulatorRounding::kTruncate,
@@ -96,7 +97,7 @@ AttentionResult run(const PagedAttentionInputs& inputs) {
 TEST_CASE("where each element is rounded in the same direction, the profile's bounds hold") {
   for (const auto& [q_type, kv_type] : kTypes) {
     INFO(q_type << ", " << kv_type);
-    // Codes of 1 times a scale next to the middle between two numbers of q's type.
+    // Codes of 1 times a scale next to the midpoint of two numbers of q's type.
     const double unit = unit_roundoff(q_type);
     const Fp8Problem problem(q_type, kv_type, static_cast<float>(1 + unit * (1 - 0x1p-10)),
                              [] { return 1.0; });
@@ -107,7 +108,7 @@ TEST_CASE("where each element is rounded in the same direction, the profile's bo
     CHECK(lse_ln_error <= oracle.worst_case.lse_ln[0]);
     CHECK(lse_ln_error <= oracle.probabilistic.lse_ln[0]);
     CHECK(std::abs(seen.out[0] - oracle.exact.out[0]) <= oracle.worst_case.out[0]);
-    // Were the products of codes and scales rounded to fp32 alone, this would be a defect.
+    // If the products of codes and scales were rounded only to fp32, this error would be a defect.
     KernelNumerics in_fp32 = profile;
     set_dequantisation(ElementType::kFp32, in_fp32);
     in_fp32.kv_read_underflow = 0;
@@ -116,7 +117,7 @@ TEST_CASE("where each element is rounded in the same direction, the profile's bo
 }
 
 TEST_CASE("where scales make codes subnormal in q's type, the profile's bounds hold") {
-  // Four and almost a half of fp16's smallest subnormal; the rest is lost of each element.
+  // Almost 4.5 times fp16's smallest subnormal; rounding drops the fraction from each element.
   const Fp8Problem problem(ElementType::kFp16, ElementType::kE4m3, 0x1.1ffp-22F,
                            [] { return 1.0; });
   PagedAttentionInputs inputs = problem.inputs();

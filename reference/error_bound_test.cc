@@ -54,7 +54,7 @@ TEST_CASE(
 }
 
 TEST_CASE("a tie of subnormal outputs takes nearly the whole bound, by its last rounding alone") {
-  constexpr double kSpacing = 0x1p-24;  // of fp16's subnormals
+  constexpr double kSpacing = 0x1p-24;  // spacing of fp16's subnormals
   const KernelNumerics numerics = third_party_numerics(ElementType::kFp16, ElementType::kFp16);
   Tensors tensors(2, 7);
   tensors.k.row(1) = tensors.k.row(0);
@@ -79,7 +79,7 @@ TEST_CASE("probabilistic grows far slower with the context than worst-case") {
 }
 
 TEST_CASE("equal terms add up their errors, and the probabilistic bound knows") {
-  // The textbook example: 0.1 is added up 4096 times, each time rounded the same way.
+  // The textbook example: 0.1 is added 4096 times, and each addition rounds the same way.
   constexpr std::int64_t kKeys = 4096;
   const Matrix zero = Matrix::Zero(1, 1);
   const Matrix k = Matrix::Zero(kKeys, 1);
@@ -99,7 +99,7 @@ TEST_CASE("equal terms add up their errors, and the probabilistic bound knows") 
 
 TEST_CASE(
     "terms too small to move a sum are lost in one direction, and the probabilistic bound knows") {
-  // One key of weight 1, then 4095 of 2^-25 each: in fp32 the sum of weights stays at 1.
+  // One key of weight 1, then 4095 keys of weight 2^-25: in fp32 the sum of weights stays at 1.
   constexpr std::int64_t kKeys = 4096;
   const Matrix one = Matrix::Ones(1, 1);
   Matrix k = Matrix::Constant(kKeys, 1, std::log(0x1p-25));
@@ -125,15 +125,15 @@ TEST_CASE(
 
 TEST_CASE("a shift of all weights alike cancels, and the hull of the values is the limit") {
   KernelNumerics numerics = kFp32Kernel;
-  numerics.split_merge = SplitMerge::kState;  // else weights are not divided by their own sum
-  // All values equal: whatever the weights are, only sums and roundings can err.
+  numerics.split_merge = SplitMerge::kState;  // otherwise weights are not divided by their own sum
+  // With equal values the weights do not matter: only sums and roundings can err.
   Tensors same(100, 7);
   same.v = Matrix::Ones(100, 8);
   const HeadOptions steep{.scale = 2000};
   const double roundings_only = same.bound(steep, numerics).worst_case.maxCoeff();
   CHECK(roundings_only < 100 * 30 * 0x1p-24);
-  // Scores of tens of thousands, off by more than one: weights may be anything, the output is in
-  // the hull all the same.
+  // Scores of tens of thousands may be off by more than one: weights may be anything, but the
+  // output stays in the hull of the values.
   const Tensors drawn(100, 7);
   const HeadBound bound = drawn.bound({.scale = 1e6}, numerics);
   const Matrix out = drawn.attend({.scale = 1e6}).out;
@@ -157,7 +157,7 @@ TEST_CASE("a row without keys is exact, its lse minus infinity or the sink") {
   CHECK(lse_ln_bound({}, kBf16Kernel) == 0);
   CHECK(lse_ln_bound({.sink = -std::numeric_limits<double>::infinity()}, kBf16Kernel) == 0);
   CHECK(lse_ln_bound(with_sink, {}) == 3 * 8 * 0x1p-24);
-  // Parts are merged by a logarithm that need not give 0 for 1, and the scale is a rounded
+  // Merging parts uses a logarithm that need not return 0 for 1, and the scale is a rounded
   // constant.
   CHECK(lse_ln_bound(with_sink, kBf16Kernel) ==
         Approx(3 * 8 * 0x1p-24 + 8 * 0x1p-23 + 2 * 0x1p-21).epsilon(1e-6));
@@ -169,7 +169,7 @@ TEST_CASE("an output so small that fp64 has hardly a digit left for it has bound
   k << 0, -730, -731;
   Matrix v(3, 1);
   v << 0, 1e-4, 0;
-  // One kernel's scores may be off so far that weights may be anything.
+  // This kernel's scores may be off by so much that weights may be anything.
   const KernelNumerics coarse{.query_read = 1.5, .output_type = ElementType::kFp32};
   for (const KernelNumerics& numerics : {kBf16Kernel, kFp32Kernel, fp64_numerics(16), coarse}) {
     const HeadOutput exact = dense_attention({q, k, v}, {});

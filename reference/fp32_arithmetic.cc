@@ -9,14 +9,14 @@
 namespace recto::reference {
 namespace {
 
-// One unit in the last place; for anything subnormal, that of the smallest normal numbers.
+// One unit in the last place; for subnormal values, the unit of the smallest normal numbers.
 double ulp_of(double value) {
   int exponent = 0;
   std::frexp(std::max(std::abs(value), 0x1p-126), &exponent);
   return std::ldexp(1.0, exponent - 24);
 }
 
-// A number at most `distance` (at least two ulp) from `exact`, and about the farthest such number.
+// A number at most `distance` (at least two ulp) from `exact`, close to the farthest such number.
 float off_by(double distance, double exact, float argument) {
   if (!std::isfinite(exact)) return static_cast<float>(exact);
   const bool is_above = mix_bits(std::bit_cast<std::uint32_t>(argument)) % 2 == 0;

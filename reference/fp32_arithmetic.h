@@ -1,7 +1,7 @@
 #pragma once
 
-// The fp32 arithmetic of kernels where it differs from the host's: flushed subnormals, and
-// functions whose errors are as large as their documentation allows.
+// Models the fp32 arithmetic of kernels where it differs from the host's: flushed subnormals, and
+// functions with the largest errors that their documentation allows.
 
 #include <cmath>
 
@@ -15,8 +15,8 @@ enum class ExponentialBase { kE, kTwo };
 // same sign, as with nvcc's -ftz=true.
 enum class Subnormals { kKept, kFlushed };
 
-// kLibrary: the host's math library. kFast: functions that are off by the full documented error of
-// CUDA's fast ones; a hash of the argument's bits picks the direction.
+// kLibrary: the host's math library. kFast: functions with the full documented error of CUDA's fast
+// functions; a hash of the argument's bits selects the direction.
 enum class MathFunctions { kLibrary, kFast };
 
 struct Fp32Arithmetic {

@@ -16,11 +16,11 @@ constexpr Fp32Arithmetic kFast{.functions = MathFunctions::kFast};
 constexpr Fp32Arithmetic kFastInBase2{.base = ExponentialBase::kTwo,
                                       .functions = MathFunctions::kFast};
 
-// The distance of neighbouring fp32 numbers about `value`.
+// The distance between neighbouring fp32 numbers near `value`.
 double ulp_at(double value) { return std::ldexp(1.0, std::max(std::ilogb(value), -126) - 23); }
 
-// Errors over many arguments, as shares of what is allowed: below -0.7 and above 0.7 both, and
-// never beyond one. An error is documented as large as that and shows both signs.
+// Checks errors over many arguments, as shares of the allowed error: some are below -0.7, some
+// above 0.7, none is beyond 1. So the errors are as large as documented and have both signs.
 template <typename Function, typename Exact, typename Allowed>
 void expect_documented_errors(float low, float high, const Function& function, const Exact& exact,
                               const Allowed& allowed) {

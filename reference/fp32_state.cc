@@ -23,7 +23,7 @@ bool has_no_keys(const Fp32State& state) {
   return state.sum == 0.0F && state.maximum == kMinusInfinity;
 }
 
-// The larger number; of two zeros +0, in either order.
+// The larger number; +0 for two zeros, in either order.
 float larger(float a, float b) {
   if (a == b) return std::signbit(a) ? b : a;
   return std::max(a, b);
@@ -57,7 +57,7 @@ float Fp32State::lse_ln() const {
 }
 
 void merge_into(Fp32State& whole, Fp32State part) {
-  // What merge() in fp64 does, for the same reasons.
+  // As merge() in fp64 does, for the same reasons.
   if (has_no_keys(part)) return;
   if (has_no_keys(whole)) {
     whole = std::move(part);

@@ -31,11 +31,11 @@ struct Fp32State {
 
 void merge_into(Fp32State& whole, Fp32State part);
 
-// Divides by the sum and returns the log-sum-exp; 0 and -inf if no part has a key.
+// Divides by the sum and returns the log-sum-exp; 0 and -inf if there are no keys.
 float finish(const Fp32State& state, std::span<float> out);  // [head_dim_v]
 
-// Normalises each part and combines it by its log-sum-exp, as FlashAttention does with its splits:
-// the sum of exp(lse_k - lse) out_k, not divided again. Returns lse.
+// Normalises each part and combines the parts by log-sum-exp, as FlashAttention does with its
+// splits: the sum of exp(lse_k - lse) out_k, without a further division. Returns lse.
 float combine_normalised(std::span<const Fp32State> parts, std::span<float> out);  // [head_dim_v]
 
 // merge() in fp32.

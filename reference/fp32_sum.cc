@@ -10,7 +10,8 @@
 namespace recto::reference {
 namespace {
 
-// Adds neighbours, then neighbouring pairs: each lane goes through ceil(log2(lanes)) additions.
+// Adds neighbours, then neighbouring pairs, and so on: each lane passes ceil(log2(lanes))
+// additions.
 float tree_sum(std::vector<float>& lanes, const Fp32Arithmetic& arithmetic) {
   for (std::size_t apart = 1; apart < lanes.size(); apart *= 2) {
     for (std::size_t lane = 0; lane + apart < lanes.size(); lane += 2 * apart) {

@@ -10,8 +10,8 @@
 namespace recto::reference {
 
 // sum + a_0 b_0 + a_1 b_1 ... With several lanes, each step goes to the next lane's partial sum,
-// which begins at 0; a tree adds the lanes up, and `sum` is added last. (Truncating sums need a and
-// b of 16 bits.)
+// which begins at 0; a tree adds the lanes, and `sum` is added last. (Truncating sums require
+// 16-bit a and b.)
 float add_products(float sum, std::span<const float> a, std::span<const float> b,
                    const Accumulation& how, const Fp32Arithmetic& arithmetic);
 

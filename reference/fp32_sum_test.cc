@@ -13,7 +13,7 @@ namespace {
 
 using Floats = std::vector<float>;
 
-constexpr float kUlp = 0x1p-23F;  // of 1
+constexpr float kUlp = 0x1p-23F;  // ulp of 1
 constexpr Fp32Arithmetic kKeeping;
 constexpr Fp32Arithmetic kFlushing{.subnormals = Subnormals::kFlushed};
 
@@ -28,13 +28,14 @@ TEST_CASE("one lane adds term by term, to nearest") {
 }
 
 TEST_CASE("lanes take terms in turn, and a tree adds them up") {
-  // What one lane loses beside 1, the other three keep among themselves: pairs first.
+  // The lane that holds 1 loses its term; the other three keep theirs, because the tree adds pairs
+  // first.
   CHECK(sum_of({1.0F, kUlp / 2, kUlp / 2, kUlp / 2}, {.lanes = 4}) == 1.0F + kUlp);
   CHECK(sum_of({1.0F, kUlp / 2, kUlp / 2, kUlp / 2}, {.lanes = 2}) == 1.0F + kUlp);
-  // Lanes 0 and 1, then 2: a tree over three.
+  // A tree over three lanes adds lanes 0 and 1, then lane 2.
   CHECK(sum_of({1.0F, kUlp / 2, kUlp / 2}, {.lanes = 3}) == 1.0F);
   CHECK(sum_of({kUlp / 2, kUlp / 2, 1.0F}, {.lanes = 3}) == 1.0F + kUlp);
-  // The sum so far comes last.
+  // The initial sum is added last.
   CHECK(add_terms(1.0F, Floats{kUlp / 2, kUlp / 2}, {.lanes = 2}, kKeeping) == 1.0F + kUlp);
   CHECK(add_terms(1.0F, Floats{kUlp / 2, kUlp / 2}, {}, kKeeping) == 1.0F);
   CHECK(sum_of({1.0F, 2.0F}, {.lanes = 32}) == 3.0F);
@@ -43,9 +44,10 @@ TEST_CASE("lanes take terms in turn, and a tree adds them up") {
 TEST_CASE("a lane takes the terms of one step together") {
   const Floats ones(6, 1.0F);
   const Floats terms = {1.0F, kUlp / 2, kUlp / 2, kUlp / 2, 1.0F, kUlp / 2};
-  // Steps (1, half), (half, half), (1, half): lanes hold 1 + 1 and an ulp of 1, half one of 2.
+  // Steps (1, half), (half, half), (1, half): lane 0 holds 1 + 1, lane 1 an ulp of 1, which is
+  // half an ulp of 2.
   CHECK(add_products(0.0F, terms, ones, {.lanes = 2, .terms_per_step = 2}, kKeeping) == 2.0F);
-  // Term by term: 1 + half + 1 and three halves, which the ulp of 2 rounds to one of its own.
+  // Term by term: lane 0 holds 1 + half + 1 = 2, lane 1 three halves, which round to an ulp of 2.
   CHECK(add_products(0.0F, terms, ones, {.lanes = 2}, kKeeping) == 2.0F + 2 * kUlp);
 }
 
@@ -93,7 +95,7 @@ TEST_CASE("sums stay within what their Accumulation allows, and use a part of it
           magnitudes += std::abs(static_cast<double>(a.back()) * b.back());
         }
         const double error = std::abs(add_products(0.0F, a, b, how, kKeeping) - exact);
-        // The sum before the terms is one addition more.
+        // The initial sum costs one more addition.
         worst = std::max(worst, error / (sum_error(how, 200, 1, 1).worst_case * magnitudes));
       }
       CHECK(worst <= 1);

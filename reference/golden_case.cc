@@ -17,7 +17,7 @@ namespace {
 static_assert(std::numeric_limits<long double>::digits >= 64,
               "expected results must be kept with more digits than those compared with them");
 
-// Reads fields by name. trouble() is the first that is missing, of another type, or not known here.
+// Reads fields by name. trouble() names the first field that is missing, mistyped, or unknown.
 class CaseReader {
  public:
   explicit CaseReader(const Json& file) : file_(file) {}

@@ -16,7 +16,7 @@
 
 namespace recto::reference {
 
-// What the views of a case point into.
+// The memory that the views of a case point into.
 struct GoldenMemory {
   std::vector<std::byte> q;
   std::vector<std::byte> new_k;
@@ -38,7 +38,7 @@ struct GoldenCase {
   // Exactly one of these is set.
   std::optional<PagedAttentionInputs> attention;
   std::optional<DecodeStepInputs> decode;
-  // long double keeps eleven bits more than the results that are compared with these.
+  // long double has eleven bits more than the results under test.
   std::vector<long double> out;     // [num_rows, num_q_heads, v.head_dim]
   std::vector<long double> lse_ln;  // [num_rows, num_q_heads]
 

@@ -1,5 +1,4 @@
-// The reader of golden cases: what a case becomes in memory, and how each kind of damage is
-// refused.
+// Tests of the golden-case reader: the resulting views, and the refusal of each kind of damage.
 
 #include "reference/golden_case.h"
 

@@ -1,5 +1,5 @@
-// What is done to K and V before attention, against an implementation that is not ours: rounding to
-// fp8 and writing into caches bit for bit, rotary embedding to thirty digits.
+// Tests the operations on K and V before attention against an independent implementation: fp8
+// rounding and cache writes bit for bit, rotary embedding to thirty digits.
 
 #include <bit>
 #include <charconv>
@@ -70,7 +70,7 @@ TEST_CASE("fp8 caches store the golden codes") {
   }
 }
 
-// K or V of one write.
+// The rows and pools of one write, for K or V.
 struct WrittenTensor {
   std::vector<std::byte> source;
   std::vector<std::byte> pool;
@@ -130,7 +130,7 @@ TEST_CASE("written caches hold the golden bytes, and nothing else has changed") 
   CHECK(writes >= 8);
 }
 
-// docs/numerics.md, "Rotary embedding": what fp64 itself errs by, of a pair (x, y) at this angle.
+// The error of fp64 itself for a pair (x, y) at this angle: docs/numerics.md, "Rotary embedding".
 double own_error(double x, double y, double angle, double base) {
   return ((std::log(base) + 4) * std::abs(angle) + 5) * 0x1p-53 * (std::abs(x) + std::abs(y));
 }
@@ -162,7 +162,7 @@ TEST_CASE("rotated rows are the golden ones, within what fp64 errs by") {
           CHECK(error == 0);
           continue;
         }
-        // No pair's angle is larger than the position, no partner than the row's largest.
+        // No pair's angle exceeds the position, and no element exceeds the row's largest.
         CHECK(error <= own_error(rows.row(r).cwiseAbs().maxCoeff(), rows(r, d),
                                  static_cast<double>(first + r), options.base));
       }

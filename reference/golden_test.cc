@@ -1,5 +1,5 @@
-// The reference against results to thirty digits that another implementation computed: each element
-// within the worst-case bound of fp64 arithmetic.
+// Tests the reference against results that an independent implementation computed to thirty digits:
+// each element is within the worst-case bound of fp64 arithmetic.
 
 #include <algorithm>
 #include <cmath>
@@ -18,7 +18,7 @@ namespace recto::reference {
 namespace {
 
 constexpr const char* kFolder = "reference/golden";
-constexpr std::size_t kLeastCases = 40;  // of all that are there
+constexpr std::size_t kLeastCases = 40;  // guards against missing files
 
 const std::vector<GoldenCase>& golden_cases() {
   static const Result<std::vector<GoldenCase>> kCases = load_golden_cases(kFolder);
@@ -27,8 +27,8 @@ const std::vector<GoldenCase>& golden_cases() {
   return kCases.value();
 }
 
-// |found - exact| over the bound; above 1 it is broken, by NaN too. The exact number is itself
-// known to 64 bits only, which counts against the result.
+// found - exact| over the bound; above 1 (or NaN) the bound is violated. The exact number is itself
+// known to only 64 bits, which counts against the result.
 double error_ratio(double found, long double exact, double bound) {
   if (std::isinf(exact)) return found == exact ? 0.0 : INFINITY;
   const long double error = std::abs(found - exact) + 0x1p-64L * std::abs(exact);
@@ -56,7 +56,7 @@ Ratios worst_ratios(const GoldenCase& golden, const AttentionResult& found,
   return worst;
 }
 
-// Says how much of the bound was used, so that a bound that grew too wide is noticed.
+// Reports the used share of the bound, so that a bound that became too wide is noticed.
 class WorstOfAll {
  public:
   explicit WorstOfAll(const char* of) : of_(of) {}
@@ -93,7 +93,7 @@ class WorstOfAll {
   std::string lse_ln_case_;
 };
 
-// All keys of a sequence are one tile.
+// The numerics of the gathered form: all keys of a sequence are one tile.
 KernelNumerics gathering(std::int64_t longest_context) {
   return fp64_numerics(std::max<std::int64_t>(1, longest_context));
 }
@@ -172,7 +172,7 @@ TEST_CASE("A decode step is within the bound of every golden case") {
   CHECK(worst.count() >= 5);
 }
 
-// What a faulty implementation would compute: the same with one thing wrong.
+// A fault of an implementation: the same computation with one mistake.
 struct Fault {
   const char* name;
   void (*plant)(PagedAttentionInputs&);

@@ -31,9 +31,9 @@ std::int64_t row_offset(const BasicRowsView<Pointer>& rows, std::int64_t row, st
   return row * rows.row_stride + head * rows.head_stride;
 }
 
-// The code that a cache stores for a source's code; `scale` is for fp8.
+// The code that a cache stores for a source's code; `scale` applies to fp8 only.
 std::uint32_t cache_code(std::uint32_t source, ElementType from, ElementType to, float scale) {
-  // Values of all source types are fp32 values: the conversion is exact.
+  // The conversion is exact: values of all source types are fp32 values.
   if (is_fp8(to)) return encode_fp8(static_cast<float>(decode(source, from)), scale, to);
   return from == to ? source : encode(decode(source, from), to);
 }

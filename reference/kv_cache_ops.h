@@ -1,7 +1,7 @@
 #pragma once
 
-// Moves of K and V, as plain loops over elements. They define, bit for bit, what the kernels must
-// do, and that the kernels touch nothing else. Views must have passed the gate in core/.
+// Moves of K and V, as plain loops over elements. They define, bit for bit, what kernels must
+// write, and that kernels change nothing else. Views must have passed the gate in core/.
 
 #include <cstdint>
 #include <span>
@@ -12,7 +12,7 @@
 namespace recto::reference {
 
 // Writes token t into slot slot_mapping[t]; -1 writes nothing. If two tokens name the same slot,
-// the later one wins. fp8: y = float(x) / scale, rounded and saturated; Other types: the bits of x,
+// the later one wins. fp8: y = float(x) / scale, rounded and saturated. Other types: the bits of x,
 // which must have the cache's type, or (fp32 into fp16 or bf16) x rounded to nearest even.
 void write_kv(const KvWriteInputs& inputs);
 

@@ -1,6 +1,5 @@
-// The four operations against what they leave behind: all memory of both tensors, gaps and margins
-// included, is what it was, except for the codes that were asked for. Where these lie the pools
-// find by counting.
+// Properties of the four operations: all memory of both tensors, gaps and margins included, stays
+// unchanged except for the requested codes. The pools find their places by counting.
 
 #include <algorithm>
 #include <cstdint>
@@ -53,7 +52,7 @@ std::uint32_t expected_code(std::uint32_t code, const TypePair& types, float sca
   return encode(quotient, types.cache, Overflow::kSaturate);
 }
 
-// Into `expected`, a copy of the pool as it was: one token.
+// Writes one token into `expected`, a copy of the pool before the write.
 void expect_token(KvPool& expected, std::int64_t slot, const RowPool& rows, std::int64_t token,
                   const auto& code_of) {
   const TestPoolShape& shape = expected.shape();
@@ -104,7 +103,7 @@ TEST_CASE("a write leaves the codes of its tokens in their slots, and all else a
     RowPool new_v(draw_rows_like(draw, v.shape(), tokens, types.source), draw.seed());
     const std::vector<float> scales = draw_scales(draw, shape.num_kv_heads);
 
-    // Half of all slots come up, so that some tokens meet in one, and -1 too.
+    // Draws from half of all slots, and -1, so that some tokens share a slot.
     const std::vector<std::int64_t> slots = draw.composite("slots", [shape, tokens](Draw& parts) {
       std::vector<std::int64_t> drawn_slots;
       for (std::int64_t token = 0; token < tokens; ++token) {
@@ -143,7 +142,8 @@ TEST_CASE("copied blocks hold their sources' codes, and all else is as it was") 
     const TestPoolShape shape = draw_shape(draw, draw.element(kElementTypes));
     KvPool k(shape, draw.seed());
     KvPool v(draw_partner(draw, shape), draw.seed());
-    // The first of a permutation are sources, the rest destinations, one of them perhaps twice.
+    // The first blocks of a permutation are sources, the rest destinations; one of them may occur
+    // twice.
     const auto order = draw_distinct(draw, shape.num_blocks, shape.num_blocks);
     const std::int64_t sources = draw.uniform(1, shape.num_blocks - 1, "sources");
     std::vector<BlockPair> pairs;
@@ -193,7 +193,7 @@ TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
     RECTO_REQUIRE((host_k.bytes() == expected_k.bytes()));
     RECTO_REQUIRE((host_v.bytes() == expected_v.bytes()));
 
-    // Back into blocks that were overwritten in between.
+    // Swaps back into blocks that were overwritten in between.
     KvPool fresh_k(k);
     KvPool fresh_v(v);
     for (const BlockPair& pair : out) {
@@ -212,7 +212,7 @@ TEST_CASE("swapped blocks keep every code, whatever the two layouts") {
 // Sequences over disjoint blocks of a pool, in any order.
 struct Sequences {
   std::int64_t max_blocks = 0;
-  std::vector<std::int32_t> table;    // [num_seqs, max_blocks + 1]; the last of a row is -1
+  std::vector<std::int32_t> table;    // [num_seqs, max_blocks + 1]; each row ends with -1
   std::vector<std::int32_t> lengths;  // [num_seqs]
   std::vector<std::int64_t> starts;   // [num_seqs]
   std::vector<std::int64_t> slots;    // of all tokens, one sequence after the other
@@ -246,7 +246,7 @@ Sequences draw_sequences(Draw& draw, const TestPoolShape& shape) {
   return sequences;
 }
 
-// Into `expected`, a copy of the rows as they were: the first `tokens` rows of `source`.
+// Copies the first `tokens` rows of `source` into `expected`, a copy of the rows before the call.
 void expect_rows(RowPool& expected, const RowPool& source, std::int64_t tokens) {
   const RowPoolShape& shape = expected.shape();
   for (std::int64_t row = 0; row < tokens; ++row) {

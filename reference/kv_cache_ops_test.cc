@@ -21,7 +21,7 @@ constexpr TestPoolShape kShape = {.layout = KvLayout::kTokenMajor,
                                   .head_dim = 2,
                                   .padding = 1};
 
-// K and V of new tokens, and the caches they go to. V has one dim more, and its own layout.
+// K and V of new tokens, and their caches. V has one more dim and its own layout.
 struct WriteCase {
   WriteCase(ElementType source, ElementType cache, std::int64_t tokens)
       : k(shape_of(cache, 2, KvLayout::kTokenMajor), 1),
@@ -57,7 +57,8 @@ struct WriteCase {
   KvScale v_scale;
 };
 
-// What K's cache holds in slot 0, head 0, dim 0 after one token with this source code there.
+// The code that K's cache holds in slot 0, head 0, dim 0 after a token with this source code is
+// written.
 std::uint32_t written(ElementType source, ElementType cache, std::uint32_t code, float scale) {
   WriteCase write(source, cache, 1);
   write.k_scale = {.kind = ScaleKind::kPerTensor, .data = &scale};
@@ -133,7 +134,8 @@ TEST_CASE("fp8: quotient, nearest even, saturation, subnormals, NaN; bit for bit
   CHECK(from_fp32(NAN, ElementType::kE5m2) == 0x7e);
   CHECK(from_fp32(-0x1p-16F, ElementType::kE5m2) == 0x81);
   CHECK(from_fp32(3.0F, ElementType::kE4m3, 0.5F) == encode(6.0, ElementType::kE4m3));
-  // Above the middle of 1 and 1.125, and in fp32 the middle itself, whose even side is 1.
+  // The exact quotient is above the midpoint of 1 and 1.125; in fp32 it is the midpoint, which
+  // rounds to even: 1.
   CHECK(from_fp32(0x1.61999ap+0F, ElementType::kE4m3, 1.3F) == 0x38);
   CHECK(written(ElementType::kFp16, ElementType::kE4m3, 0x4200, 2.0F) == 0x3c);
   CHECK(written(ElementType::kBf16, ElementType::kE5m2, 0x4040, 2.0F) == 0x3e);

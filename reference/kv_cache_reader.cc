@@ -17,12 +17,12 @@ std::span<double> span_of(double* values, std::int64_t count) {
   return {values, static_cast<std::size_t>(count)};
 }
 
-// How many dims of a slot are contiguous.
+// The number of contiguous dims of a slot.
 std::int64_t run_length(const KvTensorView& view) {
   return view.layout == KvLayout::kPacked ? view.pack_width : view.head_dim;
 }
 
-// Writes head_dim values to `row`, contiguous.
+// Writes head_dim contiguous values to `row`.
 void read_slot_to(const KvTensorView& view, std::int64_t block, std::int64_t head,
                   std::int64_t slot, double* row) {
   RECTO_CHECK_LE(0, block);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Reads values from a paged cache in fp64: where a slot is, and what its code means.
+// Reads values from a paged cache in fp64: computes the slot's address and decodes its codes.
 
 #include <cstdint>
 

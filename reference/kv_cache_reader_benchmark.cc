@@ -1,7 +1,7 @@
-// Reads values from a paged cache, on one core: a sequence's context of one KV head after the
-// other, from blocks that are scattered over the pool. For comparison, the same run reads as many
-// bytes of that pool plainly: what memory alone would allow. Counters: elements per second of each,
-// and the ratio of their times.
+// Reads values from a paged cache on one core: the context of one KV head after the other, from
+// blocks scattered over the pool. For comparison, the same run reads as many bytes of that pool
+// sequentially, which is the limit set by memory. Counters: elements per second of each, and the
+// ratio of their times.
 
 #include <benchmark/benchmark.h>
 
@@ -39,7 +39,7 @@ KvPool make_pool(const benchmark::State& state) {
                 1);
 }
 
-// A permutation that leads to another part of the pool at each step.
+// A permutation of the blocks that moves to another part of the pool at each step.
 std::vector<std::int32_t> scattered_blocks() {
   std::vector<std::int32_t> table;
   for (std::int64_t i = 0; i < kNumBlocks; ++i) {
@@ -93,7 +93,7 @@ BENCHMARK(gather_all_heads)
         for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor}) {
           runs->Args({static_cast<std::int64_t>(type), static_cast<std::int64_t>(layout), 16});
         }
-        // K of the packed layout, then V.
+        // K of the packed layout, then its V.
         for (const std::int64_t pack_bytes : {std::int64_t{16}, element_bytes(type)}) {
           runs->Args({static_cast<std::int64_t>(type), static_cast<std::int64_t>(KvLayout::kPacked),
                       pack_bytes});

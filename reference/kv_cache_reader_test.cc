@@ -144,7 +144,7 @@ TEST_CASE("a gathered context has each token's values, found by counting through
   const std::vector<float> scales = {0.1F, 7.0F};
   if (is_fp8(type)) view.scale = {.kind = ScaleKind::kPerKvHead, .data = scales.data()};
 
-  // What lies beyond the sequence's three blocks is not looked at.
+  // Entries beyond the sequence's three blocks are not read.
   const std::vector<std::int32_t> table = {4, 0, 2, -1, 1'000'000};
   const std::int64_t length = 8;
   std::int64_t failures = 0;

@@ -37,7 +37,7 @@ Accumulation sum_of_products(const LowPrecisionOptions& how) {
 
 Accumulation sum_of_weights(const LowPrecisionOptions& how) { return {.lanes = how.lanes}; }
 
-// One query head of one sequence. `weight_type` is what P is rounded to; fp32: not at all.
+// One query head of one sequence. P is rounded to `weight_type`; fp32 means no rounding.
 class HeadRun {
  public:
   HeadRun(const HeadTensors& tensors, const HeadOptions& options, const LowPrecisionOptions& how,
@@ -140,7 +140,7 @@ class HeadRun {
   ElementType weight_type_;
 };
 
-// fp32 queries keep P in fp32.
+// With fp32 queries, P stays in fp32.
 ElementType weight_type_of(const PagedAttentionInputs& inputs) { return inputs.q.type; }
 
 bool rounds_dequantised(const PagedAttentionInputs& inputs, const LowPrecisionOptions& how) {
@@ -179,9 +179,9 @@ void attend(const PagedAttentionInputs& inputs, const KvHeadContext& context,
 constexpr double kSmallestNormal = 0x1p-126;
 constexpr double kUlp = 0x1p-23;  // relative, at most
 
-// The errors that reference/fp32_arithmetic.h states.
+// Sets the errors that reference/fp32_arithmetic.h states.
 void set_fast_functions(const LowPrecisionOptions& how, KernelNumerics& numerics) {
-  // Normalised parts are weighted in base e, whatever their own base.
+  // Normalised parts are weighted in base e, whatever base the parts use.
   const bool is_exp = how.base == ExponentialBase::kE || how.split_merge == SplitMerge::kNormalised;
   numerics.exponential = {.relative = 2 * kUlp,
                           .relative_slope = is_exp ? 1.173 * kUlp : 0.0,

@@ -9,7 +9,7 @@ KernelNumerics fp64_numerics(std::int64_t tile_size) {
   // glibc's exp, log and tanh are within 1, 1 and 2 units in the last place (glibc manual, "Known
   // Maximum Errors in Math Functions").
   constexpr double kUlp = 2 * kUnit;
-  // No FMA: the product of a term rounds by itself.
+  // Without FMA, the product of a term is rounded separately.
   constexpr Accumulation kSum{.unit_roundoff = kUnit, .product_roundings = 1};
   return {.unit_roundoff = kUnit,
           .underflow = 0x1p-1074,
@@ -19,7 +19,7 @@ KernelNumerics fp64_numerics(std::int64_t tile_size) {
           .weight_sum = kSum,
           .output_sum = kSum,
           .tile_size = tile_size,
-          .state_merges = 1,  // a tile's state is rescaled, too, if it does not have the maximum
+          .state_merges = 1,  // a tile's state is also rescaled if another one has the maximum
           .log_relative = kUlp,
           .log_absolute = 0};
 }
@@ -36,9 +36,9 @@ KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type) {
   const bool has_tensor_cores = q_type != ElementType::kFp32;
   Accumulation products;
   if (has_tensor_cores) {
-    // Products and the accumulator, aligned and cut off: four at a time on V100, 8 on A100, 16 on
-    // H100 (Fasi et al. 2021, PeerJ Computer Science 7:e330; Khattak & Mikaitis 2025, arXiv
-    // 2512.07004). Fewer terms mean more cuts.
+    // Products and the accumulator are aligned and truncated: four terms at a time on V100, 8 on
+    // A100, 16 on H100 (Fasi et al. 2021, PeerJ Computer Science 7:e330; Khattak & Mikaitis 2025,
+    // arXiv 2512.07004). Shorter steps truncate more often.
     products.terms_per_step = 4;
     products.rounding = AccumulatorRounding::kTruncate;
   }
@@ -59,7 +59,7 @@ KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type) {
   numerics.output_sum = products;
   numerics.tile_size = 16;
   numerics.tile_order = TileOrder::kUnknown;
-  numerics.state_merges = 5;  // the lanes of a warp
+  numerics.state_merges = 5;  // merges over the lanes of a warp
   numerics.split_merge = SplitMerge::kNormalised;
   // __logf: 2^-21.41 in [0.5, 2], 3 ulp elsewhere (the same table).
   numerics.log_relative = 3 * 0x1p-23;

@@ -1,8 +1,8 @@
 #pragma once
 
 // Describes how a kernel computes, as far as its rounding errors depend on it.
-// reference/error_bound.h turns this into bounds; docs/numerics.md derives them and says where each
-// constant comes from.
+// reference/error_bound.h turns this into bounds; docs/numerics.md derives the bounds and cites the
+// source of each constant.
 
 #include <cstdint>
 #include <optional>
@@ -13,7 +13,7 @@ namespace recto::reference {
 
 enum class AccumulatorRounding {
   kNearest,   // each addition to nearest: fp32 FMA and add
-  kTruncate,  // a step aligns its terms to the largest and cuts them off, as tensor cores do
+  kTruncate,  // a step aligns its terms to the largest and truncates, as tensor cores do
 };
 
 // One kind of sum. A step adds `terms_per_step` terms to a partial sum; `lanes` partial sums run
@@ -38,15 +38,15 @@ struct ExponentialError {
   friend bool operator==(const ExponentialError&, const ExponentialError&) = default;
 };
 
-// What the sum l adds up: P as computed, or P as rounded for the product with V.
+// Which P the sum l adds: P as computed, or P as rounded for the product with V.
 enum class SummedWeights { kUnrounded, kRounded };
 
 // How the partial results of splits are merged: as (m, l, o), or each normalised, with its
 // log-sum-exp.
 enum class SplitMerge { kState, kNormalised };
 
-// Which keys one pass sees: consecutive keys, forwards or backwards; or a subset of them, in order
-// (as when each lane takes every other tile).
+// Which keys one pass sees: consecutive keys, forwards or backwards; or an ordered subset (as when
+// each lane takes every other tile).
 enum class TileOrder { kConsecutive, kUnknown };
 
 struct KernelNumerics {
@@ -86,7 +86,7 @@ struct KernelNumerics {
 
   double normalisation_roundings = 2;  // o * (1 / l)
   double log_relative = 0x1p-23;       // 1 ulp
-  double log_absolute = 0.0;           // near log(1) = 0, where some functions are off by as much
+  double log_absolute = 0.0;           // near log(1) = 0, for functions whose error is absolute
   std::optional<ElementType> output_type =
       {};  // nothing: the result is not rounded (the reference's)
 

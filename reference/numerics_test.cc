@@ -1,4 +1,4 @@
-// What is declared of functions is what the tables say that docs/numerics.md names.
+// Tests that the declared function errors equal those of the tables cited in docs/numerics.md.
 
 #include "reference/numerics.h"
 
@@ -20,7 +20,7 @@ TEST_CASE("glibc's functions of fp64 are off by one unit in the last place, tanh
   CHECK(numerics.tanh_relative == 0x1p-51);
 }
 
-// Larger ones would let more through, and nothing else would notice.
+// Larger values would accept more results, and no other test would notice.
 TEST_CASE("the profile that kernels of others are judged by has these figures") {
   const Accumulation cut{.terms_per_step = 4, .rounding = AccumulatorRounding::kTruncate};
   const KernelNumerics fp16{.underflow = 0x1p-126,
@@ -49,7 +49,7 @@ TEST_CASE("the profile that kernels of others are judged by has these figures") 
   fp32.output_type = ElementType::kFp32;
   CHECK(third_party_numerics(ElementType::kFp32, ElementType::kFp32) == fp32);
 
-  // Codes times scale are rounded to fp32, and then to fp16: 2^-24, and 2^-11 of what that left.
+  // Codes times scale are rounded to fp32 (2^-24), then to fp16 (2^-11 of the rounded value).
   KernelNumerics of_codes = fp16;
   of_codes.kv_read = 0x1p-24 + 0x1p-11 + 0x1p-35;
   of_codes.kv_read_underflow = 0x1p-25;  // half of the smallest subnormal number

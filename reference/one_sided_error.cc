@@ -15,20 +15,20 @@ std::span<const double> values_of(const Vector& vector) {
   return {vector.data(), static_cast<std::size_t>(vector.size())};
 }
 
-// How many weights are the same number once they are stored, assuming that the kernel's maximum is
-// the row's.
+// The number of weights that are equal once stored, assuming that the kernel's maximum is the
+// row's.
 double stored_alike(const Vector& weights, const KernelNumerics& numerics) {
   const ElementType type = numerics.weight_type.value_or(ElementType::kFp32);
   const Vector stored = weights.unaryExpr([type](double weight) { return round_to(weight, type); });
   return static_cast<double>(multiplicity(values_of(stored)));
 }
 
-// In roundoffs of the whole sum. Half a unit in the last place of a partial sum is at most one; a
-// term that is larger may be rounded up by as much as itself.
+// In roundoffs of the whole sum. Half a unit in the last place of a partial sum is at most one
+// roundoff; a larger term may be rounded up by as much as its own size.
 constexpr double kSwampedBelow = 2;
 
-// The sum of any stretch of consecutive terms, even of one, is the difference of two partial sums
-// from the start. If the terms' order is unknown, nothing is known of their partial sums.
+// The sum of a stretch of consecutive terms, even of one, is the difference of two partial sums
+// from the start. If the order of terms is unknown, so are their partial sums.
 SummedTerms summed_terms(const Vector& terms, const KernelNumerics& numerics) {
   SummedTerms summed;
   double sum = 0;
@@ -49,9 +49,9 @@ SummedTerms summed_terms(const Vector& terms, const KernelNumerics& numerics) {
   return summed;
 }
 
-// What a sum may lose: terms so small that adding one changes nothing, and terms that differ by
-// less than a partial sum's last place, which are all rounded in one direction. For truncation,
-// probabilistic_sum_error() charges half a unit for each term, the mean; this is the rest.
+// The one-directional loss of a sum: terms too small to change it, and terms that differ by less
+// than a partial sum's last place, which are all rounded in one direction. For truncation,
+// probabilistic_sum_error() charges the mean, half a unit per term; this function adds the rest.
 double loss_of(const Vector& terms, const SummedTerms& summed, const Accumulation& sum) {
   const auto magnitudes = terms.cwiseAbs().array();
   const double limit = kSwampedBelow * sum.unit_roundoff * summed.partial_sums;
@@ -78,12 +78,12 @@ OneSidedErrors one_sided_errors(const RowProblem& row, const WeightErrors& weigh
   errors.product_loss.resize(head_dim);
   for (std::int64_t dim = 0; dim < head_dim; ++dim) {
     const double values = row.value_coherence[dim];
-    // Products are alike as often as both factors are, if these are independent.
+    // Products are equal as often as both factors are, if the factors are independent.
     const double both = errors.stored_weights * values / static_cast<double>(n);
     errors.products[dim] =
         std::max({1.0, std::min(weights.coherence, values), std::min(both, values)});
-    // Weights of one cell may all be rounded in one direction: that averages out only as far as the
-    // values do.
+    // Weights of one rounding cell may all be rounded in one direction: these errors average out
+    // only as far as the values do.
     const double one_sided =
         second_moment[dim] > 0 ? row.out[dim] * row.out[dim] / second_moment[dim] : 1.0;
     errors.rounded_products[dim] =

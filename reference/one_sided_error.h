@@ -1,7 +1,7 @@
 #pragma once
 
 // Rounding errors of a row's sums that go in one direction instead of averaging out: of terms that
-// are alike, that fall into one rounding cell, or that are too small to move the sum. See
+// are equal, that fall into one rounding cell, or that are too small to change the sum. See
 // docs/numerics.md, "The probabilistic bound".
 
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace recto::reference {
 
-// The row's exact result and what its bounds are computed from.
+// A row's exact result and the inputs of its bounds.
 struct RowProblem {
   Eigen::Ref<const Matrix> values;           // [n, head_dim_v], visible
   Eigen::Ref<const Vector> value_coherence;  // [head_dim_v]
@@ -22,12 +22,12 @@ struct RowProblem {
 };
 
 struct OneSidedErrors {
-  double stored_weights = 1.0;          // how many weights are alike as they are stored for P V
-  Eigen::RowVectorXd products;          // [head_dim_v]: how many products p_j v_jd are alike
-  Eigen::RowVectorXd rounded_products;  // [head_dim_v]: how many round p_j in one direction
+  double stored_weights = 1.0;               // number of equal weights as stored for P V
+  Eigen::RowVectorXd products;               // [head_dim_v]: number of equal products p_j v_jd
+  Eigen::RowVectorXd rounded_products;       // [head_dim_v]: number of p_j rounded in one direction
   std::vector<SummedTerms> summed_products;  // [head_dim_v]
-  Eigen::RowVectorXd product_loss;           // [head_dim_v], absolute: what o loses beyond that
-  double weight_loss = 0.0;                  // relative: what l loses
+  Eigen::RowVectorXd product_loss;           // [head_dim_v], absolute: further loss of o
+  double weight_loss = 0.0;                  // relative: loss of l
 };
 
 // O(n head_dim_v).

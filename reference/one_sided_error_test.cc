@@ -1,5 +1,5 @@
-// Sums whose terms conspire: what they lose in one direction is charged, and no smaller charge
-// would do. Scores are 0, so that each term of a sum is a value.
+// Sums whose terms all err in one direction: the loss is charged, and no smaller charge would
+// suffice. Scores are 0, so each term of a sum is a value.
 
 #include "reference/one_sided_error.h"
 
@@ -17,14 +17,14 @@ namespace recto::reference {
 namespace {
 
 constexpr std::int64_t kKeys = 8192;
-constexpr double kUlp = 0x1p-23;  // of fp32, from 1 to 2
+constexpr double kUlp = 0x1p-23;  // ulp of fp32 in [1, 2)
 
-// `middle` units in the last place of 1 to 2, and up to a hundredth more or less: no two alike.
+// `middle` ulps of [1, 2), plus or minus up to a hundredth, so that no two values are equal.
 double about(double middle, RandomStream& stream) {
   return (middle + 0.02 * stream.next_unit() - 0.01) * kUlp;
 }
 
-// How far a sum in fp32 is off, and what the probabilistic bound allows it.
+// The error of an fp32 sum, and the probabilistic bound for it.
 struct SumCase {
   double error = 0;
   double probabilistic = 0;
@@ -36,7 +36,7 @@ SumCase sum_case(const std::vector<double>& values, double seen, const Accumulat
   const Matrix k = Matrix::Zero(n, 1);
   const Matrix v = Eigen::Map<const Vector>(values.data(), n);
   KernelNumerics numerics{.output_sum = how, .tile_size = n};
-  numerics.weight_sum.unit_roundoff = 0;  // a count
+  numerics.weight_sum.unit_roundoff = 0;  // l only counts keys, so it is exact
   const HeadOutput exact = dense_attention({zero, k, v}, {});
   const HeadBound bound = HeadErrorModel(k, v, numerics).bound(zero, {}, exact);
   const auto keys = static_cast<double>(n);
@@ -49,7 +49,7 @@ SumCase to_nearest(const std::vector<double>& values) {
   return sum_case(values, sum, {});
 }
 
-// In steps of 16 terms.
+// Sums in steps of 16 terms.
 SumCase truncated(const std::vector<double>& values) {
   constexpr std::size_t kTerms = 16;
   float sum = 0.0F;
@@ -62,7 +62,7 @@ SumCase truncated(const std::vector<double>& values) {
 }
 
 TEST_CASE("terms of a little more than half a unit are all rounded up, in two binades") {
-  // In the units of the other binade the terms of each would be rounded down.
+  // At the ulp of the other binade, the terms of each binade would be rounded down.
   RandomStream stream(1);
   std::vector<double> values = {1.0};
   for (std::int64_t key = 0; key < kKeys; ++key) values.push_back(about(0.55, stream));
@@ -86,14 +86,14 @@ TEST_CASE("terms of a little less than some units lose almost one in a sum that 
   }
 }
 
-// Of four keys that weigh the same, with these values; values are said to have nothing in common.
+// Four keys of equal weight with these values; the values are declared to be all different.
 OneSidedErrors of_four_keys(const std::vector<double>& values, const KernelNumerics& numerics) {
   const Matrix v = Eigen::Map<const Vector>(values.data(), 4);
   const Vector coherence = Vector::Ones(1);
   const Eigen::RowVectorXd out = v.colwise().mean();
   WeightErrors weights;
   weights.weights = Vector::Constant(5, 0.25);
-  weights.weights[4] = 0;  // of the sink
+  weights.weights[4] = 0;  // the sink's weight
   weights.denominator = 4;
   return one_sided_errors({v, coherence, out}, weights, numerics);
 }
@@ -104,7 +104,8 @@ TEST_CASE("weights that are alike are rounded in one direction as far as values 
   CHECK(agree.stored_weights == 4);
   CHECK(agree.products[0] == 1);
   CHECK(agree.rounded_products[0] == Approx(4));
-  // The mean's square is a quarter of the mean square: so is the part of the three others.
+  // The square of the mean is a quarter of the mean square, so the other three count a quarter
+  // each.
   CHECK(of_four_keys({2, 0, 0, 0}, numerics).rounded_products[0] == Approx(1 + 3 * 0.25));
   CHECK(of_four_keys({2, -2, 2, -2}, numerics).rounded_products[0] == 1);
 }
@@ -112,8 +113,8 @@ TEST_CASE("weights that are alike are rounded in one direction as far as values 
 TEST_CASE("only of one lane, in order, partial sums are known to be small") {
   const std::vector<double> alternating = {1, -1, 1, -1};
   const SummedTerms known = of_four_keys(alternating, {}).summed_products[0];
-  CHECK(known.magnitudes == 1);      // of terms of a quarter each
-  CHECK(known.partial_sums == 0.5);  // the difference of two, of which none is beyond a quarter
+  CHECK(known.magnitudes == 1);      // four terms of a quarter each
+  CHECK(known.partial_sums == 0.5);  // the difference of two partial sums of at most a quarter
   CHECK(known.net_terms == 2);
   for (const KernelNumerics& numerics : {KernelNumerics{.output_sum = {.lanes = 2}},
                                          KernelNumerics{.tile_order = TileOrder::kUnknown}}) {

@@ -8,18 +8,19 @@
 namespace recto::reference {
 namespace {
 
-// How much a state shrinks when the maximum grows. A state without keys has no weight, and
+// The factor by which a state shrinks when the maximum grows. A state without keys has no weight;
 // exp(-inf - (-inf)) would be NaN.
 double rescaling(double maximum, double new_maximum) {
   return maximum == new_maximum ? 1.0 : std::exp(maximum - new_maximum);
 }
 
-// NaN scores make the sum NaN, and so are not lost.
+// NaN scores make the sum NaN, so they are not lost.
 bool has_no_keys(const SoftmaxState& state) {
   return state.sum == 0 && state.maximum == -std::numeric_limits<double>::infinity();
 }
 
-// The larger number; of two zeros +0, in either order, where std::max takes the first of equals.
+// The larger number; +0 for two zeros, in either order (std::max returns the first of equal
+// numbers).
 double larger(double a, double b) {
   if (a == b) return std::signbit(a) ? b : a;
   return std::max(a, b);
@@ -35,7 +36,7 @@ SoftmaxState SoftmaxState::identity(std::int64_t head_dim_v) {
 
 SoftmaxState merge(const SoftmaxState& a, const SoftmaxState& b) {
   RECTO_CHECK_EQ(a.weighted.size(), b.weighted.size());
-  // Adding 0 would turn -0, which o may be after an underflow, into +0.
+  // Adding 0 would turn -0, a possible o after an underflow, into +0.
   if (has_no_keys(b)) return a;
   if (has_no_keys(a)) return b;
   SoftmaxState merged;

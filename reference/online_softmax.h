@@ -11,7 +11,7 @@
 
 namespace recto::reference {
 
-// What is known of one query row after some of its keys. It does not include the sink.
+// The state of one query row after some of its keys. It does not include the sink.
 struct SoftmaxState {
   double maximum = -std::numeric_limits<double>::infinity();  // m: largest score
   double sum = 0.0;                                           // l: sum of exp(score - m)

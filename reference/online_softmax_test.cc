@@ -71,7 +71,7 @@ TEST_CASE(
   CHECK_FALSE(std::signbit(merge(negative, positive).maximum));
   CHECK(same_bits(merge(negative, SoftmaxState::identity(1)), negative));
   CHECK(same_bits(merge(SoftmaxState::identity(1), negative), negative));
-  // A score of -0 is what a negative scale makes of a product of 0.
+  // A negative scale times a product of 0 gives a score of -0.
   const SoftmaxState of_tile = tile_state(Vector::Constant(1, -0.0), Matrix::Constant(1, 1, -0.0));
   CHECK(same_bits(merge(of_tile, SoftmaxState::identity(1)), of_tile));
 }
@@ -98,7 +98,7 @@ TEST_CASE("merging is associative within rounding") {
     const SoftmaxState left = merge(merge(a, b), c);
     const SoftmaxState right = merge(a, merge(b, c));
     CHECK(left.maximum == right.maximum);
-    // Two products and two sums on each side; exp of arguments up to 200, off by 200 roundings.
+    // Two products and two sums on each side; arguments of exp up to 200 are off by 200 roundings.
     CHECK(std::abs(left.sum - right.sum) <= 210 * 0x1p-52 * left.sum);
   }
 }
@@ -122,13 +122,13 @@ TEST_CASE("the sink enters once, whether it is larger or smaller than the scores
   }
 }
 
-// Differences of naive and online, each relative to the sum of both sides' bounds.
+// The largest differences of naive and online results, relative to the sum of both sides' bounds.
 struct Worst {
   double out = 0;
   double lse_ln = 0;
 };
 
-// Two results of one element; infinities, of rows without keys, are equal or wrong.
+// Compares two results of one element; infinities (of rows without keys) must be equal.
 void compare(double naive, double online, double allowed, double& worst) {
   if (naive == online) return;
   const double error = std::abs(naive - online);
@@ -136,7 +136,7 @@ void compare(double naive, double online, double allowed, double& worst) {
   worst = std::max(worst, error / allowed);
 }
 
-// One tile size (0: the whole context) on all query heads of one KV head.
+// Compares one tile size (0: the whole context) on all query heads of one KV head.
 void compare_tiled(const PagedAttentionInputs& inputs, const KvHeadContext& context,
                    std::int64_t tile_size, Worst& worst) {
   const std::int64_t whole = std::max<std::int64_t>(context.k.rows(), 1);
@@ -173,7 +173,7 @@ TEST_CASE("naive and online agree within the fp64 bound, whatever the tile size"
       }
     });
   }
-  CHECK(worst.out > 0.001);  // else nothing was compared
+  CHECK(worst.out > 0.001);  // fails if nothing was compared
   CHECK(worst.lse_ln > 0.001);
   WARN("largest difference of naive and online: " << worst.out << " of the bound of out, "
                                                   << worst.lse_ln << " of that of lse");

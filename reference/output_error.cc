@@ -13,9 +13,9 @@ namespace {
 
 using Row = Eigen::RowVectorXd;
 
-// Errors of the weights, propagated to the output: the ratio (sum p (1 + d) v) / (sum p (1 + d)).
+// The effect of weight errors on the output: the ratio (sum p (1 + d) v) / (sum p (1 + d)).
 struct Perturbed {
-  Row shift;       // [head_dim_v], at most this far from the exact output
+  Row shift;       // [head_dim_v], largest distance from the exact output
   Row magnitudes;  // [head_dim_v], at least sum of computed weights times |v|
 };
 
@@ -62,7 +62,8 @@ class OutputError {
     const bool sums_rounded = numerics_.summed_weights == SummedWeights::kRounded;
     Vector moved = weights_.systematic + weights_.vanished;
     if (sums_rounded) moved += lost_weights(moved);
-    // All keys before a rescaling move together; at most half of the weight against the other half.
+    // A rescaling moves all earlier keys together: at most half of the weight against the other
+    // half.
     const Row together = weights_.weights.transpose() * distances_ / 2;
     const Vector rounding = weight_roundoff() * weights_.weights;
     Row shift = moved.transpose() * distances_ +
@@ -111,10 +112,10 @@ class OutputError {
   void count_roundings() {
     const std::int64_t splits = numerics_.split_size > 0 ? ceil_div(n_, numerics_.split_size) : 1;
     keys_per_pass_ = splits > 1 ? numerics_.split_size : n_;
-    const std::int64_t tiles = ceil_div(keys_per_pass_, numerics_.tile_size) + 1;  // not aligned
+    const std::int64_t tiles = ceil_div(keys_per_pass_, numerics_.tile_size) + 1;  // unaligned
     weight_terms_ = tiled_terms(numerics_.weight_sum, tiles);
     output_terms_ = tiled_terms(numerics_.output_sum, tiles);
-    // A tile's sum is added to the others, each rescaling and each merge multiplies, splits are
+    // Each tile's sum is added to the others; each rescaling and each merge multiplies; splits are
     // added.
     const std::int64_t joins =
         tiles + weights_.rescalings + 2 * numerics_.state_merges + (splits > 1 ? splits : 0);
@@ -124,7 +125,7 @@ class OutputError {
     output_roundings_ = weight_roundings_ + numerics_.normalisation_roundings;
   }
 
-  // Terms of one pass, where each tile begins a step of its own.
+  // Terms of one pass, in which each tile begins a new step.
   std::int64_t tiled_terms(const Accumulation& sum, std::int64_t tiles) const {
     const std::int64_t step = sum.lanes * sum.terms_per_step;
     return std::min(keys_per_pass_ + tiles * (step - 1),
@@ -132,14 +133,14 @@ class OutputError {
   }
 
   Perturbed perturb(const Vector& moved, const Row& shift, double sum_shift) const {
-    // The output is a weighted mean of the values, whatever the weights.
+    // Whatever the weights are, the output is a weighted mean of the values.
     if (!(sum_shift < 1)) return {hull_, largest_};
     const Row magnitudes = (weights_.weights + moved).head(n_).transpose() * magnitudes_;
     return {(shift / (1 - sum_shift)).cwiseMin(hull_),
             (magnitudes / (1 - sum_shift)).cwiseMin(largest_)};
   }
 
-  // lambda times the root of the sum of squares of weights times factors, alike ones together.
+  // lambda times the root of the sum of squared weights times factors; equal terms count together.
   template <typename Coherence>  // one number, or one per dim
   Row random_sum(const Vector& weights, const Matrix& factors, const Coherence& coherence) const {
     const Row squares = weights.cwiseAbs2().transpose() * factors.cwiseAbs2();
@@ -154,7 +155,7 @@ class OutputError {
     return numerics_.weight_type ? unit_roundoff(*numerics_.weight_type) : 0.0;
   }
 
-  // What rounding P loses where P is subnormal in its type.
+  // The loss from rounding P where P is subnormal in its type.
   Vector lost_weights(const Vector& moved) const {
     Vector lost = Vector::Zero(n_ + 1);
     if (!numerics_.weight_type) return lost;
@@ -169,7 +170,7 @@ class OutputError {
     return lost;
   }
 
-  // Errors of the sum of products, per dim. `magnitudes` are those of computed weights.
+  // Errors of the sum of products, per dim, given the `magnitudes` with computed weights.
   Row product_errors(const Row& magnitudes) const {
     Row errors(magnitudes.size());
     for (std::int64_t dim = 0; dim < errors.size(); ++dim) {
@@ -190,15 +191,15 @@ class OutputError {
     return sum.bias + kProbabilisticLambda * sum.deviation + one_sided_.weight_loss;
   }
 
-  // Flushing loses no key twice; without it, products and rescalings lose half as much each. The 1
-  // is for reading V, whose weights sum to 1.
+  // Flushing loses no key twice; without flushing, products and rescalings lose half as much each.
+  // The 1 accounts for reading V, whose weights sum to 1.
   double underflow() const {
     return numerics_.underflow * (static_cast<double>(n_) + output_roundings_ + 1) +
            2 * (numerics_.input_flush + numerics_.kv_read_underflow);
   }
 
-  // Parts that are weighted by exp(lse_k - lse) are not divided by the sum of these weights, so
-  // errors of lse, its own and those of its parts, scale the output.
+  // Parts weighted by exp(lse_k - lse) are not divided by the sum of these weights. So errors of
+  // lse, its own and those of the parts, scale the output.
   Row divided(const Row& error, double relative) const {
     const double whole = (1 + relative) * std::exp(2 * weights_.split_error) - 1;
     return error + whole * (row_.out.cwiseAbs() + error);

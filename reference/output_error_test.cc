@@ -1,4 +1,4 @@
-// What the output is charged with for the sum of weights, in figures worked out by hand.
+// Checks the charges in out for the sum of weights against figures worked out by hand.
 
 #include "reference/output_error.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 constexpr double kUnit = 0x1p-10;
 
-// Nothing rounds but the sum of weights. Tiles have one key.
+// Only the sum of weights rounds. Tiles have one key.
 KernelNumerics only_weights_summed() {
   KernelNumerics numerics{.unit_roundoff = 0, .underflow = 0};
   numerics.score_sum.unit_roundoff = numerics.output_sum.unit_roundoff = 0;
@@ -23,7 +23,7 @@ KernelNumerics only_weights_summed() {
   return numerics;
 }
 
-// Of keys with scores of 0 and values of 1, whose output is 1.
+// The bound for keys with scores 0 and values 1, whose output is 1.
 double worst_case_bound(std::int64_t keys, const KernelNumerics& numerics) {
   const Matrix zero = Matrix::Zero(1, 1);
   const Matrix k = Matrix::Zero(keys, 1);
@@ -32,14 +32,14 @@ double worst_case_bound(std::int64_t keys, const KernelNumerics& numerics) {
   return HeadErrorModel(k, v, numerics).bound(zero, {}, exact).worst_case(0, 0);
 }
 
-// 1 / (1 - error), less 1, where a sum of weights passes so many roundings.
+// 1 / (1 - error) - 1 for a sum of weights that passes this many roundings.
 double quotient_error(int roundings) {
   const double error = std::pow(1 + kUnit, roundings) - 1;
   return error / (1 - error);
 }
 
 TEST_CASE("the output is off by the quotient of what the sum of weights is off by") {
-  // Of one key: its addition, and those of its tile and of one that need not be there.
+  // One key: its own addition, the addition of its tile, and that of a tile that might precede it.
   CHECK(worst_case_bound(1, only_weights_summed()) == Approx(quotient_error(1 + 2)));
 }
 
@@ -48,7 +48,7 @@ TEST_CASE("normalised parts cost two roundings more, where there are parts") {
   KernelNumerics normalised = state;
   normalised.split_merge = SplitMerge::kNormalised;
   CHECK(worst_case_bound(1, normalised) == worst_case_bound(1, state));
-  // Of two splits: their sum, and a rescaling.
+  // Two splits: adding them, and one rescaling.
   state.split_size = normalised.split_size = 1;
   CHECK(worst_case_bound(2, state) == Approx(quotient_error(1 + 2 + 2 + 1)));
   CHECK(worst_case_bound(2, normalised) == Approx(quotient_error(1 + 2 + 2 + 1 + 2)));

@@ -11,7 +11,7 @@ namespace {
 
 std::size_t as_size(std::int64_t count) { return static_cast<std::size_t>(count); }
 
-// All rows of one query head over one sequence's blocks, each row with its online state.
+// Attends all rows of one query head over one sequence's blocks, each row with its online state.
 HeadOutput attend_over_blocks(const PagedAttentionInputs& inputs, const SequenceRows& sequence,
                               std::int64_t head) {
   const std::int64_t kv_head = head / (inputs.q.num_heads / inputs.kv.k.num_kv_heads);
@@ -46,7 +46,7 @@ HeadOutput attend_over_blocks(const PagedAttentionInputs& inputs, const Sequence
   return output;
 }
 
-// Cached keys or values with the newest token's as the last row.
+// Cached keys or values, with those of the newest token as the last row.
 Matrix with_last_row(const Matrix& cached, const Matrix& newest) {
   Matrix all(cached.rows() + 1, cached.cols());
   all << cached, newest;

@@ -1,7 +1,7 @@
 #pragma once
 
 // Attention over a paged cache in fp64: the oracle that kernels are compared with. It reads the
-// fields of views that core/attention_gate.h has already checked, and has its own index formulas.
+// fields of views that core/attention_gate.h has checked, and has its own index formulas.
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
-// How fast the oracle is where verification needs it: one decode row, 32 query heads on 8 KV heads,
-// head dim 128. Reports bytes per second next to those of a plain read in the same run. Bytes are
-// those of K and V as fp64, once for each query head, as this is how they are read, whatever they
-// are gathered from.
+// The speed of the oracle at the sizes that verification needs: one decode row, 32 query heads on 8
+// KV heads, head dim 128. Reports bytes per second, beside those of a plain read in the same run.
+// Bytes count K and V as fp64, once for each query head, because they are read in this way,
+// whatever type they are gathered from.
 
 #include <benchmark/benchmark.h>
 
@@ -28,8 +28,8 @@ Matrix random_matrix(std::int64_t rows, std::uint64_t seed) {
   return Matrix::NullaryExpr(rows, kHeadDim, [&stream] { return stream.next_unit() - 0.5; });
 }
 
-// One KV head's K and V in fp64. It is larger than any CPU cache at 128k keys (268 MB), and stands
-// for each of the eight.
+// One KV head's K and V in fp64. At 128k keys (268 MB) it is larger than any CPU cache; it stands
+// for each of the eight heads.
 struct DenseHead {
   explicit DenseHead(std::int64_t context)
       : q(random_matrix(kQueryHeads, 1)),
@@ -79,7 +79,7 @@ class PagedCache {
         context_{static_cast<std::int32_t>(context)} {
     RandomStream stream(4);
     for (std::vector<std::uint16_t>* pool : {&k_, &v_}) {
-      // Sign and mantissa at random, magnitudes in [0.5, 1).
+      // Random sign and mantissa, magnitudes in [0.5, 1).
       for (std::uint16_t& code : *pool) {
         code = static_cast<std::uint16_t>(0x3f00 | (stream.next_u64() & 0x807f));
       }

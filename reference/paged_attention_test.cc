@@ -62,7 +62,7 @@ void check_small_batch(const AttentionResult& result) {
   CHECK(result.out_at(0, 0, 0) == Approx((10 * a + 20 * b + 30) / (a + b + 1)).epsilon(1e-14));
   CHECK(result.out_at(0, 0, 1) == Approx((a + 2 * b + 3) / (a + b + 1)).epsilon(1e-14));
   CHECK(result.lse_ln_at(0, 0) == Approx(std::log(a + b + 1)).epsilon(1e-14));
-  // Head 1 the second: 2, 1, 1.
+  // Head 1 reads the second dim: 2, 1, 1.
   const double c = std::exp(2);
   CHECK(result.out_at(0, 1, 0) == Approx((10 * c + 50 * a) / (c + 2 * a)).epsilon(1e-14));
   CHECK(result.out_at(1, 0, 0) == 40);
@@ -101,7 +101,7 @@ TEST_CASE("each head has its own slope and sink") {
 
 TEST_CASE("a decode step sees the newest token after the cached ones") {
   SmallBatch batch;
-  // Sequence 0 has two tokens cached and brings the third along; so does sequence 1 with its first.
+  // Sequence 0 has two cached tokens and adds its third; sequence 1 adds its first.
   const std::vector<float> new_k = {0, 1, 5, 5};
   const std::vector<float> new_v = {30, 3, 40, 4};
   const std::array<std::int32_t, 2> cached_length = {2, 0};
@@ -141,7 +141,7 @@ TEST_CASE("each KV head is visited once, in order, with its keys, its rows and i
 
 TEST_CASE("query heads are divided among KV heads group by group") {
   SmallBatch batch;
-  // Two KV heads of one dim each, in the same memory.
+  // Two KV heads of one dim each, over the same memory.
   batch.inputs.kv.k.num_kv_heads = batch.inputs.kv.v.num_kv_heads = 2;
   batch.inputs.kv.k.head_dim = batch.inputs.kv.v.head_dim = batch.inputs.q.head_dim = 1;
   batch.inputs.kv.k.head_stride = batch.inputs.kv.v.head_stride = 1;

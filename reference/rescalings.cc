@@ -11,9 +11,9 @@ std::int64_t longest_climb(const Vector& scores) {
   std::int64_t longest = 1;
   struct Start {
     double score;
-    std::int64_t climb;  // of a pass that begins here
+    std::int64_t climb;  // of a pass that begins at this key
   };
-  std::vector<Start> larger_ones;  // to the right, nearest on top
+  std::vector<Start> larger_ones;  // later keys with larger scores, nearest on top
   for (std::int64_t key = scores.size(); key-- > 0;) {
     while (!larger_ones.empty() && larger_ones.back().score <= scores[key]) {
       larger_ones.pop_back();
@@ -26,7 +26,7 @@ std::int64_t longest_climb(const Vector& scores) {
 }
 
 std::int64_t longest_rise(const Vector& scores) {
-  std::vector<double> smallest_end;  // of rises of length index + 1
+  std::vector<double> smallest_end;  // of increasing subsequences of length index + 1
   for (const double score : scores) {
     const auto place = std::lower_bound(smallest_end.begin(), smallest_end.end(), score);
     if (place == smallest_end.end()) {
@@ -43,7 +43,7 @@ std::int64_t rescalings(const Vector& scores, const KernelNumerics& numerics) {
   const bool is_consecutive = numerics.tile_order == TileOrder::kConsecutive;
   std::int64_t maxima = is_consecutive ? std::max(longest_climb(scores), longest_climb(backwards))
                                        : std::max(longest_rise(scores), longest_rise(backwards));
-  // One more tile if the first one begins before the first visible key.
+  // If the first tile begins before the first visible key, there is one more tile.
   if (is_consecutive) {
     maxima = std::min(maxima, ceil_div(scores.size(), numerics.tile_size) + 1);
   }

@@ -22,14 +22,14 @@ TEST_CASE("a climb goes on at the next larger score, a rise anywhere") {
   CHECK(longest_climb(scores({3, 2, 1})) == 1);
   CHECK(longest_climb(scores({1, 9, 2, 3, 4})) == 3);  // from 2 on: a split may begin there
   CHECK(longest_climb(scores({1, 9, 2, 3})) == 2);
-  CHECK(longest_rise(scores({1, 9, 2, 3})) == 3);  // 1, 2, 3: a lane may leave 9 out
+  CHECK(longest_rise(scores({1, 9, 2, 3})) == 3);  // 1, 2, 3: a lane may skip 9
 }
 
-// How often the maximum of a pass over keys begin, begin + step, ... grows, in tiles.
+// Counts how often the maximum grows in a pass over keys begin, begin + step, ... in tiles.
 std::int64_t growths(const Vector& scores, std::int64_t begin, std::int64_t step,
                      std::int64_t tile) {
   double maximum = -std::numeric_limits<double>::infinity();
-  std::int64_t growths = -1;  // the first tile rescales nothing
+  std::int64_t growths = -1;  // the first tile does not rescale
   std::int64_t taken = 0;
   double tile_maximum = maximum;
   for (std::int64_t key = begin; key < scores.size(); key += step) {

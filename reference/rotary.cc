@@ -29,13 +29,13 @@ void check_options(const Matrix& rows, const RotaryOptions& options) {
   RECTO_CHECK_GE(options.base, 1.0);
 }
 
-// Magnitudes of one product pair |x| |cos| + |y| |sin|, and of |x| + |y|.
+// Magnitudes of a pair: |x| |cos| + |y| |sin|, and |x| + |y|.
 struct PairMagnitude {
   double terms = 0.0;
   double inputs = 0.0;
 };
 
-// |computed - rotate()| before the result is rounded to its type; docs/numerics.md derives it.
+// computed - rotate()| before the result is rounded to its type; derived in docs/numerics.md.
 double error_before_output(const PairMagnitude& pair, double angle, double log_base,
                            const RotaryNumerics& numerics) {
   constexpr double kUnit = 0x1p-24;
@@ -85,7 +85,7 @@ Matrix rotary_bound(const Matrix& rows, std::int64_t first_position, const Rotar
                                                 angle, log_base, numerics);
     }
   }
-  // The output rounds the computed value, which may be larger than the exact one by `before`.
+  // The output rounds the computed value, which may exceed the exact one by `before`.
   return before.array() + numerics.output_roundoff * (rotated.array().abs() + before.array()) +
          numerics.output_underflow;
 }

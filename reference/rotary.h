@@ -23,13 +23,13 @@ struct RotaryOptions {
 // Rotates `rows` [count, head_dim]; row r is at position first_position + r.
 Matrix rotate(const Matrix& rows, std::int64_t first_position, const RotaryOptions& options);
 
-// Per-element bound [count, head_dim] on how far a kernel may be from rotate(). The kernel reads
-// `rows` exactly, computes in fp32 from cos and sin tables of fp32 entries (each off by at most
-// `table_error`), fused or not, and rounds the result once to its type. Valid where nothing
-// overflows. docs/numerics.md has the derivation.
+// Per-element bound [count, head_dim] on the distance between a kernel's result and rotate(). The
+// kernel reads `rows` exactly, computes in fp32 from cos and sin tables of fp32 entries (each off
+// by at most `table_error`), fused or not, and rounds the result once to its type. Valid if nothing
+// overflows. docs/numerics.md derives the bound.
 struct RotaryNumerics {
   double table_error = 0.0;       // absolute, of cos and sin
-  double output_roundoff = 0.0;   // relative; 0 for fp32, whose last operation is counted already
+  double output_roundoff = 0.0;   // relative; 0 for fp32, whose last operation is already counted
   double output_underflow = 0.0;  // absolute
   double underflow = 0x1p-149;    // absolute, of one fp32 operation; 2^-126 if they flush to zero
 };

@@ -1,5 +1,5 @@
-// Rotary embedding: laws of rotation, and its bound held against fp32 kernels imitated on the host,
-// right ones and wrong ones.
+// Rotary embedding: laws of rotation, and tests of its bound with right and wrong fp32 kernels that
+// are emulated on the host.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ RotaryOptions draw_options(Draw& draw, std::int64_t least_dim) {
           .base = draw.element({100.0, 10000.0, 500000.0})};
 }
 
-// Dims of a pair, once more.
+// The dims of a pair, computed independently.
 struct Pair {
   std::int64_t x = 0;
   std::int64_t y = 0;
@@ -30,7 +30,7 @@ Pair pair_of(const RotaryOptions& options, std::int64_t pair) {
   return halves ? Pair{pair, options.rotary_dim / 2 + pair} : Pair{pair * 2, pair * 2 + 1};
 }
 
-// In [-1, 1], a value of `type`.
+// Draws a value of `type` in [-1, 1].
 double draw_unit(RandomStream& stream, ElementType type) {
   return round_to(2 * stream.next_unit() - 1, type);
 }
@@ -69,12 +69,12 @@ TEST_CASE("a product of rotated q and k depends on the distance of their positio
     const auto product = [&](std::int64_t q_position, std::int64_t k_position) {
       return rotate(q, q_position, options).row(0).dot(rotate(k, k_position, options).row(0));
     };
-    // Both vectors of both products turn by angles that are off by a few units at most, and the
-    // products sum up to 32 terms.
+    // In both products both vectors turn by angles that are off by a few units at most; each
+    // product sums up to 32 terms.
     const double angle_error = ((std::log(options.base) + 4) * 10'000 + 5 + 32) * 0x1p-53;
     const double tolerance = 4 * angle_error * q.norm() * k.norm();
     RECTO_REQUIRE(std::abs(product(i, j) - product(i + shift, j + shift)) <= tolerance);
-    // A step further the distance is another; one of two steps shows it.
+    // One step further, the distance differs; a step of one or of two must change the product.
     const double one = std::abs(product(i, j) - product(i + 1, j));
     const double two = std::abs(product(i, j) - product(i + 2, j));
     RECTO_REQUIRE(std::max(one, two) > tolerance);
@@ -185,9 +185,9 @@ Matrix run_kernel(const Kernel& kernel, const Matrix& rows, std::int64_t positio
 RotaryNumerics numerics_of(const Kernel& kernel, const RotaryOptions& options,
                            std::int64_t last_position) {
   RotaryNumerics numerics;
-  numerics.table_error = 0x1p-25 * 1.001;  // half a last place below 1, and the fp64's own error
+  numerics.table_error = 0x1p-25 * 1.001;  // half a last place below 1, plus the error of fp64
   if (kernel.tables == Tables::kFp32Angle) {
-    // The exponent, the power and the product round, and so does the cosine.
+    // The exponent, the power, the product and the cosine each round.
     numerics.table_error =
         (std::log(options.base) + 4) * 0x1p-24 * static_cast<double>(last_position) + 0x1p-23;
   }
@@ -199,7 +199,7 @@ RotaryNumerics numerics_of(const Kernel& kernel, const RotaryOptions& options,
   return numerics;
 }
 
-// The largest |kernel - rotate()| / bound; 0 / 0 is 0, and NaN is beyond any bound.
+// The largest |kernel - rotate()| / bound; 0 / 0 counts as 0, NaN as a violation.
 double worst_ratio(const Kernel& kernel, const Matrix& rows, std::int64_t position,
                    const RotaryOptions& options) {
   const Matrix exact = rotate(rows, position, options);
@@ -215,7 +215,7 @@ double worst_ratio(const Kernel& kernel, const Matrix& rows, std::int64_t positi
   return worst;
 }
 
-// Values of `type` that are hard: huge, subnormal, or such that the two products cancel.
+// Draws difficult values of `type`: huge, subnormal, or such that the two products cancel.
 Matrix draw_adversarial_rows(Draw& draw, std::int64_t position, const RotaryOptions& options,
                              ElementType type) {
   RandomStream stream(draw.seed());
@@ -230,7 +230,7 @@ Matrix draw_adversarial_rows(Draw& draw, std::int64_t position, const RotaryOpti
       if (stream.next_below(2) == 0) continue;
       const Tabled entry = table_entry(options, position + row, pair, Tables::kRoundedOnce);
       const auto [x, y] = pair_of(options, pair);
-      // x cos - y sin is next to nothing; where that takes y too far, x is it.
+      // Chooses y so that x cos - y sin nearly cancels, limited to |y| <= |x|.
       rows(row, y) = round_to(rows(row, x) * std::clamp(entry.cosine / entry.sine, -1.0F, 1.0F),
                               type, Overflow::kSaturate);
     }

@@ -15,7 +15,7 @@ constexpr double kCosOf1 = 0.5403023058681398;
 constexpr double kSinOf1 = 0.8414709848078965;
 constexpr double kCosOfTenth = 0.9950041652780258;
 constexpr double kSinOfTenth = 0.09983341664682815;
-constexpr double kTwoRoundings = 0x1p-23 / (1 - 0x1p-23);  // of fp32
+constexpr double kTwoRoundings = 0x1p-23 / (1 - 0x1p-23);  // two roundings of fp32
 
 // Six dims, the first four of them rotated: pair 0 by 1 a position, pair 1 by 0.1.
 RotaryOptions small_options(RotaryPairing pairing) {
@@ -90,7 +90,7 @@ TEST_CASE("odd or too large rotary dims and bases below 1 are refused") {
   CHECK_THROWS_AS(rotary_bound(row, 1, {.rotary_dim = 5}, {}), ContractFailure);
 }
 
-// In more digits than fp64 has, where the platform does.
+// Uses more digits than fp64, where the platform has them.
 long double precise_element(double x, double y, long double angle) {
   return x * std::cos(angle) - y * std::sin(angle);
 }
@@ -110,7 +110,7 @@ TEST_CASE("the bound has room for the reference's own error, which grows with th
           std::pow(500000.0L, -2.0L * static_cast<long double>(pair) / 128.0L);
       const long double terms =
           std::abs(x) * std::abs(std::cos(angle)) + std::abs(y) * std::abs(std::sin(angle));
-      // What is left of the bound if a kernel's fp32 arithmetic takes its share.
+      // The part of the bound that remains after the kernel's fp32 arithmetic.
       const long double reserved = bound(0, pair) - kTwoRoundings * terms;
       const long double own_error = std::abs(precise_element(x, y, angle) - rotated(0, pair));
       largest_share = std::max(largest_share, static_cast<double>(own_error / reserved));
@@ -138,8 +138,8 @@ TEST_CASE("the bound adds up what it is made of") {
   CHECK(bound(0, 0) == Catch::Approx(before + 0x1p-8 * (out + before) + 1e-12).epsilon(1e-9));
   CHECK(bound(0, 1) == Catch::Approx(1e-12));
   CHECK(bound(0, 5) == 2.0 * 0x1p-8 + 1e-12);
-  // What is left far out beside fp32's own share is the reference's: an angle that is off by
-  // (ln base + 4) units, and 5 units of cosine, sine, products and sum.
+  // At a large position, the part of the bound beyond fp32 arithmetic is the reference's own error:
+  // an angle off by (ln base + 4) units, and 5 units of cosine, sine, products and sum.
   const std::int64_t position = std::int64_t{1} << 24;
   const auto angle = static_cast<double>(position);
   const double far = 3 * std::abs(std::cos(angle)) + 4 * std::abs(std::sin(angle));
@@ -149,7 +149,7 @@ TEST_CASE("the bound adds up what it is made of") {
   const double own_of_1 =
       rotary_bound(row, 1, options, {.underflow = 0.0})(0, 0) - kTwoRoundings * terms;
   CHECK(own_of_1 == Catch::Approx((std::log(100.0) + 4 + 5) * 0x1p-53 * 7).epsilon(1e-3));
-  // What is not rotated is not computed.
+  // Dims that are not rotated are not computed.
   CHECK(rotary_bound(row, 1, options, {})(0, 5) == 0.0);
 }
 

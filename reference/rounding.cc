@@ -55,14 +55,14 @@ constexpr Format format_of(ElementType type) {
 }
 
 // The code nearest to the magnitude whose double has these bits, as if exponents were unbounded:
-// infinity and whatever is too large come out above format.largest().
+// infinity and values that are too large give codes above format.largest().
 std::uint64_t round_magnitude(std::uint64_t bits, const Format& format) {
   const auto field = static_cast<int>(bits >> kDoubleMantissaBits);
   std::uint64_t significand = bits & ((std::uint64_t{1} << kDoubleMantissaBits) - 1);
   if (field != 0) significand |= std::uint64_t{1} << kDoubleMantissaBits;
 
   const int exponent = std::max(field, 1) - kDoubleBias + format.bias();
-  // Below the format's normal numbers each binade drops one more bit. Dropping 54 drops all 53, and
+  // Below the format's normal range, each binade drops one more bit. Dropping 54 bits drops all 53;
   // half a unit in the last place then exceeds any significand.
   const int dropped =
       std::min(kDoubleMantissaBits - format.mantissa_bits + std::max(1 - exponent, 0), 54);
@@ -70,13 +70,13 @@ std::uint64_t round_magnitude(std::uint64_t bits, const Format& format) {
   const std::uint64_t rest = significand - (kept << dropped);
   const std::uint64_t half = std::uint64_t{1} << (dropped - 1);
   const std::uint64_t up = rest > half || (rest == half && kept % 2 == 1) ? 1 : 0;
-  // `kept` has the leading one of a normal number, which counts as one in the exponent.
+  // `kept` includes the leading one of a normal number, which adds one to the exponent.
   const auto binades = static_cast<std::uint64_t>(std::max(exponent, 1) - 1);
   return (binades << format.mantissa_bits) + kept + up;
 }
 
-// Exact, and branch-free for reading in bulk: the code's fields, moved to those of a double, are
-// its value except for the bias, subnormal or not.
+// Exact, and branch-free for bulk reads: the fields of the code, moved to those of a double, give
+// its value except for the bias, for subnormal numbers too.
 template <ElementType kType>
 constexpr double decode_code(std::uint64_t code) {
   constexpr Format kFormat = format_of(kType);
@@ -199,7 +199,7 @@ double largest_finite(ElementType type) {
 }
 
 double overflow_threshold(ElementType type) {
-  // Half a unit in the last place above the largest: 2^e (1 - u / 2) after 2^e (1 - u).
+  // Half a unit in the last place above the largest number: 2^e (1 - u / 2) after 2^e (1 - u).
   const double unit = unit_roundoff(type);
   return largest_finite(type) / (1 - unit) * (1 - unit / 2);
 }

@@ -25,7 +25,7 @@ std::uint32_t encode(double value, ElementType type, Overflow overflow = Overflo
 // The value of a code, exact.
 double decode(std::uint32_t code, ElementType type);
 
-// decode() of values.size() adjacent codes, at any alignment; the fast way to read many.
+// decode() of values.size() adjacent codes, at any alignment; the fast way to read many codes.
 void decode_row(const void* codes, ElementType type, std::span<double> values);
 
 // decode(encode(value)).

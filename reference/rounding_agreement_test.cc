@@ -1,5 +1,5 @@
-// Our rounding against conversions that others wrote: Eigen's of the 16-bit types, the compiler's
-// of fp32.
+// Compares our rounding with independent conversions: Eigen's for 16-bit types, the compiler's for
+// fp32.
 
 #include <Eigen/Core>
 #include <bit>
@@ -40,7 +40,7 @@ TEST_CASE("all 65536 codes of fp16 and of bf16 mean what Eigen takes them for") 
 }
 
 TEST_CASE("fp32 values become the codes that Eigen makes of them, and mean what they are") {
-  // An odd stride: all patterns of the low bits come up. --config=full takes all 2^32.
+  // The odd stride covers all patterns of the low bits. --config=full runs all 2^32 codes.
   const std::uint64_t stride = is_full_run() ? 1 : 251;
   std::uint64_t values = 0;
   std::uint64_t failures = 0;
@@ -73,7 +73,7 @@ TEST_CASE("fp64 values become the fp32 values that the compiler makes of them") 
     compare(middle);
     compare(std::nextafter(middle, 0.0));
     compare(-std::nextafter(middle, INFINITY));
-    // Any exponent that fp32 has, and some to either side.
+    // Any exponent of fp32, and some beyond it on either side.
     compare(std::ldexp(1.0 + stream.next_unit(), static_cast<int>(stream.next_below(300)) - 160));
   }
   for (const double value : {0.0, -0.0, 5e-324, 0x1p-150, 0x1.0000000000001p-150, 0x1.fffffep127,

@@ -18,15 +18,15 @@ constexpr ElementType kSmallTypes[] = {ElementType::kFp16, ElementType::kBf16, E
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 
-// Written down from the formats' definitions: codes without sign, and the values at the edges.
-// fp16 and fp32: IEEE 754-2019, table 3.5; e4m3 and e5m2: OCP 8-bit Floating Point Specification
-// (OFP8) revision 1.0, table 2.
+// Transcribed from the formats' definitions: codes without sign, and the values at the limits. fp16
+// and fp32: IEEE 754-2019, table 3.5; e4m3 and e5m2: OCP 8-bit Floating Point Specification (OFP8)
+// revision 1.0, table 2.
 struct Published {
   ElementType type;
   std::uint32_t sign;
   std::uint32_t largest_code;
   double largest;
-  double next_above_largest;  // were there one more
+  double next_above_largest;  // the next number, if the format had one more
   double smallest_normal;
   double smallest_subnormal;
   double ulp_of_one;
@@ -59,7 +59,7 @@ TEST_CASE("the published edges of each format are what codes mean") {
   }
   const std::uint32_t normal = encode(format.smallest_normal, format.type);
   CHECK(decode(normal, format.type) == format.smallest_normal);
-  // The smallest normal number follows on the largest subnormal one, at the same distance.
+  // The smallest normal number follows the largest subnormal number at the same distance.
   CHECK(decode(normal - 1, format.type) == format.smallest_normal - format.smallest_subnormal);
   CHECK(decode(normal + 1, format.type) == format.smallest_normal + format.smallest_subnormal);
   CHECK(decode(encode(1.0, format.type) + 1, format.type) == 1.0 + format.ulp_of_one);
@@ -146,7 +146,7 @@ TEST_CASE("what rounds beyond the largest number overflows, or saturates") {
   for (const Published& format : kPublished) {
     CAPTURE(format.type);
     const bool infinite = has_infinity(format.type);
-    // e4m3 has no infinity: what overflows is NaN, the code after the largest in either case.
+    // e4m3 has no infinity: overflow gives NaN, the code after the largest in either case.
     const std::uint32_t beyond = format.largest_code + 1;
     const double middle = (format.largest + format.next_above_largest) / 2;
     for (const double sign : {1.0, -1.0}) {
@@ -154,7 +154,8 @@ TEST_CASE("what rounds beyond the largest number overflows, or saturates") {
       const auto ieee = [&](double value) { return encode(sign * value, format.type); };
       CHECK(ieee(format.largest) == (format.largest_code | bit));
       CHECK(ieee(std::nextafter(middle, 0.0)) == (format.largest_code | bit));
-      // Ties go to even: 448 has an even code, the others' largest numbers have odd ones.
+      // Ties round to even: 448 has an even code, the largest numbers of the other types have odd
+      // codes.
       CHECK(ieee(middle) == ((infinite ? beyond : format.largest_code) | bit));
       CHECK(ieee(std::nextafter(middle, kInfinity)) == (beyond | bit));
       for (const double value : {format.next_above_largest, 1e300, kInfinity}) {
@@ -219,7 +220,7 @@ TEST_CASE("an fp8 cache stores the fp32 quotient, saturated") {
   CHECK(encode_fp8(-0.0F, 3.0F, ElementType::kE4m3) == 0x80);
   CHECK(encode_fp8(0x1p-8F, 2.0F, ElementType::kE4m3) == 0x01);
 
-  // The exact quotient is above the middle of 1 and 1.125; in fp32 it is the middle.
+  // The exact quotient is above the midpoint of 1 and 1.125; in fp32 it is the midpoint.
   const float x = 0x1.61999ap+0F;
   const float scale = 1.3F;
   const double quotient = static_cast<double>(x) / scale;

@@ -9,7 +9,7 @@
 namespace recto::reference {
 namespace {
 
-// One score on its way through scale, softcap and bias, with its errors.
+// A score as it passes through scale, softcap and bias, with its errors.
 struct Score {
   double value = 0.0;
   double worst_case = 0.0;
@@ -24,23 +24,23 @@ struct Score {
   }
 };
 
-// Operations on a score after its sum: scaling, the bias and its addition, base 2, less the
-// maximum.
+// Operations on a score after its sum: scaling, the bias and its addition, the change to base 2,
+// the subtraction of the maximum.
 constexpr double kOperations = 5;
 
 struct ScaledProduct {
   double value = 0.0;       // scale q.k
   double magnitudes = 0.0;  // |scale| sum |q_d k_d|
-  double unread = 0.0;      // what subnormals may lose as they are read
-  double underflow = 0.0;   // what the sum may lose to underflow, scaled
-  double coherence = 1.0;   // how many products are alike
+  double unread = 0.0;      // possible loss from reading subnormal inputs
+  double underflow = 0.0;   // possible loss of the sum to underflow, scaled
+  double coherence = 1.0;   // number of equal products
 };
 
 Score score_of(const ScaledProduct& product, std::int64_t head_dim,
                const KernelNumerics& numerics) {
   const SumError sum = sum_error(numerics.score_sum, head_dim, product.coherence, 0);
   const double magnitudes = product.magnitudes;
-  // What each term may lose as K and q are read, as one factor.
+  // The possible error of each term from reading K and q, as one factor.
   const double read = (1 + numerics.kv_read) * (1 + numerics.query_read) - 1;
   Score score;
   const double lost = product.unread + product.underflow;
@@ -62,8 +62,8 @@ void apply_softcap(Score& score, double cap, const KernelNumerics& numerics) {
   const double reach = score.worst_case + numerics.shared_scale * std::abs(score.value);
   const double nearest_zero = std::max(std::abs(score.value) - reach, 0.0);
   const double slope = std::pow(std::cosh(std::min(nearest_zero / cap, 300.0)), -2);
-  // How far an error of the scale moves a score depends on the score: there is no common shift. A
-  // quotient that underflows is off by that much, times the cap.
+  // The effect of a scale error depends on the score, so there is no common shift. A quotient that
+  // underflows is off by that amount, times the cap.
   const double own = numerics.tanh_relative * (std::abs(capped) + score.worst_case * slope) +
                      numerics.shared_scale * (std::abs(score.value) * slope + std::abs(capped)) +
                      numerics.underflow * (cap + 1);
@@ -78,7 +78,7 @@ void apply_softcap(Score& score, double cap, const KernelNumerics& numerics) {
 void add_alibi(Score& score, double bias, const KernelNumerics& numerics) {
   const double unit = numerics.unit_roundoff;
   score.round(std::abs(bias), numerics.bias_roundings, unit);
-  score.worst_case += numerics.shared_scale * std::abs(bias);  // the slope's constant is one, too
+  score.worst_case += numerics.shared_scale * std::abs(bias);  // the slope is scaled as well
   score.systematic += numerics.shared_scale * std::abs(bias);
   score.value += bias;
   score.round(std::abs(score.value), 1, unit);
@@ -106,7 +106,7 @@ ScoreErrors score_errors(const Eigen::Ref<const Eigen::RowVectorXd>& q, const Ke
   const Vector products = options.scale * (rows.keys * q.transpose());
   const Vector magnitudes =
       std::abs(options.scale) * (rows.keys.cwiseAbs() * q.cwiseAbs().transpose());
-  // Products are alike as often as both factors are, if these are independent.
+  // Products are equal as often as both factors are, if the factors are independent.
   const double q_coherence =
       static_cast<double>(multiplicity(values_of(q.transpose()))) / static_cast<double>(head_dim);
   const double scale = std::abs(options.scale);

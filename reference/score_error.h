@@ -10,7 +10,7 @@ namespace recto::reference {
 
 struct ScoreErrors {
   Vector scores;      // [n], exact
-  Vector worst_case;  // [n], absolute; without what all keys have in common
+  Vector worst_case;  // [n], absolute; without the shift common to all keys
   Vector deviation;   // [n], of the independent part: to be multiplied by lambda
   Vector systematic;  // [n], the part of the probabilistic bound that does not average out
   Vector common;      // [n], shift per relative error of the scale, the same for all keys
@@ -19,7 +19,7 @@ struct ScoreErrors {
 // The visible keys of one query row.
 struct KeyRows {
   Eigen::Ref<const Matrix> keys;       // [n, head_dim_k]
-  Eigen::Ref<const Vector> coherence;  // [n]: how often each key's most frequent magnitude occurs
+  Eigen::Ref<const Vector> coherence;  // [n]: count of each key's most frequent magnitude
   std::int64_t first_distance = 0;     // position of the first key minus that of the row
 };
 

@@ -1,4 +1,4 @@
-// What scores are charged with, in figures worked out by hand.
+// Checks the charges for scores against figures worked out by hand.
 
 #include "reference/score_error.h"
 
@@ -12,7 +12,7 @@ namespace {
 
 constexpr double kUnit = 0x1p-24;
 
-// Of one key of one dim, with nothing that rounds.
+// One key of one dim, without any rounding.
 constexpr KernelNumerics kExact{.unit_roundoff = 0,
                                 .underflow = 0,
                                 .score_sum = {.unit_roundoff = 0},
@@ -38,7 +38,7 @@ TEST_CASE("four roundings of a score of 6 deviate by the root of 4 units of 6, a
   CHECK(errors.systematic[0] == 0);
 }
 
-// Two tokens behind the key, with a slope of 2: a bias of -4 on a score of 6.
+// A key two tokens before the row, with a slope of 2: a bias of -4 on a score of 6.
 TEST_CASE("a bias is rounded as often as is declared, and its sum with the score once") {
   KernelNumerics numerics = kExact;
   numerics.unit_roundoff = kUnit;
@@ -53,7 +53,7 @@ TEST_CASE("a bias is rounded as often as is declared, and its sum with the score
   CHECK(errors().worst_case[0] == Approx(kUnit * (3 * 4 + 2)).epsilon(1e-6));
 }
 
-// A derivative is the square of 1 / cosh.
+// The derivative of tanh is the square of 1 / cosh.
 TEST_CASE("a softcap shrinks an error as the slope of tanh is") {
   KernelNumerics numerics = kExact;
   numerics.input_flush = 1e-9;  // of q and of k

@@ -11,7 +11,7 @@
 namespace recto::reference {
 namespace {
 
-// What perturbs the logarithm of one weight.
+// Errors of the logarithm of one weight.
 struct LogError {
   double worst_case = 0.0;
   double systematic = 0.0;
@@ -25,7 +25,7 @@ double moved(double distance, double error) {
                    : std::exp(std::min(error - distance, 700.0)) - weight;
 }
 
-// The part of a row's errors that all its keys share.
+// Errors that all keys of a row share.
 class RowErrors {
  public:
   RowErrors(const ScoreErrors& scores, const WeightErrors& row, const KernelNumerics& numerics)
@@ -64,7 +64,7 @@ class RowErrors {
     return error;
   }
 
-  // How far an error of the scale shifts a key, without and with the shift of the largest one.
+  // The shift of a key from a scale error, without and with the shift of the largest score.
   double uncommon_shift(double common) const {
     return numerics_.shared_scale * std::abs(common - common_);
   }
@@ -79,21 +79,21 @@ class RowErrors {
  private:
   const KernelNumerics& numerics_;
   double magnitude_;
-  double exponentials_ = 1;  // that a key's weight is a product of
+  double exponentials_ = 1;  // number of exponentials in the product that forms a weight
   double largest_error_ = 0;
   double common_ = 0;
   double split_ = 0;
 };
 
-// One key's (or the sink's) part.
+// Errors of one key, or of the sink.
 struct KeyError {
   double distance = 0.0;  // below the largest score
   LogError log;
-  double uncommon = 0.0;  // shift that the other keys do not have
-  double whole = 0.0;     // shift with what they do have: moves the sum only
+  double uncommon = 0.0;  // shift relative to the other keys
+  double whole = 0.0;     // shift including the common part, which affects the sum only
 };
 
-// What the sum of all weights is off by, before normalisation.
+// The error of the sum of all weights before normalisation.
 struct SumOfErrors {
   double worst_case = 0.0;
   double systematic = 0.0;
@@ -111,7 +111,7 @@ KeyError key_error(const RowErrors& shared, const ScoreErrors& scores, std::int6
   return error;
 }
 
-// Kernels whose maximum leaves out the sink compute exp(sink - m) for arguments of any sign.
+// Kernels whose maximum excludes the sink compute exp(sink - m) for arguments of any sign.
 KeyError sink_error(const RowErrors& shared, double distance, double argument, double sink) {
   return {distance, shared.exponential(argument),
           shared.uncommon_shift(0) + shared.whole_shift(sink), shared.whole_shift(sink)};
@@ -125,13 +125,13 @@ void record(std::int64_t key, const KeyError& error, const KernelNumerics& numer
   const double typical = first_order + kProbabilisticLambda * (deviation + row.rescaling_deviation);
   const double second_order = moved(error.distance, typical) - weight * typical;
   row.weights[key] = weight;
-  // The argument, too, is larger by the key's own shift.
+  // The key's own shift also increases the argument.
   const double worst_case = error.log.worst_case + error.uncommon * (1 + numerics.unit_roundoff);
   row.worst_case[key] = moved(error.distance, worst_case);
   row.systematic[key] = weight * first_order + second_order;
   row.deviation[key] = weight * deviation;
-  // No factor of a weight is smaller than the weight: only a tiny one can have been flushed, or
-  // rounded below the normal range, where flush / u is at least the smallest normal number.
+  // No factor of a weight is smaller than the weight. So only a tiny weight can have been flushed,
+  // or rounded below the normal range, where flush / u is at least the smallest normal number.
   if (weight <= numerics.exponential.flush / numerics.unit_roundoff + row.worst_case[key]) {
     row.vanished[key] = std::min(numerics.exponential.flush, weight + row.worst_case[key]);
   }
@@ -168,7 +168,7 @@ WeightErrors weight_errors(const ScoreErrors& scores, const HeadOptions& options
   row.largest = std::max(scores.scores.maxCoeff(), sink);
   row.largest_magnitude = scores.scores.cwiseAbs().maxCoeff();
   if (std::isfinite(sink)) row.largest_magnitude = std::max(row.largest_magnitude, std::abs(sink));
-  // Including the sink is one more.
+  // Including the sink costs one more rescaling.
   row.rescalings = rescalings(scores.scores, numerics) + (options.sink ? 1 : 0);
   row.coherence =
       static_cast<double>(multiplicity({scores.scores.data(), static_cast<std::size_t>(n)}));

@@ -8,7 +8,7 @@
 
 namespace recto::reference {
 
-// How many deviations the probabilistic bound allows per random term.
+// Number of deviations that the probabilistic bound allows per random term.
 inline constexpr double kProbabilisticLambda = 4.0;
 
 // The exact weights of one row and their error bounds, in units of the weights (which sum to 1).
@@ -19,11 +19,11 @@ struct WeightErrors {
   double largest = 0.0;            // score or sink
   double largest_magnitude = 0.0;  // of scores and sink
   std::int64_t rescalings = 0;
-  double coherence = 1.0;  // how many scores are alike
+  double coherence = 1.0;  // number of equal scores
 
-  Vector worst_case;  // [n + 1]
-  Vector systematic;  // [n + 1], p c: what does not average out, and all of second order
-  Vector deviation;   // [n + 1], p r, independent: to be multiplied by lambda
+  Vector worst_case;                 // [n + 1]
+  Vector systematic;                 // [n + 1], p c: one-directional and second-order errors
+  Vector deviation;                  // [n + 1], p r, independent: to be multiplied by lambda
   double rescaling_deviation = 0.0;  // relative, the same for all keys before a rescaling
   Vector vanished;  // [n + 1], part of both bounds: flushed to zero by the exponential
 

@@ -14,14 +14,14 @@
 
 namespace recto::sim {
 
-// Among events at the same instant, smaller values come first: a step ends, and returns its slots,
-// before a request that arrives at that instant is considered.
+// Among simultaneous events, smaller values come first: a step ends and returns its slots before a
+// request that arrives at the same time is considered.
 enum class EventKind : std::uint8_t { kStepEnd = 0, kTransferEnd = 1, kArrival = 2 };
 
 struct Event {
   SimTime time;
   EventKind kind = EventKind::kArrival;  // also its priority
-  std::uint64_t sequence_number = 0;     // order of scheduling
+  std::uint64_t sequence_number = 0;     // order in which events were scheduled
 };
 
 class EventQueue {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A request as the simulator sees it: when it arrives, how many tokens go in and come out, what its
-// tokens *are* as far as sharing needs to know, and how many sequences it decodes into.
+// A request as the simulator sees it: its arrival, the lengths of prompt and output, the identity
+// of its tokens as far as sharing depends on it, and the number of sequences that it decodes into.
 
 #include <cstdint>
 #include <memory>
@@ -14,8 +14,8 @@
 
 namespace recto::sim {
 
-// A run of tokens with one identity. Two runs with the same `content_id` agree token by token
-// from their starts; runs with different ids share nothing. Traces without content have no runs.
+// A run of tokens with one identity. Two runs with the same `content_id` agree token by token from
+// their starts; runs with different ids share nothing. Traces without content have no runs.
 struct ContentRun {
   std::uint64_t content_id = 0;
   TokenCount length;
@@ -23,8 +23,8 @@ struct ContentRun {
   friend bool operator==(const ContentRun&, const ContentRun&) = default;
 };
 
-// What the tokens of a request are: either explicit token ids, or runs of known identity. Runs
-// cover the prompt from its first token; tokens beyond the last run, of prompt or output, match
+// The identity of a request's tokens: either explicit token ids, or runs of known identity. Runs
+// cover the prompt from its first token. Tokens beyond the last run, of prompt or output, match
 // nothing else unless `output_content_id` identifies them.
 struct TokenContent {
   std::vector<ContentRun> prompt_runs{};
@@ -48,13 +48,13 @@ struct Request {
   TokenCount prompt_tokens{};
   TokenCount output_tokens{};  // per sequence; at least 1
   Decoding decoding = Decoding::kSingle;
-  std::int32_t width = 1;                         // sequences that this request decodes into
-  std::shared_ptr<const TokenContent> content{};  // null: shares nothing with anyone
+  std::int32_t width = 1;                         // sequences that the request decodes into
+  std::shared_ptr<const TokenContent> content{};  // null: shares nothing with other requests
 
   TokenCount final_length() const { return prompt_tokens + output_tokens; }
 
   // Tokens that one sequence has in the cache at its end. The last output token is returned to the
-  // user, but nothing is computed from it, so it never gets a slot.
+  // user, but nothing is computed from it, so it gets no slot.
   TokenCount final_context() const { return final_length() - TokenCount(1); }
 };
 
@@ -64,20 +64,20 @@ class RequestSource {
  public:
   virtual ~RequestSource() = default;
 
-  // Returns when the next request will arrive, as far as is known now; nullopt if there is none
-  // now; an error if the input is bad. An open-loop source has none only at its end. A closed-loop
-  // source has none while all its clients wait for an answer, and `finish` may add an earlier one.
+  // Returns when the next request will arrive, as far as known; nullopt if none is due; an error if
+  // the input is bad. An open-loop source returns nullopt only at its end. A closed-loop source
+  // also returns it while all clients wait for an answer; `finish` may then add an earlier arrival.
   virtual Result<std::optional<SimTime>> next_arrival() = 0;
 
-  // Returns that request. For a closed loop, call this only once its arrival time has come.
-  // Arrivals never decrease.
+  // Returns that request. In a closed loop, call this only when its arrival time has come. Arrivals
+  // never decrease.
   virtual Result<std::optional<Request>> next() = 0;
 
   // Returns true once no further request will ever come.
   virtual bool exhausted() const = 0;
 
-  // Tells a closed-loop source that `request_id` was answered at `now`; the source may then have a
-  // next request, no earlier than `now`. Open-loop sources ignore it.
+  // Tells a closed-loop source that `request_id` was answered at `now`. The source may then have a
+  // next request, no earlier than `now`. Open-loop sources ignore the call.
   virtual void finish(std::int64_t request_id, SimTime now) {
     static_cast<void>(request_id);
     static_cast<void>(now);

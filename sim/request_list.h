@@ -8,7 +8,7 @@
 
 namespace recto::sim {
 
-// A source of requests that are known beforehand; `rewind` restarts it.
+// A source of requests that are known in advance; `rewind` restarts it.
 class RequestList final : public RequestSource {
  public:
   explicit RequestList(std::vector<Request> requests) : requests_(std::move(requests)) {}

@@ -79,9 +79,9 @@ class Simulation final : public SchedulerObserver {
   RequestLatencies latencies_;
   Report report_;
 
-  std::optional<SimTime> next_arrival_;  // is scheduled
-  bool is_busy_ = false;                 // a step or a transfer is under way
-  bool was_answered_ = false;            // a request, since the next arrival was asked for
+  std::optional<SimTime> next_arrival_;  // time of the scheduled arrival event
+  bool is_busy_ = false;                 // a step or a transfer is in progress
+  bool was_answered_ = false;            // since the last query for an arrival
   std::optional<SimTime> first_arrival_;
   SimTime last_answer_;
 };
@@ -112,8 +112,8 @@ Result<Report> Simulation::run() {
   return std::move(report_);
 }
 
-// An answer may make the next arrival of a closed loop earlier: the event of the later one is then
-// ignored.
+// In a closed loop, an answer may make the next arrival earlier; the event of the later arrival is
+// then ignored.
 Status Simulation::schedule_arrival() {
   const Result<std::optional<SimTime>> next = source_.next_arrival();
   RECTO_RETURN_IF_ERROR(next.status());

@@ -1,7 +1,7 @@
 #pragma once
 
-// One run: requests from a source, through a scheduler and an allocator, against a clock that a
-// time model drives. Byte for byte the same for the same inputs, on any machine.
+// One run: a scheduler and an allocator serve the requests of a source, against a clock driven by a
+// time model. The same inputs give the same bytes on any machine.
 
 #include <cstdint>
 #include <functional>

@@ -1,7 +1,7 @@
-// The event-driven simulator against the plain one (sim/testing/plain_simulator.h), on the same
-// requests in the same run. Counters: requests and sequence-steps per second of each, the ratio of
-// their times, and the mean batch, which decides it: the plain one touches every sequence at every
-// step. A run whose two reports differ is an error, not a figure.
+// Compares the event-driven simulator with the plain one (sim/testing/plain_simulator.h) on the
+// same requests in the same run. Counters: requests and sequence-steps per second of each, the
+// ratio of their times, and the mean batch, on which the ratio depends because the plain simulator
+// touches every sequence at every step. If the two reports differ, the run fails.
 
 #include <benchmark/benchmark.h>
 
@@ -71,7 +71,7 @@ void compare(benchmark::State& state, std::vector<Request> requests, std::int64_
   state.counters["times_faster"] = plain_seconds / event_seconds;
 }
 
-// range(0): arrivals are this many times denser than recorded; range(1): most sequences at a time.
+// range(0): factor by which arrivals are denser than recorded; range(1): most concurrent sequences.
 void azure_trace(benchmark::State& state) {
   compare(state, azure_requests(state.range(0)), state.range(1));
 }

@@ -1,5 +1,5 @@
-// Memory of a run does not grow with the number of its requests: everything that is kept per
-// request goes when it is answered, and what is reported comes from histograms and bounded series.
+// The memory of a run does not grow with the number of requests: per-request data is freed when the
+// request is answered, and reports use histograms and bounded series.
 
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -34,7 +34,7 @@ std::int64_t finished_requests(std::int64_t request_count) {
   return simulate(*source, allocator, time_model, options).value().counters.requests_finished;
 }
 
-// Peak memory of a process of its own that runs so many requests.
+// Peak memory of a separate process that runs this many requests.
 std::int64_t peak_kib(std::int64_t request_count) {
   const pid_t child = fork();
   REQUIRE(child >= 0);

@@ -1,4 +1,4 @@
-// What holds of every simulation, over random small ones with an audit after each event.
+// Properties of every simulation, on random small scenarios with an audit after each event.
 
 #include <algorithm>
 #include <iostream>
@@ -14,7 +14,7 @@
 namespace recto::sim {
 namespace {
 
-// Over all cases of the first test case.
+// Counts over all cases of the first test case.
 CoverageEvents& coverage_events() {
   static CoverageEvents coverage;
   return coverage;
@@ -34,7 +34,7 @@ std::int64_t served(const Scenario& scenario, const Report& report,
 
 std::int64_t prompt_tokens(const Request& request) { return request.prompt_tokens.value(); }
 
-// Everybody's prompt and output, each token computed once.
+// All tokens of prompt and output, each computed once.
 std::int64_t tokens_to_compute(const Request& request) {
   return prompt_tokens(request) + (request.output_tokens.value() - 1) * request.width;
 }
@@ -55,7 +55,7 @@ void check_counters(const Scenario& scenario, const Report& report) {
   RECTO_REQUIRE(counters.swapped_in_slots == counters.swapped_out_slots);
   RECTO_REQUIRE(counters.steps <= counters.prefill_tokens + counters.decode_tokens);
   if (scenario.options.batching == Batching::kContinuous) {
-    // First admissions want the prompts, whatever is preempted later.
+    // First admissions query the whole prompts; later preemptions do not change that.
     RECTO_REQUIRE(counters.prefix_query_tokens - counters.readmitted_query_tokens ==
                   served(scenario, report, prompt_tokens));
   }
@@ -65,7 +65,7 @@ void check_counters(const Scenario& scenario, const Report& report) {
                   std::max<std::int64_t>(counters.prefix_query_tokens, 1));
     RECTO_REQUIRE(counters.prefix_hit_tokens % scenario.pool.block_size.value() == 0);
   } else {
-    // Nothing is left out and nothing done twice unseen.
+    // No token is left out, and none is computed twice without being counted.
     RECTO_REQUIRE(counters.prefix_hit_tokens == 0);
     RECTO_REQUIRE(counters.prefill_tokens + counters.decode_tokens ==
                   served(scenario, report, tokens_to_compute) + counters.recomputed_tokens);
@@ -96,7 +96,7 @@ void check_audited(const Scenario& scenario) {
   check_allocator(scenario, report);
 }
 
-// The same tokens again and again, outputs included.
+// Repeats the same tokens, outputs included.
 void check_repeated_tokens(Draw& draw) {
   Scenario scenario = draw_scenario(draw, AllocatorKind::kPrefixCached);
   const auto content = std::make_shared<const TokenContent>(
@@ -181,8 +181,8 @@ TEST_CASE("a run depends on its inputs alone") {
   });
 }
 
-// The first instant at or after its arrival at which a step is planned: the end of the step under
-// way, or now.
+// Checks that each request is admitted at the first instant, from its arrival on, at which a step
+// is planned: the end of the current step, or now.
 class AdmissionAtOnce final : public SimulationObserver {
  public:
   void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override {
@@ -210,7 +210,8 @@ class AdmissionAtOnce final : public SimulationObserver {
   std::int64_t rejected_ = 0;
 };
 
-// Gaps up to a power of ten: from everybody at once, over steps of some hundred ns, to hours.
+// Draws gaps up to a power of ten: from simultaneous arrivals, over steps of some hundred ns, to
+// hours.
 void spread_arrivals(Draw& draw, std::vector<Request>& requests) {
   const auto decade = draw.growing<int>(-1, 13);
   std::int64_t gap_max = decade < 0 ? 0 : 1;

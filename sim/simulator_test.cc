@@ -32,7 +32,7 @@ Scenario paged(std::int64_t slots, std::vector<Request> requests) {
   return scenario;
 }
 
-// A step takes 100 ns, 3 a prefilled token, 2 a decoding sequence and 1 a KV token that it reads.
+// A step takes 100 ns, plus 3 per prefilled token, 2 per decoding sequence and 1 per KV token read.
 TEST_CASE("two requests by hand: every time and every state") {
   const Scenario scenario = paged(16, {request(0, 0, 5, 3), request(1, 10, 3, 2)});
   Recorder seen;
@@ -97,7 +97,7 @@ TEST_CASE("Orca (Max) on OPT-13B with 12 GiB holds 7 requests and leaves 8.85 % 
   CHECK(full[Gauge::kOverReservation] == 7 * (2048 - (161 + 338 - 1)));
   CHECK(full[Gauge::kHeldBlocks] == 7);
   CHECK(full[Gauge::kTableEntries] == 0);     // a region needs no table
-  CHECK(full[Gauge::kUnplaceableFree] == 0);  // there is too little of it in any place
+  CHECK(full[Gauge::kUnplaceableFree] == 0);  // too little is free in total
   CHECK(report.counters.requests_finished == 50);
 }
 
@@ -122,7 +122,7 @@ TEST_CASE("a request that can never fit is rejected, counted and named; the othe
   CHECK(report.rejected_ids == std::vector<std::int64_t>{1, 2});
 }
 
-// One client that sends its next request at the moment of its last answer.
+// A client that sends its next request when the last one is answered.
 class OneClient final : public RequestSource {
  public:
   explicit OneClient(std::int64_t count) : count_(count) {}

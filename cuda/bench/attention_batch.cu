@@ -11,7 +11,7 @@
 namespace recto::bench {
 namespace {
 
-// [num_seqs, max_blocks]; what lies beyond a sequence's blocks is never read, and no block.
+// [num_seqs, max_blocks]; entries past a sequence's blocks are never read, and are no valid block.
 std::vector<std::int32_t> block_tables(const BatchShape& shape, std::uint64_t seed) {
   std::vector<std::int32_t> ids(static_cast<std::size_t>(shape.num_blocks()));
   std::iota(ids.begin(), ids.end(), 0);

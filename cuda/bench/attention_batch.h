@@ -1,6 +1,6 @@
 #pragma once
 
-// A batch of sequences on the device, random numbers in blocks at random.
+// A batch of sequences on the device: random numbers in blocks at random places.
 
 #include <cstdint>
 
@@ -14,7 +14,7 @@ namespace recto::bench {
 
 class AttentionBatch {
  public:
-  // Check status() before anything else: there may be too little memory. Another `seed`, other
+  // Check status() before anything else: there may be too little memory. Another `seed` gives other
   // numbers in other blocks.
   explicit AttentionBatch(const BatchShape& shape, std::uint64_t seed = 1);
 

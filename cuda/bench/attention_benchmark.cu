@@ -1,5 +1,6 @@
-// Decode and prefill by the host API; a step's layers launched one by one against a CUDA graph that
-// replays them; and paged attention against gathering all contexts into a padded batch first.
+// Benchmarks of decode and prefill through the host API; of a step's layers, launched one by one
+// and replayed as a CUDA graph; and of paged attention beside gathering all contexts into a padded
+// batch.
 
 #include <benchmark/benchmark.h>
 #include <kernel_dialect.h>
@@ -26,7 +27,7 @@ std::optional<AttentionKernel> kernel_of(Rung rung) {
   return std::nullopt;
 }
 
-// Batches, how they are attended to, and the memory for it.
+// A case's batches, with their plan, outputs and workspace.
 struct Attention {
   explicit Attention(const AttentionCase& of, std::int64_t turns_most = kTurnsMax)
       : turns(of.shape, turns_most), plan(plan_of(of)), workspace(workspace_bytes()) {}
@@ -93,7 +94,7 @@ Status status_of(cudaError_t error) {
   return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
 }
 
-// All layers, captured.
+// A captured graph of all layers.
 class Graph {
  public:
   explicit Graph(const Attention& attention) : status_(capture(attention)) {}
@@ -131,8 +132,8 @@ class Graph {
 enum class How : std::uint8_t { kLaunched, kReplayed };
 
 void attend_in_layers(benchmark::State& state, const BatchShape& shape, How how) {
-  // Each layer has K and V of its own, as in a model, or reads what was last read more than a GiB
-  // before: L2 holds none of it.
+  // Each layer has its own K and V, as in a model, or reads data last read more than a GiB before,
+  // so L2 holds none of it.
   const Attention attention({.name = {}, .shape = shape}, kLayers);
   if (!is_ready(state, attention)) return;
   const std::int64_t batches = turning_batches(shape, kLayers);
@@ -151,14 +152,14 @@ void attend_in_layers(benchmark::State& state, const BatchShape& shape, How how)
   }
 }
 
-// All sequences as long as the longest, each in one piece.
+// The same batch with all sequences as long as the longest, each in one block.
 BatchShape padded(BatchShape shape) {
   shape.lengths = Lengths::kEqual;
   shape.placement = Placement::kContiguous;
   return shape;
 }
 
-// A token-major pool, whose blocks lie side by side.
+// Rows over a token-major pool with contiguous blocks.
 MutableRowsView rows_of(const MutableKvTensorView& pool) {
   return {.data = pool.data,
           .type = pool.type,
@@ -169,7 +170,8 @@ MutableRowsView rows_of(const MutableKvTensorView& pool) {
           .head_stride = pool.head_stride};
 }
 
-// As engines did of old, at each step anew. Whose context a query meets is no matter of time.
+// Gathers at each step, as older engines did. The time does not depend on which context a query
+// meets.
 class PaddedGather {
  public:
   explicit PaddedGather(const BatchShape& shape)
@@ -212,8 +214,8 @@ class PaddedGather {
   Status status_;
 };
 
-// The work is that of paged attention over the same contexts: gathering and padding are no part of
-// what is wanted, and fractions fall with them.
+// The counted work is that of paged attention over the same contexts. Gathering and padding are not
+// useful work, so they lower the fractions.
 void gather_and_attend(benchmark::State& state, const BatchShape& shape) {
   const PaddedGather gather(shape);
   if (!is_ready(state, gather.from()) || !is_ready(state, gather.to())) return;

@@ -18,10 +18,10 @@ constexpr Types kTypes[] = {{ElementType::kBf16, ElementType::kBf16},
                             {ElementType::kFp16, ElementType::kFp16},
                             {ElementType::kBf16, ElementType::kE4m3}};
 
-// Fewer rows are tokens to be verified, bound by memory as decode is.
+// Fewer rows are tokens to be verified, which are memory-bound like decode.
 constexpr std::int64_t kPromptRows = 64;
 
-// A batch of equal contexts; in prefill with query rows.
+// A batch of equal contexts; in prefill, with query rows.
 struct Point {
   std::int64_t batch;
   std::int64_t context;
@@ -86,7 +86,7 @@ BatchShape contiguous(BatchShape shape) {
   return shape;
 }
 
-// In blocks of 16 and contiguous, which are compared; all block sizes at fewer points.
+// Adds blocks of 16 and contiguous caches, for comparison; all block sizes at fewer points.
 void add_block_sizes(CaseList& list) {
   for (const std::int64_t group : kGroups) {
     for (const std::int64_t block : kBlockSizes) {
@@ -128,7 +128,7 @@ void add_dims_and_types(CaseList& list) {
 
 void add_other_families(CaseList& list) {
   constexpr Point kServing = {64, 4096};
-  constexpr Point kSmall = {8, 1024};  // reference decode may read packed keys 36 times over
+  constexpr Point kSmall = {8, 1024};  // reference decode may read packed keys 36 times
   for (const std::int64_t block : {1, 16, 256}) {
     for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kPacked}) {
       list.add({.block_size = block, .layout = layout}, kServing);
@@ -151,7 +151,8 @@ std::vector<AttentionCase> default_cases() {
   return std::move(list).take();
 }
 
-// What is instantiated (docs/kernels.md). Others would be skipped, each by a line of its own.
+// The instantiated types and head dims (docs/kernels.md). Other cases would each print a skip
+// message.
 bool is_served_by_tma(const BatchShape& shape) {
   return !is_fp8(shape.kv_type) && shape.head_dim <= 128;
 }

@@ -1,7 +1,7 @@
 #pragma once
 
-// Which shapes attention is measured on, by name. Host code, so that the lists are tested without a
-// GPU.
+// The named shapes on which attention is measured. Host code, so that the lists are tested without
+// a GPU.
 
 #include <cstdint>
 #include <string>
@@ -14,28 +14,29 @@ namespace recto::bench {
 enum class Rung : std::uint8_t { kByRule, kTma, kPlain };
 
 struct AttentionCase {
-  // family/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16, in prefill with
-  // rows: behind the context. A family has one rung, one layout and one kind of lengths: decode
-  // and prefill are by the rule, head-major and equal; decode_tma, decode_reference,
-  // decode_token_major, decode_packed, decode_skewed and prefill_few_rows differ in what they say.
+  // family/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16; in prefill with
+  // rows: after the context. A family has one kernel, one layout and one kind of lengths: decode
+  // and prefill use the dispatch rule, head-major caches and equal lengths; decode_tma,
+  // decode_reference, decode_token_major, decode_packed, decode_skewed and prefill_few_rows differ
+  // as their names say.
   std::string name;
   BatchShape shape;
   Rung rung = Rung::kByRule;
 };
 
 enum class CaseSet : std::uint8_t {
-  kDefault,  // each axis by itself, around what serving looks like; minutes
-  kFull,     // the grid of all of them; hours
+  kDefault,  // each axis by itself, around typical serving sizes; minutes
+  kFull,     // the grid over all axes; hours
 };
 
 std::vector<AttentionCase> attention_cases(CaseSet set);
 
-// What is run of a step of generation.
+// The part of a decode step that is run.
 enum class StepKind : std::uint8_t {
   kLaunchedLayers,  // attention of all layers, launched one by one
   kReplayedLayers,  // the same, as a CUDA graph
   kPaged,           // attention of one layer
-  kPaddedGather,    // the same, after all contexts were gathered into a padded batch
+  kPaddedGather,    // the same, after gathering all contexts into a padded batch
 };
 
 inline constexpr std::int64_t kLayers = 32;

@@ -1,4 +1,4 @@
-// What the lists hold, and how long they may take, by arithmetic.
+// Tests of the lists of cases, and by arithmetic, of the time that they take.
 
 #include "cuda/bench/attention_cases.h"
 
@@ -57,7 +57,7 @@ TEST_CASE("as many batches take turns as are 2 GiB, one at least") {
   const auto batches = [](std::int64_t context, std::int64_t most) {
     return turning_batches({.num_seqs = 1, .context_length = context}, most);
   };
-  // 4 KiB a token: four of 131072 are 2 GiB without q, out and tables.
+  // 4 KiB per token: four batches of 131072 tokens are 2 GiB without q, out and tables.
   CHECK(batches(1024, 4) == 4);
   CHECK(batches(1024, 32) == 32);
   CHECK(batches(131000, 32) == 4);
@@ -110,8 +110,8 @@ TEST_CASE("each axis has its values, in both sets") {
   }
 }
 
-// Of a card that copies 1 TB/s and multiplies 200 TFLOP/s, at half of both: less than any that the
-// aims are for.
+// For a card that copies 1 TB/s and multiplies 200 TFLOP/s, at half of both: less than any card
+// that the aims are set for.
 TEST_CASE("the default takes minutes, the grid does not") {
   constexpr double kBytesPerSecond = 0.5e12;
   constexpr double kFlopsPerSecond = 100e12;
@@ -123,12 +123,13 @@ TEST_CASE("the default takes minutes, the grid does not") {
       const Work work = attention_work(one.shape);
       const double moved = work.bytes * (one.rung == Rung::kPlain ? 36 : 1) + kFlushedBytes;
       const double once = std::max(moved / kBytesPerSecond, work.flops / kFlopsPerSecond);
-      // A second is enough of a case, and its tensors are filled before.
+      // Each case is sampled for about a second; its tensors are filled before.
       sum += std::min(kRuns * once, 1 + 5 * once) +
              static_cast<double>(one.shape.allocated_bytes()) / kBytesPerSecond;
     }
-    // A padded gather reads, writes and reads again what a skewed batch has a quarter of. Up to 2
-    // GiB of batches, or one, are filled before, and as much for what is padded.
+    // A padded gather reads, writes and reads again the padded contexts, four times as many as a
+    // skewed batch has. Up to 2 GiB of batches, or one batch, are filled before, and the padded
+    // copy as well.
     constexpr double kFilledBytes = 2.0 * (std::int64_t{2} << 30);
     for (const StepCase& one : step_cases()) {
       const double moved = attention_work(one.shape).bytes;
@@ -149,7 +150,7 @@ TEST_CASE("no default case needs more than a card of 24 GB has") {
     INFO(one.name);
     CHECK(one.shape.allocated_bytes() < std::int64_t{20} << 30);
   }
-  // A padded batch beside its own.
+  // A padded batch in addition to the batch itself.
   for (const StepCase& one : step_cases()) {
     INFO(one.name);
     CHECK(2 * one.shape.allocated_bytes() < std::int64_t{20} << 30);

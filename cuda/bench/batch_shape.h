@@ -1,7 +1,7 @@
 #pragma once
 
-// What one benchmark attends to: sizes, types and lengths of a batch, and what follows from them by
-// arithmetic. Host code: its counts are tested without a GPU.
+// The batch of one benchmark: sizes, types and lengths, and figures that follow from them by
+// arithmetic. Host code, so that its counts are tested without a GPU.
 
 #include <cstdint>
 #include <vector>
@@ -13,17 +13,17 @@ namespace recto::bench {
 
 enum class Lengths : std::uint8_t {
   kEqual,
-  kSkewed,  // of each eight sequences in turn all, a half, a quarter, ... of context_length
+  kSkewed,  // lengths in turn of all, 1/2, 1/4, ... of context_length, in groups of eight
 };
 
 enum class Placement : std::uint8_t {
   kScattered,
-  kContiguous,  // a block for each sequence, as large as context_length; block_size has no say
+  kContiguous,  // one block per sequence, as large as context_length; block_size is unused
 };
 
 struct BatchShape {
   std::int64_t num_seqs = 1;
-  std::int64_t context_length = 1024;  // of the longest
+  std::int64_t context_length = 1024;  // of the longest sequence
   std::int64_t rows_per_seq = 1;       // the last ones of each sequence
   std::int64_t num_kv_heads = 8;
   std::int64_t group = 4;
@@ -42,18 +42,18 @@ struct BatchShape {
   }
   std::int64_t length_of(std::int64_t sequence) const;
   std::int64_t blocks_of(std::int64_t sequence) const;
-  std::int64_t max_blocks() const { return blocks_of(0); }  // of a sequence: the first is longest
+  std::int64_t max_blocks() const { return blocks_of(0); }  // of the longest sequence, the first
 
   std::int64_t num_tokens() const;       // of all contexts
   std::int64_t num_blocks() const;       // of all block tables
-  std::int64_t tensor_bytes() const;     // of K's pool, and of V's
-  std::int64_t row_bytes() const;        // of q, and of out
-  std::int64_t token_bytes() const;      // of K of one token in all heads, and of V
-  std::int64_t new_token_bytes() const;  // the same before it is written, in q's type
-  std::int64_t allocated_bytes() const;  // all tensors of a batch on the device, less some kB
+  std::int64_t tensor_bytes() const;     // of K's pool; of V's as well
+  std::int64_t row_bytes() const;        // of q; of out as well
+  std::int64_t token_bytes() const;      // of K of one token in all heads; of V as well
+  std::int64_t new_token_bytes() const;  // the same in q's type, before it is written
+  std::int64_t allocated_bytes() const;  // all device tensors of a batch, except for some kB
 };
 
-// How many batches of a shape take turns: as many as are 2 GiB, one at least, `most` at most.
+// How many batches of a shape take turns: as many as fill 2 GiB, at least one, at most `most`.
 std::int64_t turning_batches(const BatchShape& shape, std::int64_t most);
 
 }  // namespace recto::bench

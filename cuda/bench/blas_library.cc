@@ -7,7 +7,7 @@
 namespace recto::bench {
 namespace {
 
-// As cublas_api.h and library_types.h have them; card_rates.cu holds them against these headers.
+// Declared as in cublas_api.h and library_types.h; card_rates.cu compares them with these headers.
 using Create = int (*)(void** handle);
 using Destroy = int (*)(void* handle);
 using GetVersion = int (*)(void* handle, int* version);
@@ -30,7 +30,7 @@ struct BlasLibrary::Opened {
   Opened() = default;
   Opened(const Opened&) = delete;
   Opened& operator=(const Opened&) = delete;
-  // The library stays: it may have left its own work at the end of the program.
+  // Does not unload the library: it may have registered work for the program's exit.
   ~Opened() {
     if (handle != nullptr) destroy(handle);
   }

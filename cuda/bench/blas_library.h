@@ -1,7 +1,7 @@
 #pragma once
 
-// cuBLAS, where it is installed: the fastest matrix product that a card's maker knows of. Nothing
-// is linked with it, so that programs run where it is not.
+// cuBLAS, if it is installed: the card vendor's fastest matrix product. Loaded at run time, not
+// linked, so that programs also run where it is not installed.
 
 #include <cstdint>
 #include <memory>
@@ -13,8 +13,9 @@ namespace recto::bench {
 
 class BlasLibrary {
  public:
-  // `path` as of dlopen(); by default the names that toolkits and PyTorch's packages have. Failed,
-  // in the linker's words, where there is none; in cuBLAS's, where it finds no card; of all names.
+  // `path` as for dlopen(); by default, tries the file names that toolkits and PyTorch's packages
+  // use. Failed, with the linker's message, if there is no such library; with cuBLAS's, if it finds
+  // no card; with the messages of all names tried.
   static Result<BlasLibrary> open();
   static Result<BlasLibrary> open(const std::string& path);
 

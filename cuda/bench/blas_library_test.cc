@@ -1,4 +1,4 @@
-// What can be said of cuBLAS without a card: that it is found, and what is said where it is not.
+// Tests of cuBLAS that need no card: it is found, and otherwise the message says why not.
 
 #include "cuda/bench/blas_library.h"
 
@@ -13,7 +13,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Where toolkits have it.
+// Where toolkits install it.
 constexpr const char* kPaths[] = {"/usr/local/cuda/lib64/libcublas.so.13",
                                   "/usr/local/cuda/lib64/libcublas.so.12"};
 

@@ -1,5 +1,5 @@
-// What moves K and V about: writing new tokens, copying blocks, swapping them to the host and back,
-// gathering contexts.
+// Benchmarks of moving K and V: writing new tokens, copying blocks, swapping them to the host and
+// back, gathering contexts.
 
 #include <benchmark/benchmark.h>
 #include <kernel_dialect.h>
@@ -23,7 +23,7 @@
 namespace recto::bench {
 namespace {
 
-// Values on the device; what failed is told when they are first used.
+// Values uploaded to the device; a failure is reported when they are first used.
 template <typename T>
 class Uploaded {
  public:
@@ -40,7 +40,7 @@ class Uploaded {
   Status status_;
 };
 
-// K or V of tokens, dense.
+// Dense K or V of tokens.
 struct DenseTensor {
   DenseTensor(const BatchShape& shape, std::int64_t num_tokens, ElementType of, std::uint64_t seed)
       : memory(num_tokens * shape.num_kv_heads * shape.head_dim * element_bytes(of)),
@@ -65,7 +65,7 @@ BasicRowsView<Pointer> token_rows(const BatchShape& shape, const DenseTensor& te
           .head_stride = shape.head_dim};
 }
 
-// K and V of tokens, random numbers.
+// K and V of tokens, filled with random numbers.
 struct DenseRows {
   DenseRows(const BatchShape& shape, std::int64_t tokens, ElementType type)
       : k(shape, tokens, type, 7), v(shape, tokens, type, 8) {}
@@ -82,7 +82,7 @@ void kv_write(benchmark::State& state, const BatchShape& shape) {
   const Turns turns(shape);
   const DenseRows rows(shape, shape.num_tokens(), shape.q_type);
   if (!is_ready(state, turns)) return;
-  // Tokens lie in the pool one after the other, as those of a prompt in its blocks do.
+  // Tokens are consecutive in the pool, like those of a prompt in its blocks.
   std::vector<std::int64_t> slots(static_cast<std::size_t>(shape.num_tokens()));
   std::iota(slots.begin(), slots.end(), 0);
   const Uploaded mapping(slots);
@@ -144,7 +144,7 @@ void gather(benchmark::State& state, const BatchShape& shape) {
   });
 }
 
-// Each block into another place, in reverse order.
+// Copies each block to another place, in reverse order.
 Uploaded<BlockPair> reversed_blocks(const BatchShape& shape) {
   std::vector<BlockPair> pairs;
   const auto blocks = static_cast<std::int32_t>(shape.num_blocks());
@@ -157,7 +157,7 @@ void measure_copies(benchmark::State& state, const BatchShape& shape, Path path,
   const Uploaded<BlockPair> pairs = reversed_blocks(shape);
   add_counters(state, shape);
   Work work = block_copy_work(shape);
-  // Across the link each byte goes once.
+  // Each byte crosses the link once.
   if (path != Path::kOnDevice) work.bytes /= 2;
   measure(state, {.work = work, .path = path}, [&](std::int64_t turn) {
     RECTO_RETURN_IF_ERROR(pairs.status());
@@ -177,7 +177,7 @@ void block_copy(benchmark::State& state, const BatchShape& shape) {
   });
 }
 
-// The same between the card and pinned memory of the host.
+// Copies between the card and pinned host memory.
 void block_swap(benchmark::State& state, const BatchShape& shape, Path path) {
   const Turns turns(shape);
   const HostBytes k(shape.tensor_bytes());
@@ -212,7 +212,7 @@ std::vector<std::int64_t> block_sizes(CaseSet set) {
   return {1, 2, 4, 8, 16, 32, 64, 128, 256};
 }
 
-// Of new tokens, and of the cache.
+// The types of new tokens and of the cache.
 struct Types {
   ElementType q;
   ElementType kv;
@@ -240,7 +240,7 @@ void add_moves(const BatchShape& shape) {
   });
 }
 
-// Into fp8 they round: bf16-e4m3.
+// Writes that convert to fp8 name both types: bf16-e4m3.
 void add_writes(BatchShape shape) {
   std::string types = element_type_name(shape.q_type);
   if (shape.q_type != shape.kv_type) types += std::string("-") + element_type_name(shape.kv_type);
@@ -259,8 +259,8 @@ void register_benchmarks(CaseSet set) {
         shape.layout = layout;
         shape.q_type = types.q;
         shape.kv_type = types.kv;
-        // Moves know bytes, not values: fp16 and fp8 are in the grid. Writes into fp8 round, and
-        // those into fp16 do what those into bf16 do.
+        // Moves treat values as bytes, so fp16 and fp8 are only in the full grid. Writes to fp8
+        // round; writes of fp16 do the same work as those of bf16.
         const bool is_full = set == CaseSet::kFull;
         if (is_full || types.kv == ElementType::kBf16) add_moves(shape);
         if (is_full || types.kv != ElementType::kFp16) add_writes(shape);

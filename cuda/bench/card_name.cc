@@ -3,7 +3,7 @@
 namespace recto::bench {
 namespace {
 
-// Neither from the locale.
+// Independent of the locale.
 bool is_kept(char c) {
   return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }

@@ -5,8 +5,8 @@
 
 namespace recto::bench {
 
-// How folders of results name a card: "H100-80GB-HBM3" for "NVIDIA H100 80GB HBM3". Letters, digits
-// and dashes; "unnamed" for a name that has none of them.
+// The name of a card in folders of results: "H100-80GB-HBM3" for "NVIDIA H100 80GB HBM3". Only
+// letters, digits and dashes; "unnamed" if the name has none of them.
 std::string card_folder_name(std::string_view name);
 
 }  // namespace recto::bench

@@ -12,7 +12,7 @@
 
 #if __has_include(<cublas_api.h>)
 #include <cublas_api.h>
-// What blas_library.cc, which needs no header, says for them.
+// Checks the values that blas_library.cc declares without these headers.
 static_assert(CUBLAS_OP_N == 0 && CUDA_R_16BF == 14 && CUBLAS_COMPUTE_32F == 68 &&
               CUBLAS_GEMM_DEFAULT == -1);
 #endif
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t kCopiedBytes = std::int64_t{1} << 30;
 constexpr int kRuns = 10;
 constexpr int kRounds = 4096;
-constexpr int kSums = 8;  // that do not wait for each other
+constexpr int kSums = 8;  // independent sums
 constexpr int kWarps = 8;
 constexpr std::int64_t kMatrixSize = 8192;
 constexpr std::int64_t kMatrixBytes = kMatrixSize * kMatrixSize * 2;
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kWarps * 32) multiply(float* sums) {
   sums[blockIdx.x * blockDim.x + threadIdx.x] = whole;
 }
 
-// Of `work` in a run.
+// The best of several runs that do `work` each.
 Result<double> best_rate(const ColdTimer& timer, double work,
                          const std::function<Status()>& launch) {
   double best = 0;
@@ -64,8 +64,8 @@ Status last_error() {
   return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
 }
 
-// In a second, where each byte counts `counted` times: twice, if it is read and written at one
-// place.
+// Bytes per second. Each byte counts `counted` times: twice if it is read and written in the same
+// memory.
 Result<double> copy_rate(const ColdTimer& timer, void* to, const void* from, double counted) {
   return best_rate(timer, counted * kCopiedBytes, [&] {
     cudaMemcpyAsync(to, from, kCopiedBytes, cudaMemcpyDefault);
@@ -84,7 +84,7 @@ Result<double> mma_rate(const ColdTimer& timer, const DeviceBytes& sums) {
   });
 }
 
-// Of matrices with random numbers: zeros need less power, and clocks stay higher.
+// Multiplies random matrices: zeros need less power, so clocks would stay higher.
 Result<double> blas_rate(const ColdTimer& timer, const BlasLibrary& blas, const DeviceBytes& from,
                          const DeviceBytes& to) {
   fill_random(from, ElementType::kBf16, 1);

@@ -3,11 +3,11 @@
 namespace recto::bench {
 namespace {
 
-constexpr std::int64_t kIdBytes = 4;       // of a table entry, and of a length
+constexpr std::int64_t kIdBytes = 4;       // of a table entry or a length
 constexpr std::int64_t kLseLnBytes = 4;    // fp32
 constexpr std::int64_t kStateBytes = 4;    // fp32
-constexpr std::int64_t kMappingBytes = 8;  // of a slot
-constexpr std::int64_t kPairBytes = 8;     // from and to
+constexpr std::int64_t kMappingBytes = 8;  // of a slot id
+constexpr std::int64_t kPairBytes = 8;     // source and destination
 constexpr std::int64_t kKAndV = 2;
 
 double as_double(std::int64_t value) { return static_cast<double>(value); }
@@ -20,7 +20,7 @@ std::int64_t table_bytes(const BatchShape& shape) {
   return kIdBytes * (shape.num_blocks() + shape.num_seqs);
 }
 
-// Read and written for one token.
+// Bytes read and written for one token.
 std::int64_t written_bytes(const BatchShape& shape) {
   return kKAndV * (shape.new_token_bytes() + shape.token_bytes());
 }
@@ -30,7 +30,7 @@ std::int64_t written_bytes(const BatchShape& shape) {
 Work attention_work(const BatchShape& shape) {
   const std::int64_t kv_bytes = kKAndV * shape.num_tokens() * shape.token_bytes();
   const std::int64_t rows = shape.rows_per_seq;
-  // Of a sequence's rows the last sees all keys, the one before it one less, and so on.
+  // The last row of a sequence sees all keys, the row before it one key less, and so on.
   const std::int64_t pairs = rows * shape.num_tokens() - shape.num_seqs * (rows * (rows - 1) / 2);
   return {.bytes = as_double(kv_bytes + 2 * shape.row_bytes() + lse_ln_bytes(shape) +
                              table_bytes(shape)),

@@ -1,7 +1,8 @@
 #pragma once
 
-// What each kernel must move and multiply, counted from shapes: each byte that is needed once, and
-// no byte for what caches or a kernel's own ways cost. Measured times are held against these.
+// The bytes that each kernel must move and the operations it must do, counted from shapes: each
+// needed byte once, without costs of caches or of a kernel's method. Measured times are compared
+// with these.
 
 #include <cstdint>
 
@@ -9,10 +10,10 @@
 
 namespace recto::bench {
 
-// Of one call.
+// The work of one call.
 struct Work {
   double bytes = 0;  // read and written
-  double flops = 0;  // a product and a sum count two
+  double flops = 0;  // a multiply-add counts two
 };
 
 // K, V and q read, out and lse written, table entries and lengths read. Two products of head_dim
@@ -22,7 +23,7 @@ Work attention_work(const BatchShape& shape);
 // K and V of all tokens read in q's type and written in the cache's, and 8 bytes of mapping each.
 Work kv_write_work(const BatchShape& shape);
 
-// The same of one token a sequence, with a table entry and two lengths instead of the mapping.
+// The same for one token per sequence, with a table entry and two lengths instead of the mapping.
 Work kv_append_work(const BatchShape& shape);
 
 // All blocks of K and V read and written, and 8 bytes of ids each: copies and swaps.

@@ -1,4 +1,4 @@
-// Against numbers counted by hand.
+// Compares counted work with numbers counted by hand.
 
 #include "cuda/bench/counted_work.h"
 
@@ -37,7 +37,7 @@ TEST_CASE("skewed lengths halve, eight times, and are never 0") {
   constexpr std::int64_t kExpected[] = {100, 50, 25, 12, 6, 3, 1, 1, 100};
   for (std::int64_t s = 0; s < 9; ++s) CHECK(shape.length_of(s) == kExpected[s]);
   CHECK(shape.num_tokens() == 298);
-  // 7, 4, 2, and one for each of five; then 7 again.
+  // One sequence has 7 blocks, one 4, one 2, five have one each; then another 7.
   CHECK(shape.num_blocks() == 25);
   CHECK(shape.max_blocks() == 7);
 }
@@ -78,7 +78,7 @@ TEST_CASE("what moves K and V reads and writes it once") {
   CHECK(kv_write_work(small()).bytes == 40 * (4 * 16 + 8));
   CHECK(kv_append_work(small()).bytes == 2 * (4 * 16 + 12));
   CHECK(gather_work(small()).bytes == 40 * 4 * 16 + 4 * 6);
-  // Whole blocks: 64 slots, of which 40 hold tokens.
+  // Whole blocks: 64 slots, 40 of which hold tokens.
   CHECK(block_copy_work(small()).bytes == 64 * 4 * 16 + 4 * 8);
   CHECK(kv_write_work(small()).flops == 0);
 }

@@ -13,7 +13,7 @@ Status status_of(cudaError_t error) {
   return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
 }
 
-// Of 13010: "13.1".
+// 13010 becomes "13.1".
 std::string version_text(int version) {
   return std::to_string(version / 1000) + "." + std::to_string(version % 1000 / 10);
 }
@@ -134,7 +134,7 @@ struct ColdTimer::Events {
   cudaEvent_t end = nullptr;
 };
 
-// Twice what any card has of L2.
+// Twice the L2 size of any card.
 ColdTimer::ColdTimer()
     : events_(new Events), flushed_(std::int64_t{256} << 20), status_(make_events()) {}
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// What benchmarks need of a device. Errors of CUDA's end a benchmark by its own words.
+// Device functions for benchmarks. An error of CUDA ends a benchmark with CUDA's message.
 
 #include <cstdint>
 #include <functional>
@@ -11,10 +11,10 @@
 
 namespace recto::bench {
 
-// Why there is no GPU to measure on; empty if there is one.
+// The reason why there is no GPU to measure on; empty if there is one.
 std::string why_no_gpu();
 
-// What a program ends with where there is none.
+// The exit code of a program without a GPU.
 inline constexpr int kNoGpuExitCode = 3;
 
 struct Card {
@@ -31,7 +31,7 @@ struct Card {
 };
 Result<Card> card();
 
-// Bytes of the device, at a multiple of 256; null if there are not so many.
+// Device memory, aligned to 256 bytes; null if there is too little.
 class DeviceBytes {
  public:
   explicit DeviceBytes(std::int64_t bytes);
@@ -47,7 +47,7 @@ class DeviceBytes {
   std::int64_t bytes_;
 };
 
-// Pinned memory of the host, which the device reaches at the same address; null likewise.
+// Pinned host memory, which the device accesses at the same address; null if there is too little.
 class HostBytes {
  public:
   explicit HostBytes(std::int64_t bytes);
@@ -61,14 +61,14 @@ class HostBytes {
   void* data_ = nullptr;
 };
 
-// Exhausted; or failed, in CUDA's words, where an error of before is why nothing is given.
+// Exhausted; or failed, with CUDA's message, if an earlier error is the reason.
 Status too_little_memory(std::int64_t wanted_bytes);
 
-// Numbers in (-1, 1), the same for one seed.
+// Fills memory with numbers in (-1, 1) that depend only on the seed.
 void fill_random(const DeviceBytes& memory, ElementType type, std::uint64_t seed);
 Status upload(const DeviceBytes& memory, const void* host, std::int64_t bytes);
 
-// Between two events around the launches, all of L2 written before the first one.
+// Measures launches between two events, after overwriting all of L2.
 class ColdTimer {
  public:
   ColdTimer();
@@ -76,8 +76,8 @@ class ColdTimer {
   ColdTimer(const ColdTimer&) = delete;
   ColdTimer& operator=(const ColdTimer&) = delete;
 
-  // `launch` only launches, on the default stream. Fails in CUDA's words, also for what could not
-  // be made for it.
+  // `launch` only launches, on the default stream. Fails with CUDA's message, also if the timer
+  // could not be created.
   Result<double> seconds_of(const std::function<Status()>& launch) const;
 
  private:

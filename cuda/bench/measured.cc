@@ -10,8 +10,8 @@
 namespace recto::bench {
 namespace {
 
-constexpr double kLongEnoughSeconds = 1;  // of a case in all, if there are
-constexpr std::size_t kSamplesMin = 5;    // these
+constexpr double kLongEnoughSeconds = 1;  // time for all samples of a case, if there are at least
+constexpr std::size_t kSamplesMin = 5;    // this many
 
 std::int64_t samples_wanted = 31;
 
@@ -29,7 +29,7 @@ Result<std::vector<double>> sampled(const Launch& launch) {
   const ColdTimer timer;
   std::vector<double> samples;
   double sum = 0;
-  // The first turn loads code and raises clocks.
+  // The first turn loads code and raises clocks, so it is not sampled.
   for (std::int64_t turn = 0; turn <= samples_wanted; ++turn) {
     const Result<double> taken = timer.seconds_of([&] { return launch(turn); });
     if (!taken.is_ok()) return taken.status();

@@ -1,7 +1,7 @@
 #pragma once
 
-// What all benchmark programs do with a launch: time it cold, again and again, and hold the median
-// against the card.
+// Measures launches for all benchmark programs: times them cold, repeatedly, and reports the median
+// relative to the card's rates.
 
 #include <benchmark/benchmark.h>
 
@@ -16,17 +16,17 @@
 
 namespace recto::bench {
 
-// Each program's own: tells Google Benchmark what there is to run.
+// Defined by each program: registers its cases with Google Benchmark.
 void register_benchmarks(CaseSet set);
 
-// Samples of each case; the flag --samples.
+// The number of samples of each case, from the flag --samples.
 void set_samples(std::int64_t samples);
 
-// Measures what the card does in a second, which all cases are held against, and tells it in the
-// results' context: to be called before a case takes the memory for it.
+// Measures the card's rates, with which all cases are compared, and adds them to the context of the
+// results. Call it before a case allocates its memory.
 Status measure_card();
 
-// What bytes are held against.
+// The rate that moved bytes are compared with.
 enum class Path : std::uint8_t { kOnDevice, kToHost, kFromHost };
 
 struct Measured {
@@ -34,23 +34,23 @@ struct Measured {
   Path path = Path::kOnDevice;
 };
 
-// Launches, on the default stream; `turn` counts samples, by which inputs take turns.
+// Launches on the default stream; `turn` counts samples and selects the inputs.
 using Launch = std::function<Status(std::int64_t turn)>;
 
 // Sets the time of the benchmark to the median of its samples, and the counters median_us, low_us,
 // high_us (tenths), spread, samples, bytes, flops, GB_per_s, fraction_of_copy_rate,
 // copy_GB_per_s and, where there are products, fraction_of_matrix_rate, matrix_TFLOP_per_s.
-// An error of a launch ends the benchmark by its words.
+// An error of a launch ends the benchmark with its message.
 void measure(benchmark::State& state, const Measured& what, const Launch& launch);
 
-// The sizes of a batch as counters, by which others find a result without reading its name.
+// Adds the sizes of a batch as counters, so that tools find a result without parsing its name.
 void add_counters(benchmark::State& state, const BatchShape& shape);
 
-// Ends a benchmark, and says why: as skipped, where there is too little memory or no kernel for it;
-// else as failed.
+// Ends a benchmark with the reason: as skipped if there is too little memory or no kernel for it,
+// otherwise as failed.
 void give_up(benchmark::State& state, const Status& why);
 
-// So that a case is run once, in which all samples are taken, and timed by what measure() says.
+// Registers a case that runs once, takes all samples in that run, and is timed by measure().
 benchmark::internal::Benchmark* register_case(const std::string& name,
                                               std::function<void(benchmark::State&)> run);
 

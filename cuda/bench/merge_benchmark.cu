@@ -1,4 +1,4 @@
-// The merge of splits by itself, whose states hold random numbers.
+// Benchmarks the merge of splits alone; the states hold random numbers.
 
 #include <benchmark/benchmark.h>
 #include <kernel_dialect.h>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr std::int64_t kSplitSize = 64;
 
-// Of all rows and heads; contexts fill all splits.
+// Merges all rows and heads; each context fills all splits.
 void split_merge(benchmark::State& state, const BatchShape& shape) {
   const std::int64_t splits = shape.context_length / kSplitSize;
   const AttentionBatch batch(shape);

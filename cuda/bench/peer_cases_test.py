@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Peers are asked the cases that recto's benchmark has by default, under the same names, so that
-both can be compared.
+"""Checks that peers run the default cases of recto's benchmark under the same names, so that
+results can be compared.
 
     peer_cases_test.py ATTENTION_BENCHMARK GPU_PEERS_PY
 """
@@ -13,8 +13,8 @@ import unittest
 BENCHMARK, PEERS = sys.argv[1:3]
 del sys.argv[1:3]
 
-# What recto's benchmark has beyond that: fp8 and contiguous K and V, which no peer serves; other
-# kernels and layouts for a case that has a name of its own; steps and their layers.
+# Cases of recto's benchmark alone: fp8 and contiguous K and V, which no peer serves; other kernels
+# and layouts of a case with its own name; steps and their layers.
 OF_RECTO_ALONE = r"/types:bf16-e4m3/|/block:contiguous$|^decode_(?!skewed)|^(layers|step)_"
 
 
@@ -27,7 +27,7 @@ def lines(*command):
 class PeerCases(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        # Google Benchmark adds how it measures.
+        # Google Benchmark appends the way of measuring to names.
         cls.ours = [re.sub(r"/iterations:.*|/manual_time.*", "", line)
                     for line in lines(BENCHMARK, "--benchmark_list_tests")]
         listed = lines("python3", PEERS, "--list")

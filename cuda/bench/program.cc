@@ -1,5 +1,5 @@
-// The main() of these benchmarks. Where there is no GPU it prints "no GPU: WHY" and ends with 3,
-// unless it is only asked what there is (--benchmark_list_tests) or how it is called (--help).
+// The common main() of these benchmarks. Without a GPU it prints "no GPU: WHY" and returns 3,
+// unless it is only asked for the list of cases (--benchmark_list_tests) or for help (--help).
 
 #include <benchmark/benchmark.h>
 
@@ -41,7 +41,7 @@ std::optional<std::int64_t> parse_samples(std::string_view text) {
   return is_good ? std::optional(samples) : std::nullopt;
 }
 
-// What the library left of the command line.
+// Parses the flags that Google Benchmark has left.
 Result<Flags> parse(int argc, char** argv) {
   constexpr std::string_view kSamples = "--samples=";
   Flags flags;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Of repeated measurements: the middle one, and how far the others lie from it.
+// Statistics of repeated measurements: the median and the spread.
 
 #include <vector>
 
@@ -8,14 +8,14 @@ namespace recto::bench {
 
 struct SampleStatistics {
   double median = 0;
-  double low = 0;   // a tenth of all are less
-  double high = 0;  // a tenth are more
+  double low = 0;   // a tenth of the samples is below
+  double high = 0;  // a tenth is above
 
-  // Of the middle four fifths, of the median.
+  // The width of the middle four fifths, relative to the median.
   double spread() const { return (high - low) / median; }
 };
 
-// Quantiles are linear between neighbours. Not of no samples. O(samples log samples).
+// Interpolates quantiles linearly. `samples` must not be empty. O(samples log samples).
 SampleStatistics statistics_of(std::vector<double> samples);
 
 }  // namespace recto::bench

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A benchmark program lists what it has, refuses what it does not know, and runs each case briefly;
-without a GPU it says so by its own exit code.
+"""A benchmark program lists its cases, refuses unknown flags, and runs each case briefly; without a
+GPU it returns the exit code for that.
 
     smoke_test.py PROGRAM
 """

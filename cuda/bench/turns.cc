@@ -15,8 +15,8 @@ constexpr std::int64_t kSpareBytes = std::int64_t{1} << 30;
 Turns::Turns(const BatchShape& shape, std::int64_t most) {
   const Result<Card> here = card();
   status_ = here.status();
-  // Asked before anything is allocated, so that room is left for what is written to empty L2, and
-  // for workspace.
+  // Checked before anything is allocated, so that memory is left for overwriting L2 and for
+  // workspace.
   if (here.is_ok() && shape.allocated_bytes() + kSpareBytes > here.value().free_bytes) {
     status_ = too_little_memory(shape.allocated_bytes() + kSpareBytes);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
-// Several batches of one shape, so that no call finds what the last one left.
+// Several batches of one shape in turns, so that no call finds the data of the previous one in
+// caches.
 
 #include <benchmark/benchmark.h>
 
@@ -14,13 +15,13 @@
 
 namespace recto::bench {
 
-// Before each call all of L2 is written, too.
+// In addition, all of L2 is overwritten before each call.
 inline constexpr std::int64_t kTurnsMax = 4;
 
 class Turns {
  public:
-  // Check status() first: there may be too little memory for a single one. Fewer than
-  // turning_batches() are no error.
+  // Check status() first: there may be too little memory even for one batch. Having fewer than
+  // turning_batches() is no error.
   explicit Turns(const BatchShape& shape, std::int64_t most = kTurnsMax);
 
   Status status() const { return status_; }
@@ -34,7 +35,7 @@ class Turns {
   Status status_;
 };
 
-// False, and the benchmark skipped with the reason, where there is too little memory.
+// False if there is too little memory; the benchmark is then skipped with the reason.
 bool is_ready(benchmark::State& state, const Turns& turns);
 
 }  // namespace recto::bench

@@ -1,4 +1,4 @@
-// Block managers admit prompts: how much of one is cached, and whether there is room for the rest.
+// Admission of prompts: how much of a prompt is cached, and whether there is room for the rest.
 
 #include <algorithm>
 #include <optional>
@@ -11,11 +11,11 @@
 namespace recto::cache {
 namespace {
 
-// What admitting a prompt takes.
+// The blocks that admitting a prompt takes.
 struct AdmissionPlan {
   PrefixMatch match;
   std::int64_t blocks = 0;   // logical blocks of the table
-  std::int64_t fresh = 0;    // blocks of the pool, without content
+  std::int64_t fresh = 0;    // blocks of the pool without content
   std::int64_t revived = 0;  // cached blocks of the match that are evictable now
 };
 
@@ -33,7 +33,7 @@ Status check_prompt(const CacheCore& core, const Prompt& prompt, std::optional<T
   return check_tokens(prompt.tokens);
 }
 
-// The last token is computed even if its block is cached: its output is needed.
+// The last token is computed even if its block is cached, because its output is needed.
 PrefixMatch match_prompt(const CacheCore& core, const Prompt& prompt) {
   const std::int64_t length = std::ssize(prompt.tokens.ids);
   return core.prefix.match(prompt, core.geometry.full_blocks(length - 1));
@@ -53,7 +53,7 @@ Result<AdmissionPlan> plan_admission(const CacheCore& core, const Prompt& prompt
   return plan;
 }
 
-// Whether the pool has enough blocks for the plan; check_room says the same with a message.
+// Whether the pool has enough blocks for the plan; check_room is the version with a message.
 bool has_room(const CacheCore& core, const AdmissionPlan& plan) {
   const std::int64_t needed = plan.fresh + plan.revived;
   return needed + core.options.watermark.value() <= core.device.pool().available().value();
@@ -68,14 +68,14 @@ Status check_room(const CacheCore& core, const AdmissionPlan& plan) {
       " free and ", pool.evictable(), " evictable, and a watermark of ", core.options.watermark));
 }
 
-// Whether there are blocks for a prompt; does not build a message if there are not.
+// Whether there are blocks for a prompt. Builds no message.
 bool fits(const CacheCore& core, const Prompt& prompt, std::optional<TokenCount> room) {
   const Result<AdmissionPlan> plan = plan_admission(core, prompt, room);
   return plan.is_ok() && has_room(core, plan.value());
 }
 
-// Gives a running sequence that holds nothing what was planned. Nothing may have happened since the
-// plan was made.
+// Gives a running sequence that holds nothing the planned blocks. The manager must be unchanged
+// since the plan was made.
 void carry_out(CacheCore& core, std::int32_t sequence, const Prompt& prompt,
                const AdmissionPlan& plan) {
   core.prefix.adopt(sequence, prompt, plan.match);
@@ -87,7 +87,7 @@ void carry_out(CacheCore& core, std::int32_t sequence, const Prompt& prompt,
 }  // namespace
 
 Result<Admission> BlockManager::admit(const Prompt& prompt, std::optional<TokenCount> room) {
-  // First what can never succeed, then what cannot succeed now.
+  // Checks for permanent failures first, then for temporary ones.
   const Result<AdmissionPlan> plan = plan_admission(*core_, prompt, room);
   if (!plan.is_ok()) return plan.status().in("admit");
   RECTO_RETURN_IF_ERROR(check_room(*core_, plan.value()).in("admit"));

@@ -18,7 +18,7 @@ constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kTokens = 4096;
 constexpr std::int64_t kBlocks = kTokens / kBlockSize;
 
-// Both managers. The most recent prompts are cached, as many as the pool holds.
+// Both managers. The most recent prompts are cached, as many as fit into the pool.
 class Caches {
  public:
   explicit Caches(std::int64_t num_blocks)
@@ -45,7 +45,7 @@ class Caches {
     manager_.append(sequence_, TokenCount(std::ssize(ids) - hit_)).value();
     benchmark::DoNotOptimize(manager_.commit(sequence_, {.ids = ids, .items = {}}));
   }
-  // With the prompt's hashes, or with none.
+  // Looks up a prompt with its hashes, or without.
   void ask(std::span<const TokenId> ids, std::span<const BlockHash> hashes) {
     const Prompt prompt{.tokens = {.ids = ids, .items = {}}, .keys = {}, .hashes = hashes};
     hit_ = manager_.cached_prefix(prompt).value();
@@ -101,8 +101,8 @@ void pools(benchmark::internal::Benchmark* runs) {
   runs->Iterations(200)->UseManualTime();
 }
 
-// Admits a prompt that was never asked before, and publishes it once it is computed; each of its
-// blocks evicts one. An operation: a token. Floor: hashing its bytes.
+// Admits a new prompt and publishes it after computing it; each of its blocks evicts one.
+// Operation: one token. Floor: hashing the prompt's bytes.
 void admit_cold(benchmark::State& state) {
   Caches caches(state.range(0));
   SideBySide sides(state);
@@ -120,7 +120,7 @@ void admit_cold(benchmark::State& state) {
 }
 BENCHMARK(admit_cold)->Apply(pools);
 
-// Admits a prompt that is entirely cached. An operation: a token. Floor: hashing its bytes.
+// Admits a fully cached prompt. Operation: one token. Floor: hashing the prompt's bytes.
 void admit_cached(benchmark::State& state) {
   const std::int64_t num_blocks = state.range(0);
   Caches caches(num_blocks);
@@ -128,7 +128,7 @@ void admit_cached(benchmark::State& state) {
   const std::vector<std::int32_t> order = scattered(num_blocks / kBlocks);
   std::size_t next = 0;
   for (auto _ : state) {
-    // One of the most recent, all of which is still cached.
+    // One of the most recent prompts, all of which are still cached.
     const auto seed = static_cast<std::uint64_t>(1 + order[next++ % order.size()]);
     const std::vector<TokenId> ids = prompt_ids(seed, kTokens);
     sides.ours([&] { caches.admit(ids); });
@@ -142,8 +142,8 @@ void admit_cached(benchmark::State& state) {
 }
 BENCHMARK(admit_cached)->Apply(pools);
 
-// Asks again about the head of a queue, which comes with the hashes of its blocks and is entirely
-// cached. An operation: a token. Reference: without the hashes.
+// Looks up the request at the head of a queue repeatedly, with the hashes of its blocks; it is
+// fully cached. Operation: one token. Reference: the same without hashes.
 void ask_again(benchmark::State& state) {
   Caches caches(state.range(0));
   SideBySide sides(state);
@@ -158,9 +158,9 @@ void ask_again(benchmark::State& state) {
 }
 BENCHMARK(ask_again)->ArgName("blocks")->Arg(1'000)->Iterations(2'000)->UseManualTime();
 
-// Blocks of prompts of 16 blocks, each of which replaces the least recently used one. An operation:
-// a block, with its tokens admitted, computed, published and released. Reference: serial cache
-// misses, one for each operation, in as much memory as the metadata on blocks and content takes.
+// Prompts of 16 blocks, each of which replaces the least recently used block. Operation: one block,
+// whose tokens are admitted, computed, published and released. Reference: serial cache misses, one
+// per operation, in as much memory as the metadata of blocks and content takes.
 void evict_under_pressure(benchmark::State& state) {
   constexpr std::int64_t kPrompts = 8;
   constexpr std::int64_t kShort = 16 * kBlockSize;

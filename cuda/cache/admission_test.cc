@@ -62,7 +62,7 @@ TEST_CASE("hits that could be evicted are no room for the rest") {
   CheckedManager cache(small_options(3));
   cache.visit(ids_from(1, 8));  // two of three blocks cached
   REQUIRE(cache.available() == 3);
-  // Four blocks with two hits: two more are needed, and only one is not a hit.
+  // Four blocks with two hits: two more are needed, but only one available block is not a hit.
   const auto refused = cache.try_admit(prompt_of(ids_from(1, 16)));
   CHECK(
       refused.status() ==
@@ -94,7 +94,7 @@ TEST_CASE("the watermark stays available, exactly") {
   REQUIRE(admitted.is_ok());
   CHECK(cache.available() == 2);
   CHECK_FALSE(cache.try_admit(prompt_of({1})).is_ok());
-  cache.append(admitted.value().sequence, 16);  // growth may use what admission leaves
+  cache.append(admitted.value().sequence, 16);  // growth may use the blocks that admission leaves
   CHECK(cache.available() == 0);
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("sequences are bounded, and their places used again") {
   for (int i = 0; i < 6; ++i) all.push_back(cache.admit({i}));
   CHECK(cache.try_admit(prompt_of({9})).status() ==
         Status::exhausted("admit: all 6 sequences are in use"));
-  // What can never be is told first.
+  // Permanent failures are reported first.
   CHECK(cache.try_admit(prompt_of({})).status().code() == StatusCode::kInvalidInput);
   CHECK(cache.release(all[2]) == Status::ok());
   const SequenceHandle again = cache.admit({9});
@@ -143,7 +143,7 @@ TEST_CASE("other keys, other tokens before, other tokens: no hit") {
     changed[place] += 1000;
     CHECK(cache.hit(changed) == (place < 4 ? 0 : 4));
   }
-  // The second block's tokens as a first block are another content.
+  // The second block's tokens have different content as a first block.
   CHECK(cache.hit(ids_from(5, 5)) == 0);
 }
 
@@ -172,7 +172,7 @@ TEST_CASE("a window group needs only what the next row sees") {
   REQUIRE(table.size() == 5);
   CHECK(table[0] == -1);
   CHECK(table[2] == -1);
-  CHECK(table[3] >= 0);  // tokens 13 to 15 are seen from 16
+  CHECK(table[3] >= 0);  // the row at 16 sees tokens 13 to 15
   CHECK(cache.view(hit).context_length == TokenCount(16));
   CHECK(cache.manager().states().used == TokenCount(3));
 }
@@ -193,13 +193,13 @@ TEST_CASE("what one group lost is no hit, however much another has") {
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(5)}};
   CheckedManager cache(options);
   const SequenceHandle sequence = cache.computed(ids_from(1, 16));
-  cache.append(sequence, 1);  // the window's first three blocks go, and can be evicted
+  cache.append(sequence, 1);  // the window's first three blocks become evictable
   CHECK(cache.hit(ids_from(1, 9)) == 8);
   cache.admit(ids_from(1000, 8));
   cache.admit(ids_from(2000, 8));
   CHECK(cache.available() == 0);
-  CHECK(cache.hit(ids_from(1, 17)) == 16);  // the end of the context is still there
-  CHECK(cache.hit(ids_from(1, 9)) == 0);    // what a row at 8 sees is not
+  CHECK(cache.hit(ids_from(1, 17)) == 16);  // the end of the context is still cached
+  CHECK(cache.hit(ids_from(1, 9)) == 0);    // the tokens that a row at 8 sees are not
   CHECK(cache.manager().statistics().evicted > 0);
 }
 

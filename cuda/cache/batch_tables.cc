@@ -77,7 +77,7 @@ Status BatchTables::assign(std::int32_t row, SequenceHandle sequence) {
       return Status::invalid_input(message("assign: sequence ", sequence, " has row ", other));
     }
   }
-  // Rows of a sequence that was released have had its index until now.
+  // Rows of a released sequence have kept its index until now.
   while (other != kNone && rows_[other].sequence != sequence) unassign(other);
   unassign(row);
   rows_[row].sequence = sequence;

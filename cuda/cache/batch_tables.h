@@ -23,13 +23,13 @@
 
 namespace recto::cache {
 
-// How many rows a sequence may have: several for batches with a row for each query of a sequence,
-// as when draft tokens are verified.
+// How many rows a sequence may have: several, if each query of a sequence has its own row, as when
+// draft tokens are verified.
 enum class RowsOfSequence : std::uint8_t { kOne, kSeveral };
 
 struct BatchTableOptions {
   std::int32_t max_rows = 0;   // rows of a batch, padding included
-  BlockId padding = kNoBlock;  // what stands where there is no block: -1, or a null block
+  BlockId padding = kNoBlock;  // entry without a block: -1, or a null block
   RowsOfSequence rows_of_sequence = RowsOfSequence::kOne;
 };
 
@@ -46,22 +46,22 @@ class BatchTables {
   static Result<BatchTables> create(const BlockManager& manager, const BatchTableOptions& options,
                                     std::span<std::int32_t> buffer);
 
-  // Gives the row to this sequence, as of the next `update`. Invalid input if the row belongs to
-  // another sequence, or the sequence has another row and may have one only. O(rows of a sequence).
+  // Assigns the row to this sequence from the next `update` on. Invalid input if the row belongs to
+  // another sequence, or if the sequence already has its only row. O(rows of a sequence).
   Status assign(std::int32_t row, SequenceHandle sequence);
   // Frees the row; does nothing if it is already free. O(rows of its sequence).
   Status clear(std::int32_t row);
 
-  // Writes what changed since the last call, and returns where; ranges may overlap. Frees the rows
-  // of sequences that were released. O(changed entries * groups); rewritten are the rows of a
-  // sequence that has several, and all rows in use if more changed than the manager remembers
-  // (ChangeLog::capacity). The result is valid until the next call.
+  // Writes the entries that changed since the last call, and returns their ranges, which may
+  // overlap. Frees the rows of released sequences. O(changed entries * groups). Rewrites all rows
+  // of a sequence that has several, and all rows in use if more has changed than the manager
+  // remembers (ChangeLog::capacity). The result is valid until the next call.
   std::span<const TableRange> update();
 
-  // The table of one group, to be passed to kernels. The caller may leave out the rows behind the
+  // The table of one group, to be passed to kernels. The caller may leave out the rows after the
   // last one in use. O(1).
   BlockTableView view(std::int32_t group) const;
-  // The sequence that has the row; none if the row is free or does not exist. O(1).
+  // The row's sequence; none if the row is free or does not exist. O(1).
   std::optional<SequenceHandle> row(std::int32_t row) const;
 
  private:
@@ -70,7 +70,7 @@ class BatchTables {
   struct Row {
     SequenceHandle sequence;
     bool is_assigned;
-    bool is_stale;         // to be written as a whole
+    bool is_stale;         // must be rewritten as a whole
     std::int32_t written;  // columns that may differ from padding
     std::int32_t next;     // another row of the same sequence; kNone
   };

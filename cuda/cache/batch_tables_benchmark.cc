@@ -1,6 +1,5 @@
 // Updates the block tables of 256 sequences after a step in which a sixteenth of them began a
-// block. An operation: a step. The plain way rewrites all rows; the reference copies a buffer of
-// their size.
+// block. Operation: one step. Plain: rewrites all rows. Reference: copies a buffer of their size.
 
 #include "cuda/cache/batch_tables.h"
 

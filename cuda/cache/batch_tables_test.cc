@@ -20,7 +20,7 @@ using testing::small_options;
 
 using Row = std::vector<std::int32_t>;
 
-// Tables of small_options: rows of 8 columns.
+// Tables for small_options: rows of 8 columns.
 struct Tables {
   explicit Tables(const BlockManager& manager, std::int32_t max_rows = 3,
                   BlockId padding = kNoBlock)
@@ -74,7 +74,7 @@ TEST_CASE("a step writes what changed, and no more") {
   CHECK(batch.update() == 1);  // the third sequence began a block
   CHECK(batch.row(2)[1] == cache.table(sequences[2])[1]);
   const SequenceHandle child = cache.fork(sequences[0]);
-  cache.append({sequences[0]});  // copies its block
+  cache.append({sequences[0]});  // copies its last block
   CHECK(batch.update() == 1);
   CHECK(batch.row(0)[0] == cache.table(sequences[0])[0]);
   CHECK(batch.row(0)[0] != cache.table(child)[0]);
@@ -157,7 +157,7 @@ TEST_CASE("rows, sequences and buffers that can't be are refused by name") {
   CHECK(cache.release(a) == Status::ok());
   CHECK(batch.tables.assign(1, a) ==
         Status::invalid_input("assign: sequence 0 (generation 1) was released"));
-  CHECK(batch.tables.assign(0, b) == Status::ok());  // nobody's by now
+  CHECK(batch.tables.assign(0, b) == Status::ok());  // its sequence has been released
 
   std::vector<std::int32_t> buffer(25);
   const auto refusal = [&](const BatchTableOptions& tables, std::size_t size) {
@@ -221,7 +221,7 @@ void check_rows(const BlockManager& manager, const BatchTables& tables, std::int
   }
 }
 
-// Against writing everything anew, after anything that an engine may do.
+// Compares updated tables with a complete rewrite, after random operations.
 TEST_CASE("after any history rows are what tables are") {
   testing::Coverage coverage;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
@@ -240,7 +240,7 @@ TEST_CASE("after any history rows are what tables are") {
       walk.run(command);
       const auto row = static_cast<std::int32_t>(stream.next_below(4));
       if (stream.next_below(8) == 0) CHECK(tables.clear(row) == Status::ok());
-      if (!walk.actors().empty()) {  // refused if one of them has its place already
+      if (!walk.actors().empty()) {  // may be refused: the row or the sequence is taken
         const std::size_t index = stream.next_below(walk.actors().size());
         static_cast<void>(tables.assign(row, walk.actors()[index].handle));
       }

@@ -23,8 +23,8 @@ Status commit(CacheCore& core, SequenceHandle sequence, const Tokens& tokens) {
   return Status::ok();
 }
 
-// Checks that each group still has the tokens that the next row sees, and the block into which it
-// writes.
+// Checks that each group still has the blocks of the tokens that the next row sees, and the block
+// into which it writes.
 Status check_windows(const CacheCore& core, std::int32_t sequence, std::int64_t length) {
   for (const std::int32_t group : core.geometry.window_groups()) {
     const std::int64_t needed = core.geometry.first_needed(group, length);
@@ -65,7 +65,7 @@ Result<std::span<const BlockId>> table_of(const CacheCore& core, const Holdings&
       message("group ", group, "; expected 0 to ", core.geometry.num_groups() - 1));
 }
 
-// Adds to a failure's message in which operation it occurred.
+// Prepends the name of the operation to a failure's message.
 template <typename T>
 Result<T> in(const char* operation, Result<T> result) {
   return result.is_ok() ? result : result.status().in(operation);

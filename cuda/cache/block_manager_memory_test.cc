@@ -1,6 +1,5 @@
-// What succeeds does not ask for memory: everything is there when a manager has been made, in
-// arrays of as many bytes as they say. And of all that is there, how much grows with the number of
-// blocks.
+// Tests memory: successful operations allocate nothing, because a manager allocates all arrays when
+// it is created; the reported sizes are right; and how much memory grows with the number of blocks.
 
 #include <algorithm>
 #include <array>
@@ -21,7 +20,7 @@
 namespace {
 
 std::int64_t allocations = 0;
-std::int64_t allocated_bytes = 0;  // never fewer
+std::int64_t allocated_bytes = 0;  // only increases
 
 void* counted(std::size_t bytes) {
   ++allocations;
@@ -58,7 +57,7 @@ namespace {
 
 constexpr std::int64_t kTokens = 44;
 
-// A router that keeps nothing.
+// A router that ignores all events.
 class Listener final : public CacheEvents {
  public:
   void on_stored(const StoredBlock&) override { ++told; }
@@ -82,8 +81,8 @@ CacheOptions options_with_everything(Listener& listener) {
   return options;
 }
 
-// A day of an engine, with every operation and every question; ends as it began, but for what is
-// cached.
+// A day of an engine: every operation and every query. It ends in its initial state, except for
+// cached content.
 class Day {
  public:
   Day() : tables_(BatchTables::create(manager_, {.max_rows = 8}, buffer_).value()) {
@@ -117,7 +116,7 @@ class Day {
   std::int64_t copies() const { return copies_; }
 
  private:
-  // All that can be looked at.
+  // Calls all queries.
   std::int64_t looked_at(SequenceHandle sequence) const {
     std::int64_t sum = manager_.view(sequence).value().capacity.value();
     sum += std::ssize(manager_.block_table(sequence, 1).value());
@@ -126,7 +125,7 @@ class Day {
     return sum + manager_.num_sequences() + manager_.statistics().stored;
   }
 
-  // Back into its last full block, of which children get copies; then it is computed again.
+  // Truncates into the last full block, of which children get copies, and computes it again.
   bool is_rewritten(SequenceHandle sequence, const Tokens& tokens) {
     bool is_good = manager_.truncate(sequence, TokenCount(kTokens - 2)).is_ok();
     is_good &= is_left_on_the_move(sequence);
@@ -134,7 +133,7 @@ class Day {
     return is_good && manager_.commit(sequence, tokens).is_ok();
   }
 
-  // A child leaves while it is swapped out, another while it comes back.
+  // One child is released while it is swapped out, another while it is swapped in.
   bool is_left_on_the_move(SequenceHandle parent) {
     bool is_good = true;
     for (const bool comes_back : {false, true}) {
@@ -152,7 +151,7 @@ class Day {
     return is_good;
   }
 
-  // The sibling goes on as two beams, away and back.
+  // The sibling continues as two beams, which are swapped out and in.
   bool beams_and_swap(SequenceHandle leader, SequenceHandle sibling) {
     const std::array<SequenceHandle, 1> parents = {sibling};
     const std::array<std::int32_t, 2> parent_of = {0, 0};
@@ -212,7 +211,7 @@ TEST_CASE("no operation that succeeds allocates") {
   CHECK(before > 0);
 }
 
-// What making a manager asked for, and what it says of it.
+// Bytes allocated to create a manager, and the memory that it reports.
 struct Footprint {
   std::int64_t allocated_bytes = 0;
   CacheMemory reported;
@@ -226,8 +225,8 @@ Footprint footprint(CacheOptions options, std::int64_t num_blocks) {
   return {.allocated_bytes = allocated_bytes - before, .reported = manager.memory()};
 }
 
-// Metadata of so many blocks more, all that was allocated for them but the tokens. Nothing else
-// grows, and nothing that is not reported.
+// Bytes that were allocated for this many additional blocks, without tokens. Checks that nothing
+// else grows, and that all of it is reported.
 std::int64_t metadata_bytes(const CacheOptions& options, std::int64_t more_blocks) {
   const Footprint few = footprint(options, 1000);
   const Footprint many = footprint(options, 1000 + more_blocks);
@@ -250,7 +249,8 @@ TEST_CASE("all metadata of a block is at most 32 bytes, stored tokens apart") {
   CHECK(metadata_bytes(without, 10'000) == 8 * 10'000);
 }
 
-// 8 for the pool; 12, 2 and 5.92 for a node; 4 for each group; 8 for the wider hash: in hundredths.
+// Bytes: 8 for the pool; 12, 2 and 5.92 for a node; 4 for each group; 8 for the wider hash. In
+// hundredths.
 TEST_CASE("what options add to a block is known exactly") {
   constexpr std::int64_t kBlocks = 300'000;
   // A list grows by 8 bytes for every few thousand blocks.

@@ -1,6 +1,6 @@
-// Random histories: see testing/cache_walk.h for what is checked after each command. Each thing
-// that has to happen is counted, printed, and must have happened. RECTO_FULL=1 walks ten times as
-// far.
+// Random histories; testing/cache_walk.h lists the checks after each command. Required events are
+// counted and printed, and the test fails if one never happened. RECTO_FULL=1 makes walks ten times
+// as long.
 
 #include "cuda/cache/block_manager.h"
 
@@ -45,7 +45,7 @@ void add_answers(const testing::Coverage& coverage, Counts& counts) {
        {"copies on write", "releases during a swap out", "releases during a swap in"}) {
     counts[event] = coverage.times(event);
   }
-  // With a valid handle these succeed in each state.
+  // With a valid handle, these succeed in each state.
   for (const char* what :
        {"complete refused", "release refused", "reset refused", "unpin refused"}) {
     CHECK(counts[what] == 0);

@@ -86,7 +86,7 @@ TEST_CASE("a window that gave a block back can't be seen again") {
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 8);
   CHECK(cache.truncate(sequence, 8) == Status::ok());
-  cache.append(sequence, 3);  // from 8, the first block is out of sight
+  cache.append(sequence, 3);  // from 8 on, the first block is outside the window
   CHECK(cache.truncate(sequence, 6) ==
         Status::invalid_input("truncate: length 6: a row there sees tokens from 3 on in group 1, "
                               "which gave back those before 4"));
@@ -166,7 +166,7 @@ TEST_CASE("a reset forgets all content, and what lived through it publishes no m
   const SequenceHandle child = cache.fork(sequence);
   CHECK(cache.commit(child, ids_from(1, 12)) == Status::ok());
   CHECK(cache.hit(ids_from(1, 13)) == 0);
-  // What is computed anew is computed with the new weights.
+  // After a reset, recomputed content belongs to the new weights.
   CHECK(cache.call([&](BlockManager& m) { return m.preempt(sequence); }) == Status::ok());
   CHECK(cache.call([&](BlockManager& m) { return m.resume(sequence, prompt_of(ids_from(1, 12))); })
             .is_ok());

@@ -143,7 +143,7 @@ void BlockPool::push_free(BlockId block) {
   ++free_;
 }
 
-// The block is in no list yet; its link holds its content.
+// The block must be in no list; its link holds its content.
 void BlockPool::append_evictable(BlockId block) {
   const ContentId content(at(block).link);
   at(block) = {.use = as_use(newest_), .link = kNoContent.value()};

@@ -1,8 +1,8 @@
 #pragma once
 
-// Physical blocks: how many holders each has, which are free, which block has which content, and
-// which can be had by eviction. What a content means is known elsewhere. All operations are O(1),
-// except `create` and `hold_again`, which are O(blocks). None allocates after `create`.
+// Physical blocks: the number of holders of each, free blocks, the content of each block, and
+// evictable blocks. The meaning of a content is known elsewhere. All operations are O(1), except
+// `create` and `hold_again`, which are O(blocks). None allocates after `create`.
 //
 //   BlockPool pool = BlockPool::create(BlockCount(100), BlockCount(1), 10).value();
 //   const BlockPool::Allocation given = pool.allocate();  // held once
@@ -25,11 +25,11 @@
 namespace recto::cache {
 
 enum class BlockState : std::uint8_t {
-  kNull,       // set apart
-  kFree,       // nobody's, without content; given out first, last in first out
-  kEvictable,  // nobody's, its content can be found; given out then, least recently used first
-  kPinned,     // nobody's, its content can be found, and is not evicted
-  kHeld,       // in one table or several; may have content, and be pinned as well
+  kNull,       // set apart, never allocated
+  kFree,       // not held, without content; allocated first, last in first out
+  kEvictable,  // not held, content can be found; allocated next, least recently used first
+  kPinned,     // not held, content can be found, and is not evicted
+  kHeld,       // in one or more tables; may have content, and may be pinned
 };
 
 class BlockPool {
@@ -40,9 +40,9 @@ class BlockPool {
     ContentId evicted = kNoContent;
   };
 
-  // Blocks [0, null_blocks) are set apart; contents are numbered [0, num_contents). Invalid input
-  // unless 0 <= null_blocks < num_blocks and num_contents fits; exhausted if there is no memory.
-  // O(num_blocks + num_contents).
+  // Blocks [0, null_blocks) are never allocated; contents are numbered [0, num_contents). Invalid
+  // input unless 0 <= null_blocks < num_blocks and num_contents fits; exhausted if there is no
+  // memory. O(num_blocks + num_contents).
   static Result<BlockPool> create(BlockCount num_blocks, BlockCount null_blocks,
                                   std::int64_t num_contents = 0);
   // A pool without blocks.
@@ -66,8 +66,8 @@ class BlockPool {
     return BlockState::kHeld;
   }
 
-  // For plans that count references and leave everything as it was: removes a holder, with no other
-  // effect, until undone.
+  // For plans that count references and then restore them: removes a holder, with no other effect,
+  // until undone.
   void pretend_release(BlockId block) { --at(block).use; }
   void undo_release(BlockId block) { ++at(block).use; }
 
@@ -79,8 +79,7 @@ class BlockPool {
 
   // The block must have content. An evictable block becomes pinned.
   void pin(BlockId block);
-  // The block must be pinned. If nobody holds it, it becomes the most recently used evictable
-  // block.
+  // The block must be pinned. Without a holder, it becomes the most recently used evictable block.
   void unpin(BlockId block);
 
   BlockState state(BlockId block) const;
@@ -88,16 +87,16 @@ class BlockPool {
     return is_listed(block) ? 0 : static_cast<std::int32_t>(at(block).use & kCountMask);
   }
   bool is_pinned(BlockId block) const { return (at(block).use & (kListed | kPinned)) == kPinned; }
-  // What is in the block, or kNoContent.
+  // The content of the block, or kNoContent.
   ContentId content(BlockId block) const;
   // The block that has the content, or kNoBlock.
   BlockId block_with(ContentId content) const { return places_[content.value()]; }
-  // Whether the block's only holder may write to it without changing what anybody else reads, once
-  // its content, if any, is forgotten.
+  // Whether the block's only holder may write to it without affecting other readers, once its
+  // content, if any, is forgotten.
   bool is_exclusive(BlockId block) const { return (at(block).use & ~kUneven) == 1; }
 
-  // A mark on a held block, removed when nobody holds it any more: its holders do not all use the
-  // same slots, or it has content and not all of its slots are used.
+  // A mark on a held block, removed with its last holder: its holders do not all use the same
+  // slots, or it has content and not all of its slots are used.
   bool is_uneven(BlockId block) const { return (at(block).use & (kListed | kUneven)) == kUneven; }
   void mark_uneven(BlockId block) { at(block).use |= kUneven; }
   void mark_even(BlockId block) { at(block).use &= ~kUneven; }
@@ -106,7 +105,7 @@ class BlockPool {
   BlockCount null_blocks() const { return BlockCount(null_); }
   BlockCount free() const { return BlockCount(free_); }
   BlockCount evictable() const { return BlockCount(evictable_); }
-  BlockCount pinned() const { return BlockCount(pinned_); }  // that nobody holds
+  BlockCount pinned() const { return BlockCount(pinned_); }  // without a holder
   BlockCount held() const { return size() - null_blocks() - free() - evictable() - pinned(); }
   BlockCount available() const { return free() + evictable(); }
 
@@ -131,11 +130,11 @@ class BlockPool {
   static constexpr std::uint32_t kCountMask = kUneven - 1;
 
   // A held or pinned block is in no list, and an evictable block has no holders, so the same bytes
-  // serve for both. The list of evictable blocks links contents rather than blocks, so a block in
-  // it need not also store its own content: its neighbour does.
+  // serve for both. The list of evictable blocks links contents rather than blocks: a block's own
+  // content is stored in its neighbour.
   struct Block {
     std::uint32_t use;  // holders, and the flags; evictable: kListed and the older content
-    std::int32_t link;  // its content; evictable: the newer content; free: the next of the free
+    std::int32_t link;  // its content; evictable: the newer content; free: the next free block
   };
 
   Block& at(BlockId block) { return blocks_[block.value()]; }
@@ -144,7 +143,7 @@ class BlockPool {
   // The neighbours of an evictable block in its list; kNoContent at the ends.
   ContentId older(BlockId block) const { return as_older(at(block).use); }
   ContentId newer(BlockId block) const { return ContentId(at(block).link); }
-  // The older content, in 31 bits: all ones, which no content has, stand for none.
+  // The older content in 31 bits. All ones, which is no valid content, means none.
   static ContentId as_older(std::uint32_t use) {
     return use == as_use(kNoContent) ? kNoContent
                                      : ContentId(static_cast<std::int32_t>(use & ~kListed));

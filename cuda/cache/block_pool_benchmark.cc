@@ -1,7 +1,6 @@
-// Allocates and frees blocks, in pools that fit into one of the CPU's caches and in one that fits
-// into none. An operation: a block is freed somewhere in the pool, and one is allocated. Reference:
-// serial cache misses in as much metadata, one for each operation, because a block's metadata is in
-// one cache line.
+// Allocates and frees blocks, in pools that fit into one of the CPU's caches and in one that does
+// not. Operation: freeing a block somewhere in the pool and allocating one. Reference: serial cache
+// misses in as much metadata, one per operation, because a block's metadata is in one cache line.
 
 #include "cuda/cache/block_pool.h"
 
@@ -20,7 +19,7 @@ namespace {
 
 constexpr std::int64_t kBatch = 1000;
 
-// All blocks are held, and are given back in this order, repeatedly.
+// All blocks are held, and are freed in this order, repeatedly.
 class Round {
  public:
   explicit Round(std::int64_t num_blocks) : order_(scattered(num_blocks)) {}

@@ -35,7 +35,7 @@ TEST_CASE("content is in one block, until it is forgotten or evicted") {
   CHECK(pool.block_with(ContentId(5)) == first);
   CHECK(pool.block_with(ContentId(6)) == second);
   CHECK(pool.block_with(ContentId(7)) == kNoBlock);
-  // In the list of what is evictable each says what is in the one before it.
+  // In the list of evictable blocks, each block's content is stored in its neighbour.
   CHECK(pool.content(first) == ContentId(5));
   CHECK(pool.content(second) == ContentId(6));
   pool.forget_content(first);
@@ -100,7 +100,7 @@ TEST_CASE("free blocks go before cached ones, and of these the least recently us
   pool.set_content(c, ContentId(12));
   pool.release(c);
   pool.release(spare);
-  pool.hold(a);  // a hit, and back: the most recent now
+  pool.hold(a);  // a hit, then released: now the most recent
   pool.release(a);
   CHECK(pool.allocate().evicted == kNoContent);
   const BlockPool::Allocation second = pool.allocate();
@@ -200,7 +200,7 @@ TEST_CASE("sizes of a pool that can't be are refused by name") {
         "block pool: num_contents = 2147483648; expected 0 to 2147483647");
 }
 
-// The same with containers: what is free, and what can be evicted, in their order.
+// A model of the pool with containers: free blocks and evictable blocks, in order.
 class PlainPool {
  public:
   explicit PlainPool(std::int32_t blocks) {

@@ -1,4 +1,4 @@
-// Block managers branch sequences: parallel samples and beams.
+// Branching of sequences: parallel samples and beams.
 
 #include <functional>
 #include <span>
@@ -19,7 +19,7 @@ Status check_places(const CacheCore& core, std::int64_t needed, std::int64_t giv
                                    " back; ", free, " of ", core.sequences.size(), " are free"));
 }
 
-// There must be a free sequence.
+// Precondition: a sequence is free.
 SequenceHandle make_child(CacheCore& core, std::int32_t parent) {
   const std::int32_t child = core.sequences.open();
   const std::int64_t blocks = core.geometry.blocks_for(core.device.row(parent).length);
@@ -55,7 +55,7 @@ Status plan_beams(CacheCore& core, std::span<const SequenceHandle> parents,
   return check_places(core, std::ssize(parent_of) - continued, std::ssize(parents) - continued);
 }
 
-// Parents are often the previous result, which is still read while the next one is written.
+// Parents are often the previous result, which is still being read while the next one is written.
 std::span<SequenceHandle> answer_beside(CacheCore& core, std::span<const SequenceHandle> parents) {
   const std::span<SequenceHandle> all = core.beams.all();
   const std::span<SequenceHandle> first = all.first(all.size() / 2);
@@ -84,7 +84,7 @@ Result<std::span<const SequenceHandle>> BlockManager::beam_step(
   }
   for (std::size_t beam = 0; beam < parent_of.size(); ++beam) {
     const SequenceHandle handle = parents[static_cast<std::size_t>(parent_of[beam])];
-    // Negative once the first child has taken the parent's place.
+    // Negative after the first child has taken the parent's place.
     std::int32_t& children = core_->child_counts[parent_of[beam]];
     beams[beam] = children > 0 ? handle : make_child(*core_, handle.index);
     children = -1;

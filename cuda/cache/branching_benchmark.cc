@@ -1,6 +1,5 @@
-// Forks a sequence of 100,000 tokens that grew alone, so that its blocks are contiguous, or among
-// others, so that they are scattered over the pool. An operation: a block of 16 tokens. Floor:
-// copying the table.
+// Forks a sequence of 100,000 tokens that grew alone (contiguous blocks) or among others (blocks
+// scattered over the pool). Operation: one block of 16 tokens. Floor: copying the table.
 
 #include <benchmark/benchmark.h>
 

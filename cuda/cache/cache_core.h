@@ -1,6 +1,6 @@
 #pragma once
 
-// The parts of a block manager together, and the memory in which its operations work.
+// The parts of a block manager, and the scratch memory of its operations.
 
 #include <cstdint>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace recto::cache {
 
-// A sequence that wants slots for tokens up to `length`.
+// A sequence that needs slots for tokens up to `length`.
 struct GrowthRequest {
   std::int32_t sequence = 0;
   std::int64_t length = 0;
@@ -25,10 +25,10 @@ struct GrowthRequest {
 struct CacheCore {
   static Result<std::unique_ptr<CacheCore>> create(const CacheOptions& options);
   explicit CacheCore(const CacheOptions& cache_options);
-  CacheCore(const CacheCore&) = delete;  // its parts look at each other
+  CacheCore(const CacheCore&) = delete;  // its parts refer to each other
   CacheCore& operator=(const CacheCore&) = delete;
 
-  // The parts of a manager, for this folder's checks and tables of batches.
+  // The parts of a manager, for checks in this folder and for batch tables.
   static const CacheCore& of(const BlockManager& manager) { return *manager.core_; }
 
   CacheOptions options;
@@ -37,7 +37,7 @@ struct CacheCore {
   Holdings device;
   PrefixCache prefix;
   SwapSpace swap;
-  // Scratch memory, in which results are returned, too.
+  // Scratch memory, in which results are also returned.
   FixedArray<BlockCopy> copies;           // [max_sequences * num_groups]
   FixedArray<GrowthRequest> requests;     // [max_sequences]
   FixedArray<SequenceHandle> beams;       // [2, max_sequences]

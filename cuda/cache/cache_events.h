@@ -1,7 +1,7 @@
 #pragma once
 
-// Reports what becomes findable in a prefix cache, and what stops being so, as it happens: for
-// routers that send requests to where their prefix is.
+// Reports when content becomes findable in a prefix cache, and when it stops being findable: for
+// routers that send requests to the engine that has their prefix.
 //
 //   struct Router final : CacheEvents {
 //     void on_stored(const StoredBlock& stored) override { known.insert(stored.hash.low); }
@@ -26,7 +26,7 @@ struct StoredBlock {
   BlockHash hash = {};
   BlockHash parent_hash = {};                       // root_hash() of the first block
   std::span<const TokenId> tokens = {};             // [block_size]; valid during the call
-  std::span<const std::uint64_t> extra_words = {};  // lora, salt, items: as they entered the hash
+  std::span<const std::uint64_t> extra_words = {};  // lora, salt, items: as hashed
   std::int32_t group = 0;
   BlockId block{};
 };

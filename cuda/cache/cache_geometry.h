@@ -1,7 +1,7 @@
 #pragma once
 
-// Which block a token is in, and what rows of each layer group see: stateless arithmetic of
-// lengths. Lengths are in tokens, positions in tables in blocks.
+// Which block a token is in, and which tokens the rows of each layer group see: stateless
+// arithmetic. Lengths are in tokens, positions in tables in blocks.
 
 #include <cstdint>
 #include <limits>
@@ -34,7 +34,8 @@ class CacheGeometry {
   std::int64_t max_blocks() const { return max_blocks_; }
   std::int64_t max_tokens() const { return max_blocks_ * block_size_; }
 
-  // The number of blocks that so many tokens fill (full_blocks), and that they touch (blocks_for).
+  // The number of blocks that this many tokens fill (full_blocks), and that they touch
+  // (blocks_for).
   std::int64_t full_blocks(std::int64_t tokens) const {
     return shift_ >= 0 ? tokens >> shift_ : tokens / block_size_;
   }
@@ -51,7 +52,7 @@ class CacheGeometry {
     const std::int64_t window = windows_[static_cast<std::size_t>(group)];
     return {.begin = length >= window ? length - window + 1 : 0, .end = length};
   }
-  // The part of the visible tokens that is in one block.
+  // The visible tokens that are in one block.
   SlotRange visible_in(std::int32_t group, std::int64_t length, std::int64_t block) const {
     return intersection(slots_of(block), visible(group, length));
   }
@@ -63,11 +64,11 @@ class CacheGeometry {
   bool has_window(std::int32_t group) const {
     return windows_[static_cast<std::size_t>(group)] != kNoWindow;
   }
-  // Groups with a window, and one more than the number of distinct windows.
+  // Groups with a window; the number of levels, which is one more than that of distinct windows.
   const std::vector<std::int32_t>& window_groups() const { return window_groups_; }
   std::int32_t num_levels() const { return static_cast<std::int32_t>(distinct_.size()) + 1; }
-  // How many of the distinct windows a context of this length fills: in those, one more token
-  // displaces another.
+  // How many of the distinct windows a context of this length fills: in these, each further token
+  // displaces an older one.
   std::int32_t level(std::int64_t length) const {
     std::int32_t level = 0;
     while (level < num_levels() - 1 && length >= level_begin(level + 1)) ++level;
@@ -77,7 +78,7 @@ class CacheGeometry {
   std::int64_t level_begin(std::int32_t level) const {
     return distinct_[static_cast<std::size_t>(level - 1)] - 1;
   }
-  // The last level at which one more token puts one more slot of the group into use.
+  // The last level at which one more token adds one used slot to the group.
   std::int32_t last_growing_level(std::int32_t group) const {
     return last_growing_level_[static_cast<std::size_t>(group)];
   }

@@ -30,13 +30,13 @@ TEST_CASE("blocks are counted by shifts or divisions, and the same") {
   }
 }
 
-// By the rule itself: a row at position i sees the tokens j with i - w < j <= i.
+// Follows the definition: a row at position i sees the tokens j with i - w < j <= i.
 TEST_CASE("what the next row sees is what the rule of windows says") {
   for (const std::int64_t window : {0, 1, 2, 3, 4, 5, 7, 12}) {
     const CacheGeometry geometry = geometry_of(4, {window});
     for (std::int64_t length = 0; length < 30; ++length) {
       std::int64_t seen = 0;
-      std::int64_t first_block = length / 4;  // the row's own
+      std::int64_t first_block = length / 4;  // the block of the row itself
       for (std::int64_t token = length - 1; token >= 0; --token) {
         if (window > 0 && token <= length - window) continue;
         ++seen;

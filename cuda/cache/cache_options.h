@@ -1,6 +1,6 @@
 #pragma once
 
-// How large a cache is and how its layers share tables. Fixed for the life of a manager.
+// The size of a cache, and how its layers share tables. Fixed for the life of a manager.
 //
 //   CacheOptions options;
 //   options.num_blocks = BlockCount(1000);
@@ -31,7 +31,7 @@ inline constexpr std::int32_t kMaxItemsPerBlock = 32;
 // position i of a group with a window w sees the tokens j > i - w.
 struct LayerGroup {
   std::int32_t num_layers = 1;
-  std::optional<TokenCount> window = {};  // tokens seen, the row's own among them; at least 1
+  std::optional<TokenCount> window = {};  // visible tokens, including the row's own; at least 1
 };
 
 enum class PrefixCaching : std::uint8_t { kOn, kOff };
@@ -39,14 +39,14 @@ enum class PrefixCaching : std::uint8_t { kOn, kOff };
 struct PrefixCacheOptions {
   PrefixCaching caching = PrefixCaching::kOn;
   BlockHasher hasher = {};
-  // The most blocks' worth of tokens (nodes) that can be known at a time, whatever the number of
+  // The most nodes (blocks' worth of tokens) that can be known at a time, whatever the number of
   // groups. If there is no room for a new one, the least recently used content is evicted; if all
-  // of it is in use, the new one is not cached, and that is counted (CacheStatistics::no_node).
-  // With the default this cannot happen where nothing has keys or items: see max_nodes(). A block
-  // that has some takes the places of other nodes besides its own: one for every block_size / 2
-  // words; keys are two words, an item is three.
+  // content is in use, the new one is not cached, which is counted (CacheStatistics::no_node). With
+  // the default this cannot happen unless there are keys or items: see max_nodes(). A block with
+  // extra words takes the places of other nodes besides its own: one for every block_size / 2
+  // words. Keys are two words, an item is three.
   std::optional<std::int32_t> max_nodes = {};
-  // A block with more multimodal items than this is not cached, nor are the blocks after it.
+  // A block with more multimodal items is not cached, nor are the blocks after it.
   std::int32_t max_items_per_block = 2;  // at most kMaxItemsPerBlock
   std::int32_t max_pins = 64;            // prefixes pinned at a time
 };
@@ -54,9 +54,9 @@ struct PrefixCacheOptions {
 struct CacheOptions {
   BlockCount num_blocks{};           // of the pool, null blocks included
   TokenCount block_size{16};         // slots of a block
-  BlockCount null_blocks{0};         // the first ones, set apart: an engine's padding points there
+  BlockCount null_blocks{0};         // first ones, never allocated: for an engine's padding
   BlockCount host_blocks{0};         // of the pool that sequences are swapped to
-  BlockCount watermark{0};           // available blocks that admit, resume and swap_in leave
+  BlockCount watermark{0};           // available blocks that admit, resume and swap_in must leave
   std::int32_t max_sequences = 256;  // alive at a time: running, preempted or swapped
   BlockCount max_blocks_per_sequence{};  // of a table, in each group
   std::vector<LayerGroup> groups = {LayerGroup{}};
@@ -64,12 +64,11 @@ struct CacheOptions {
   CacheEvents* events = nullptr;  // must outlive the manager; may be null
 };
 
-// The number of nodes that a prefix cache with these options has room for. The default is one for
-// each block: in a group without a window, each node in use has a block of its own, which somebody
-// holds or which is pinned. If all groups have a window, blocks are given back but their nodes
-// remain, because they identify what follows; the default then adds as many nodes as all sequences
-// and pins can know. Where most blocks have items, twice as many nodes cache as much as without
-// items.
+// The number of nodes that a prefix cache with these options has room for. The default is one per
+// block: in a group without a window, each node in use has its own block, which is held or pinned.
+// If all groups have a window, blocks are returned while their nodes remain, because they identify
+// the following blocks; the default then adds as many nodes as all sequences and pins can refer to.
+// If most blocks have items, twice as many nodes are needed to cache as much.
 std::int32_t max_nodes(const CacheOptions& options);
 
 // Invalid input, "cache options: FIELD = VALUE; expected WHAT", for the first field that is wrong.

@@ -56,7 +56,7 @@ Result<CacheSize> size_cache(const CacheSizeRequest& request) {
   CacheSize size;
   size.block_bytes =
       ByteCount(kv_bytes_per_block(request.model, shape).value() / request.num_groups);
-  // If either is larger than the card's memory, nothing is left; so the sum can't overflow.
+  // If weights or reserve alone exceed the usable memory, nothing is left; otherwise the sum fits.
   const std::int64_t room = std::max(weights, reserve) > usable ? -1 : usable - weights - reserve;
   if (room < size.block_bytes.value() * request.num_groups) {
     return Status::exhausted(message("cache size: ", request.model.name, " on ", request.gpu.name,

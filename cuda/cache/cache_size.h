@@ -1,6 +1,6 @@
 #pragma once
 
-// How many blocks of a cache a card has room for.
+// Computes how many blocks of a cache fit on a card.
 //
 //   CacheSizeRequest request;
 //   request.model = find_model("llama-3.1-8b").value();
@@ -23,9 +23,9 @@ struct CacheSizeRequest {
   ModelSpec model = {};
   GpuSpec gpu = {};
   PoolOptions pool = {};                  // block size, element bytes, ranks, utilisation, reserve
-  std::optional<ByteCount> weights = {};  // on each rank; default: what the model's data say
-  // Layer groups that have tables of their own, with equally many layers each: a block then holds
-  // tokens for the layers of one group. 1, or a divisor of the model's layers.
+  std::optional<ByteCount> weights = {};  // on each rank; default: from the model's data
+  // Layer groups with their own tables and equally many layers each: a block then holds tokens for
+  // the layers of one group. 1, or a divisor of the model's layers.
   std::int32_t num_groups = 1;
   ByteCount host_memory{0};  // for swapped sequences, on each rank
 };
@@ -34,8 +34,8 @@ struct CacheSize {
   BlockCount num_blocks{};
   BlockCount host_blocks{};
   ByteCount block_bytes{};      // on one rank
-  ByteCount remainder_bytes{};  // of the card: less than a block, or beyond 2^31 - 1 blocks
-  // The length of a single sequence that fills the pool, in all groups.
+  ByteCount remainder_bytes{};  // room left: less than a block, or beyond 2^31 - 1 blocks
+  // The length of a single sequence that fills the pool in all groups.
   TokenCount max_tokens{};
 };
 

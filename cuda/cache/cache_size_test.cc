@@ -104,7 +104,7 @@ TEST_CASE("requests that can't be are refused by name") {
   CHECK(refusal([](R& r) { r.gpu.memory = ByteCount(0); }) ==
         Status::invalid_input("cache size: GPU 'card', field 'memory': 0; expected 1 to "
                               "1000000000000000 bytes"));
-  // Of the weights either their bytes are given, or what they follow from.
+  // The weights are given in bytes, or computed from the model.
   CHECK(refusal([](R& r) { r.weights.reset(); }) ==
         Status::invalid_input("cache size: model 'small', field 'parameter_count': 0; expected 1 "
                               "to 1000000000000000"));

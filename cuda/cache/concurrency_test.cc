@@ -1,6 +1,6 @@
-// What the header allows threads to do, under ThreadSanitizer, which this test and the manager's
-// sources are built with: const members of one manager by many threads, and different managers.
-// That it would see a race is shown by one that the header warns of.
+// Runs the concurrency that block_manager.h allows under ThreadSanitizer, with which this test and
+// the manager's sources are built: const members of one manager from many threads, and different
+// managers. A negative control, which the header forbids, shows that a race is detected.
 
 #include <array>
 #include <atomic>
@@ -20,7 +20,7 @@ std::atomic<std::int64_t> num_reports = 0;
 
 }  // namespace
 
-// ThreadSanitizer's hooks: the tests look at what it reports, its exit code says nothing.
+// ThreadSanitizer's hooks: the tests examine its reports, and its exit code is ignored.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
 extern "C" void __tsan_on_report(void*) { ++num_reports; }
 extern "C" const char* __tsan_default_options() { return "exitcode=0"; }
@@ -56,7 +56,7 @@ Prompt prompt_of(std::span<const TokenId> ids) {
   return {.tokens = {.ids = ids, .items = {}}, .keys = {.lora_id = 1, .tenant_salt = 2}};
 }
 
-// A manager with sequences that run, were preempted and are on the host.
+// A manager with running, preempted and swapped sequences.
 struct Scene {
   Scene() {
     for (const TokenId first : {0, 100, 200}) {
@@ -85,7 +85,7 @@ struct Scene {
   std::vector<SequenceHandle> sequences;
 };
 
-// The answers of all const members, summed up.
+// The sum of the answers of all const members.
 std::int64_t read_all(const Scene& scene) {
   const BlockManager& manager = scene.manager;
   const std::vector<TokenId> ids = ids_from(0, 30);
@@ -104,7 +104,7 @@ std::int64_t read_all(const Scene& scene) {
       for (const BlockId block : table) sum += block.value();
     }
   }
-  sum += manager.view(SequenceHandle{}).is_ok() ? 1 : 0;  // a message is made
+  sum += manager.view(SequenceHandle{}).is_ok() ? 1 : 0;  // builds a message
   std::array<std::int64_t, 4> slots;
   const std::array<TokenRange, 1> last = {
       {{.sequence = scene.sequences[0], .first = 20, .count = 1}}};
@@ -115,8 +115,8 @@ std::int64_t read_all(const Scene& scene) {
   return sum + manager.options().num_blocks.value();
 }
 
-// A life of its own, with evictions; what is left at the end, in one number. (Catch's checks are
-// not for threads.)
+// Runs a separate manager, with evictions, and returns its final state as one number. (Catch's
+// checks are not thread-safe.)
 std::int64_t live(TokenId salt) {
   BlockManager manager = BlockManager::create(Scene::options()).value();
   bool is_good = true;

@@ -1,5 +1,5 @@
-// The examples of the headers, compiled and run as they stand there: what is between the marks of
-// an example below is what its header says, line by line, which the last test sees to.
+// Compiles and runs the examples of the headers. The last test checks that the text between the
+// marks of an example equals the lines in its header.
 
 #include <fstream>
 #include <optional>
@@ -21,7 +21,7 @@
 namespace recto::cache {
 namespace {
 
-// What the examples leave to their reader.
+// Declares what the examples leave to the reader.
 std::int64_t copied_blocks = 0;
 std::int64_t uploaded_entries = 0;
 std::int32_t forgotten = -1;
@@ -30,7 +30,7 @@ void copy_block(const BlockCopy&) { ++copied_blocks; }
 void upload(const TableRange& range) { uploaded_entries += range.count; }
 void forget(ContentId content) { forgotten = content.value(); }
 
-// The headers' comments are aligned as they like.
+// Keeps the alignment of the headers' comments.
 // clang-format off
 
 TEST_CASE("block_pool.h") {
@@ -56,11 +56,11 @@ TEST_CASE("prefix_index.h") {
   const NodeId node = *index.insert(index.key(kRoot, content), content);
   pool.set_content(block, index.content_id(node, 0));
   index.add_user(node);     // the block
-  index.remove_user(node);  // who inserted it: the block goes on to use it
+  index.remove_user(node);  // the inserter; the block remains a user
   const std::optional<NodeId> found = index.find(index.key(kRoot, content), content).node;
   const BlockId hit = pool.block_with(index.content_id(*found, 0));
   pool.forget_content(hit);
-  index.remove_user(node);  // and without a block the node is gone
+  index.remove_user(node);  // the last user: the node is forgotten
   // ]
   CHECK(found == node);
   CHECK(hit == block);
@@ -75,16 +75,16 @@ TEST_CASE("block_manager.h, batch_tables.h and slot_mapping.h") {
   options.max_blocks_per_sequence = BlockCount(4);
   BlockManager manager = BlockManager::create(options).value();
 
-  // A prompt comes: what of it is cached is not computed again.
+  // A prompt arrives: its cached prefix is not computed again.
   std::vector<TokenId> tokens = {1, 2, 3, 4, 5, 6};
   const Prompt prompt{.tokens = {.ids = tokens, .items = {}}, .keys = {}};
   const Admission admitted = manager.admit(prompt).value();
   const TokenCount to_compute(6 - admitted.hit.value());
   manager.append(admitted.sequence, to_compute).value();  // copies to make first, if any
-  // ... write K and V of the prompt, then say so: others may find them from now on.
+  // ... write K and V of the prompt, then commit: others may find them from now on.
   Status status = manager.commit(admitted.sequence, prompt.tokens);
 
-  // Each step of generation: room for one token each, for all or for none.
+  // Each decode step: room for one token per sequence, for all or for none.
   const std::vector<SequenceHandle> batch = {admitted.sequence};
   const std::span<const BlockCopy> copies = manager.append(batch).value();
   for (const BlockCopy& copy : copies) copy_block(copy);
@@ -134,7 +134,7 @@ TEST_CASE("cache_options.h, prompt.h and handle.h") {
   const std::vector<TokenId> ids = {1, 2, 8, 8, 8, 3, 4};
   const std::vector<MultimodalItem> items = {{.content_hash = 77, .start = 2, .length = 3}};
   Prompt prompt{.tokens = {.ids = ids, .items = items}, .keys = {.lora_id = 5}};
-  // Asked about again and again, it is hashed once.
+  // Hashed only once, however often it is looked up.
   std::vector<BlockHash> hashes(ids.size() / 4);  // blocks of 4
   const std::int64_t hashed = manager.hash_prompt(prompt, hashes).value();
   prompt.hashes = std::span(hashes).first(static_cast<std::size_t>(hashed));
@@ -145,7 +145,7 @@ TEST_CASE("cache_options.h, prompt.h and handle.h") {
   // [handle.h
   const SequenceHandle handle = manager.admit(prompt).value().sequence;
   const Status first = manager.release(handle);
-  const Status second = manager.release(handle);  // invalid input: that life is over
+  const Status second = manager.release(handle);  // invalid input: the handle is stale
   // ]
   CHECK(first == Status::ok());
   CHECK(second.code() == StatusCode::kInvalidInput);
@@ -176,13 +176,13 @@ TEST_CASE("cache_events.h and cache_reports.h") {
   CHECK(router.known.size() == 1);
   // [cache_reports.h
   const PoolStates states = manager.states();
-  const TokenCount idle = states.cached + states.free;  // could be had
+  const TokenCount idle = states.cached + states.free;  // available
   const bool is_half_empty = states.used + states.used < states.sum();
   // ]
   CHECK(idle == TokenCount(32));
   CHECK(is_half_empty);
   // [cache_reports.h
-  const CacheStatistics& counts = manager.statistics();  // of now, whenever it is read
+  const CacheStatistics& counts = manager.statistics();  // always up to date
   const std::int64_t computed = counts.query_tokens - counts.hit_tokens;
   // ]
   CHECK(computed == 5);
@@ -222,12 +222,12 @@ std::string without_indent(const std::string& line) {
   return begin == std::string::npos ? "" : line.substr(begin);
 }
 
-// The lines of a header's examples: those of comments that are indented by three spaces.
+// The lines of a header's examples: comment lines that are indented by three spaces.
 std::vector<std::string> example_in(const std::string& header) {
   std::vector<std::string> example;
   for (const std::string& line : lines_of("cuda/cache/" + header)) {
     if (!line.starts_with("//")) {
-      if (!line.empty() && !line.starts_with("#pragma")) break;  // the first includes
+      if (!line.empty() && !line.starts_with("#pragma")) break;  // stop at the first include
       continue;
     }
     if (line.starts_with("//   ")) example.push_back(without_indent(line.substr(2)));

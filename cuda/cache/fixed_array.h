@@ -1,7 +1,7 @@
 #pragma once
 
-// An array of fixed size. Its memory is not touched before it is used, so that a large array costs
-// only the part that is needed. Lack of memory is reported as a status.
+// An array of fixed size. Its memory is not touched before use, so that a large array costs only
+// the part in use. Lack of memory is reported as a status.
 
 #include <cstddef>
 #include <cstdint>
@@ -24,8 +24,8 @@ class FixedArray {
   static_assert(alignof(T) <= 64);
 
  public:
-  // Makes room for `size` uninitialized elements, once. Exhausted, naming what they are for, if
-  // there is no memory.
+  // Allocates memory for `size` uninitialized elements, once. Exhausted if there is no memory;
+  // `what` names the elements in the message.
   Status allocate(std::int64_t size, const std::string& what) {
     constexpr auto kMost = std::numeric_limits<std::int64_t>::max() / std::int64_t{sizeof(T)};
     void* memory = nullptr;
@@ -45,8 +45,7 @@ class FixedArray {
     return Status::ok();
   }
 
-  // Indexes a span, whose bounds the standard library checks if it is built to
-  // (_GLIBCXX_ASSERTIONS).
+  // Indexes a span, so that the standard library checks bounds if built with _GLIBCXX_ASSERTIONS.
   T& operator[](std::int64_t index) { return all()[static_cast<std::size_t>(index)]; }
   const T& operator[](std::int64_t index) const { return all()[static_cast<std::size_t>(index)]; }
   std::int64_t ssize() const { return size_; }
@@ -76,7 +75,7 @@ class FixedArray {
   std::int64_t size_ = 0;
 };
 
-// Moves what was made to its place, or returns why it could not be made.
+// Moves a created object to `to`, or returns why it could not be created.
 template <typename T>
 Status keep(T& place, Result<T> made) {
   if (made.is_ok()) place = std::move(made).value();

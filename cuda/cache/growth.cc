@@ -1,5 +1,5 @@
-// Block managers grow sequences: slots for the next tokens, in blocks that are theirs alone, for
-// all or for none.
+// Growth of sequences: slots for the next tokens, in blocks that are not shared, for all sequences
+// or for none.
 
 #include <algorithm>
 #include <span>
@@ -12,18 +12,18 @@
 namespace recto::cache {
 namespace {
 
-// What growing takes, in blocks.
+// The blocks that growing takes.
 struct GrowthPlan {
-  std::int64_t fresh = 0;     // for tokens behind the last block
-  std::int64_t copies = 0;    // in place of blocks that others see
-  std::int64_t returned = 0;  // given back first, as no row will see them
+  std::int64_t fresh = 0;     // for tokens after the last block
+  std::int64_t copies = 0;    // in place of shared blocks
+  std::int64_t returned = 0;  // given back first, because no row will see them
 
   bool fits(const BlockPool& pool) const {
     return fresh + copies <= pool.available().value() + returned;
   }
 };
 
-// Visits the blocks that no row of a growing sequence from its context on can see.
+// Visits the blocks of a sequence that no row from its context on can see.
 template <typename Visit>
 void visit_unseen(const CacheCore& core, std::int32_t sequence, const Visit& visit) {
   const std::int64_t length = core.device.row(sequence).length;
@@ -35,7 +35,7 @@ void visit_unseen(const CacheCore& core, std::int32_t sequence, const Visit& vis
   }
 }
 
-// Gives these blocks back, all at once.
+// Gives these blocks back.
 void drop_unseen(CacheCore& core, std::int32_t sequence) {
   const std::int64_t length = core.device.row(sequence).length;
   for (const std::int32_t group : core.geometry.window_groups()) {
@@ -46,7 +46,7 @@ void drop_unseen(CacheCore& core, std::int32_t sequence) {
   }
 }
 
-// Makes the block in which the context ends the sequence's own.
+// Gives the sequence an unshared block where its context ends, by a copy if necessary.
 void own_tail(CacheCore& core, std::int32_t sequence, std::int64_t& num_copies) {
   const std::int64_t length = core.device.row(sequence).length;
   if (core.geometry.is_aligned(length)) return;
@@ -77,8 +77,8 @@ Status check_length(const CacheCore& core, std::int64_t length, std::int64_t mor
                                        " of a block table"));
 }
 
-// For running sequences, each given once, and lengths of at most a table's. Changes the reference
-// counts in the pool temporarily, and restores them. O(blocks concerned).
+// Preconditions: running sequences, each given once; lengths at most a table's capacity. Changes
+// the reference counts in the pool temporarily, and restores them. O(blocks concerned).
 //
 // Blocks are given back first, so that a sequence that remains a block's only holder needs no copy,
 // and no source of a copy is allocated again within one result.
@@ -135,8 +135,8 @@ Result<std::span<const BlockCopy>> make_room(CacheCore& core,
   return std::span<const BlockCopy>(core.copies.first(num_copies));
 }
 
-// Appends a token to each of many sequences. A sequence inside a run takes it at once, and gives it
-// back if there is no room for the others.
+// Appends a token to each of many sequences. A sequence inside a run takes its token at once, and
+// gives it back if there is no room for the others.
 class BatchAppend {
  public:
   BatchAppend(CacheCore& core, std::span<const SequenceHandle> handles)
@@ -144,7 +144,7 @@ class BatchAppend {
 
   // Invalid input for a sequence that can't be appended to, or occurs twice.
   Status begin() {
-    // Locals, so that they stay in registers: the compiler can't know that they do not change.
+    // Local copies stay in registers: the compiler cannot prove that the originals do not change.
     const std::span<Sequence> sequences = core_->sequences.all();
     const std::uint32_t mark = mark_;
     for (std::size_t begun = 0; begun < handles_.size(); ++begun) {
@@ -165,7 +165,7 @@ class BatchAppend {
     num_begun_ = handles_.size();
     return Status::ok();
   }
-  // The sequences that need more than a raised length, with their lengths after the token.
+  // The sequences that need more than a greater length, with their lengths after the token.
   std::span<const GrowthRequest> requests() const { return core_->requests.first(num_requests_); }
 
   void undo() {
@@ -179,7 +179,7 @@ class BatchAppend {
     }
   }
 
-  // Call if there is room for the requests.
+  // Precondition: there is room for the requests.
   void finish() {
     count_runs();
     for (const GrowthRequest& request : requests()) {

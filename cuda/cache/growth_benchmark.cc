@@ -1,4 +1,4 @@
-// Appends a token to each sequence of a batch. An operation: one sequence, one step. Floor: raising
+// Appends a token to each sequence of a batch. Operation: one sequence and step. Floor: increasing
 // the length in each sequence's record, in the order of the batch.
 
 #include <benchmark/benchmark.h>
@@ -17,15 +17,15 @@ namespace {
 
 constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kSteps = 48;
-constexpr std::int64_t kBlocksOfOne = (kSteps + 2 * kBlockSize) / kBlockSize;  // a sequence's most
-// Initial contexts end at different slots of their blocks, as in a running engine.
+constexpr std::int64_t kBlocksOfOne = (kSteps + 2 * kBlockSize) / kBlockSize;  // at most
+// Initial contexts end at different slots of a block, as in a running engine.
 std::int64_t start_of(std::int64_t sequence) { return 1 + sequence % kBlockSize; }
 
 struct alignas(64) Record {
   std::int64_t length = 0;
 };
 
-// A batch in both managers, which grows and is truncated.
+// A batch in both managers, which grows and is truncated again.
 class GrowingBatch {
  public:
   GrowingBatch(std::int64_t num_sequences, CacheOptions options)
@@ -45,7 +45,7 @@ class GrowingBatch {
     }
   }
 
-  // Slots for all steps, so that none begins a block.
+  // Reserves slots for all steps, so that none begins a block.
   void reserve() {
     for (const SequenceHandle handle : batch_) {
       manager_.reserve(handle, TokenCount(kSteps + kBlockSize)).value();
@@ -95,7 +95,7 @@ class GrowingBatch {
   std::vector<std::int32_t> plain_batch_;
 };
 
-// Steps in each of which a sixteenth of the batch begins a block.
+// Steps in which a sixteenth of the batch begins a block.
 void append_one_to_each(benchmark::State& state) {
   GrowingBatch batch(state.range(0), {});
   SideBySide sides(state);
@@ -109,13 +109,13 @@ void append_one_to_each(benchmark::State& state) {
 }
 BENCHMARK(append_one_to_each)->ArgName("sequences")->Arg(1)->Arg(256)->Arg(4096)->UseManualTime();
 
-// Steps that begin no block, as for most sequences in most steps.
+// Steps in which no block begins, as for most sequences in most steps.
 void append_inside_blocks(benchmark::State& state) {
   GrowingBatch batch(state.range(0), {});
   SideBySide sides(state);
   for (auto _ : state) {
     batch.reserve();
-    // The first step looks at everything, because lookahead was added.
+    // The first step checks everything, because lookahead was added.
     batch.grow(1);
     batch.grow_plain(1);
     sides.ours([&] { batch.grow(kSteps - 1); });
@@ -127,8 +127,8 @@ void append_inside_blocks(benchmark::State& state) {
 }
 BENCHMARK(append_inside_blocks)->ArgName("sequences")->Arg(256)->UseManualTime();
 
-// The same batch with separate tables for layers with a window, and with separate tables for all
-// layers.
+// The same batch with separate tables for layers with a window, and with separate tables for every
+// layer.
 void append_with_a_window_group(benchmark::State& state) {
   CacheOptions options;
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(32)}};
@@ -138,7 +138,7 @@ void append_with_a_window_group(benchmark::State& state) {
     sides.ours([&] { batch.grow(kSteps); });
     sides.plain([&] { batch.grow_plain(kSteps); });
     sides.floor([&] { batch.raise(kSteps); });
-    batch = GrowingBatch(state.range(0), options);  // can't truncate to what a window gave back
+    batch = GrowingBatch(state.range(0), options);  // cannot truncate behind a window
   }
   sides.report(kSteps * state.range(0));
 }

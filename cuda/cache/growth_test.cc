@@ -98,7 +98,7 @@ TEST_CASE("lookahead is held and not used, and appends go into it") {
   CHECK(cache.table(sequence).size() == 3);
   CHECK(cache.manager().states().used == TokenCount(3));
   CHECK(cache.manager().states().held_empty == TokenCount(9));
-  CHECK(reserve(2).value().empty());  // the context is longer
+  CHECK(reserve(2).value().empty());  // the context is already longer
   CHECK(cache.table(sequence).size() == 3);
   cache.append(sequence, 6);
   CHECK(cache.table(sequence).size() == 3);
@@ -109,7 +109,7 @@ TEST_CASE("lookahead is held and not used, and appends go into it") {
   CHECK(reserve(kMost).status().code() == StatusCode::kInvalidInput);
 }
 
-// The long way does the same, so that only time would tell.
+// The slow path gives the same results, so only this test and the time reveal the fast path.
 TEST_CASE("the short way lasts to the end of a sequence's blocks, and a fork ends it") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(Ids{1});
@@ -159,7 +159,7 @@ TEST_CASE("a copy needs a block, and without one nobody appends") {
                           "are 1 free and 0 evictable"));
   CHECK(cache.append({a}).size() == 1);
   CHECK(cache.release(b) == Status::ok());
-  CHECK(cache.append({c}).empty());  // alone by now
+  CHECK(cache.append({c}).empty());  // the only holder by now
 }
 
 TEST_CASE("reserving copies, too: lookahead is written before it is accepted") {
@@ -176,7 +176,7 @@ TEST_CASE("a cached block that is overwritten can't be found any more") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
   CHECK(cache.truncate(sequence, 6) == Status::ok());
-  CHECK(cache.hit(ids_from(1, 9)) == 8);  // still what it was
+  CHECK(cache.hit(ids_from(1, 9)) == 8);  // unchanged
   CHECK(cache.append({sequence}).empty());
   CHECK(cache.hit(ids_from(1, 9)) == 4);
   CHECK(cache.manager().statistics().overwritten == 1);
@@ -213,7 +213,7 @@ TEST_CASE("both holders of a block that one was cut back into append, and each h
   const SequenceHandle b = cache.fork(a);
   CHECK(cache.truncate(a, 5) == Status::ok());
   CHECK(cache.manager().states().used == TokenCount(8));
-  CHECK(cache.append({a, b}).size() == 1);  // the other one begins a block
+  CHECK(cache.append({a, b}).size() == 1);  // the other sequence begins a block
   CHECK(cache.table(a)[1] != cache.table(b)[1]);
   CHECK(cache.manager().states().used == TokenCount(4 + 4 + 2 + 1));
 }
@@ -235,9 +235,9 @@ TEST_CASE("a chunk keeps what its first row sees") {
   CheckedManager cache(options);
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 10);
-  cache.append(sequence, 10);  // the row at 10 sees from 7 on
+  cache.append(sequence, 10);  // the row at 10 sees tokens from 7 on
   CHECK(cache.table(sequence) == std::vector<std::int32_t>{-1, 1, 2, 0, 3});
-  cache.append(sequence, 1);  // the one at 20 sees from 17 on
+  cache.append(sequence, 1);  // the row at 20 sees tokens from 17 on
   CHECK(cache.table(sequence)[3] == -1);
   CHECK(cache.table(sequence)[4] >= 0);
 }
@@ -249,14 +249,14 @@ TEST_CASE("siblings give up a block together, and it is there for them") {
   const SequenceHandle a = cache.admit(Ids{1});
   cache.append(a, 8);
   const SequenceHandle b = cache.fork(a);
-  // Both drop block 0 and begin a block: two are needed, one is free and one comes back.
+  // Both drop block 0 and begin a block: two blocks are needed; one is free and one is returned.
   REQUIRE(cache.available() == 1);
   CHECK(cache.append({a, b}).empty());
   CHECK(cache.available() == 0);
 }
 
 TEST_CASE("nothing that a batch copies from is given out in the same batch") {
-  // The window of one gives a block back that another, cut back into it, would else copy from.
+  // Sequence a's window returns a block from which b, truncated into it, would otherwise copy.
   CacheOptions options = small_options(8);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(4)}};
   CheckedManager cache(options);
@@ -266,7 +266,7 @@ TEST_CASE("nothing that a batch copies from is given out in the same batch") {
   cache.append(a, 3);
   REQUIRE(cache.truncate(b, 6) == Status::ok());
   REQUIRE(cache.table(a)[1] == cache.table(b)[1]);
-  CHECK(cache.append({b, a}).empty());  // a gives it up, b is alone
+  CHECK(cache.append({b, a}).empty());  // a returns it, so b is its only holder
 }
 
 TEST_CASE("a sequence that is none, or not running, is named") {

@@ -1,11 +1,11 @@
 #pragma once
 
-// Handles by which callers name what a manager keeps for them: an index, and a generation that says
-// which of the successive uses of that index is meant, so that stale handles are recognized.
+// Handles that name a manager's sequences, transfers and pins: an index, and a generation that
+// numbers the successive uses of that index, so that stale handles are recognized.
 //
 //   const SequenceHandle handle = manager.admit(prompt).value().sequence;
 //   const Status first = manager.release(handle);
-//   const Status second = manager.release(handle);  // invalid input: that life is over
+//   const Status second = manager.release(handle);  // invalid input: the handle is stale
 
 #include <cstdint>
 #include <ostream>
@@ -14,10 +14,10 @@
 
 namespace recto::cache {
 
-// Equal handles of one manager name the same thing; a default one names nothing. A handle does not
-// say which manager it belongs to: another manager takes it for whatever it has under that index
-// and generation, if anything. The handles of an index repeat after 2^32 - 1 generations; by then
-// nobody should still have the old ones.
+// Equal handles of one manager name the same object; a default handle names nothing. A handle does
+// not identify its manager: another manager interprets it as its own object with that index and
+// generation, if any. The handles of an index repeat after 2^32 - 1 generations; by then no caller
+// should still have the old ones.
 template <typename Tag>
 struct Handle {
   std::int32_t index = 0;
@@ -42,7 +42,7 @@ using NodeId = Ordinal<struct NodeIdTag, Quantity<struct NodeCountTag>, std::int
 // The parent of first blocks, which is not a node itself.
 inline constexpr NodeId kRoot{-1};
 
-// Inside a manager: the content of a block, which is that of a node, for one layer group.
+// Inside a manager: the content of a block: the content of a node, for one layer group.
 using ContentId = Ordinal<struct ContentIdTag, Quantity<struct ContentCountTag>, std::int32_t>;
 
 inline constexpr ContentId kNoContent{-1};

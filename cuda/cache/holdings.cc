@@ -43,7 +43,7 @@ void Holdings::adopt(const TablePlace& place, BlockId block) {
     --group.cached;
     if (before == BlockState::kPinned) --group.pinned;
   } else if (pool_.is_uneven(block)) {
-    // A holder whose window's edge is inside the block is no longer alone there.
+    // A holder whose window's edge is inside the block now has a second holder there.
     visit_other_holders(place, block, [this](std::int32_t other) { stop_run(other); });
   }
   pool_.hold(block);
@@ -163,7 +163,7 @@ void Holdings::refresh_run(std::int32_t sequence) {
   mine.run_end = end;
 }
 
-// A run continues without looking at the block that contains its window's edge.
+// A run continues without looking at the block that contains the edge of its window.
 void Holdings::publish(const TablePlace& place, ContentId content) {
   pool_.set_content(block(place), content);
   const std::int64_t next = row(place.sequence).length + 1;
@@ -234,7 +234,7 @@ void Holdings::count_joined(const TablePlace& place, BlockId block, BlockState b
   if (is_shared && mine != geometry_.slots_of(place.block)) pool_.mark_uneven(block);
 }
 
-// Updates the blocks through which either end of the visible range moves.
+// Updates the blocks that either end of the visible range moves through.
 void Holdings::change_group(std::int32_t sequence, std::int32_t group, std::int64_t length) {
   const TableRow& mine = row(sequence);
   const SlotRange before = geometry_.visible(group, mine.length);
@@ -267,7 +267,7 @@ void Holdings::change_block(const TablePlace& place, std::int64_t length) {
   }
   if (pool_.is_uneven(changed)) {
     used += uncovered(place, changed, after) - uncovered(place, changed, before);
-  } else {  // the others still use what this one did
+  } else {  // the others still use the slots that this one used
     used += after.size() - intersection(before, after).size();
   }
   pool_.mark_uneven(changed);

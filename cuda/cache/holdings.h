@@ -1,16 +1,15 @@
 #pragma once
 
 // A pool, the block tables into it, and the states of its slots, with the steps that all operations
-// are made of. Each step keeps references, tables and counters in agreement. The caller has to know
-// whether there is room, and what the prefix index says of a block.
+// are made of. Each step keeps references, tables and counters consistent. The caller must know
+// whether there is room, and whether the prefix index knows a block.
 //
-// Slots in use are kept as running sums, by layer group. A slot that several tables share counts
-// once, and is used if any of its holders uses it, that is, has a token there that its next row
-// sees. The holders of a block almost always use the same slots of it, and all of them if the block
-// can be found by others; then a change of one holder needs no look at the rest. Where that may not
-// be so (after a truncation into a block that others see, or where the edge of a window lies inside
-// a block), the block is marked uneven, and changes are found by comparing its holders:
-// O(sequences).
+// Used slots are counted in running sums, by layer group. A slot that several tables share counts
+// once, and is used if any holder uses it, that is, has a token there that its next row sees. The
+// holders of a block almost always use the same slots of it, and all of them if other sequences can
+// find the block; then a change of one holder needs no look at the others. Where this may not hold
+// (after a truncation into a shared block, or where the edge of a window lies inside a block), the
+// block is marked uneven, and changes compare its holders: O(sequences).
 
 #include <cstdint>
 #include <span>
@@ -34,26 +33,25 @@ struct TablePlace {
 
 class Holdings {
  public:
-  // Geometry and sequences must outlive it; `row` is what sequences have in this pool.
+  // Geometry and sequences must outlive it; `row` selects the sequences' row for this pool.
   Holdings(const CacheGeometry& geometry, SequenceTable& sequences, TableRow Sequence::*row);
   Holdings(const Holdings&) = delete;
   Holdings& operator=(const Holdings&) = delete;
-  // Makes the pool and its tables, whose memory is touched only as far as sequences reach. Fails as
-  // BlockPool::create does.
+  // Creates the pool and its tables, whose memory is touched only as far as sequences need. Fails
+  // as BlockPool::create does.
   Status allocate(BlockCount num_blocks, BlockCount null_blocks, std::int64_t num_contents);
 
-  // ---- Table entries. A place that gets a block must have none; the caller maintains
+  // ---- Table entries. A place that gets a block must have none. The caller maintains
   // row(s).blocks.
 
   // Takes a new block.
   BlockPool::Allocation take(const TablePlace& place);
-  // Takes a block whose content was found.
+  // Takes a block whose content was found in the prefix cache.
   void adopt(const TablePlace& place, BlockId block);
-  // Takes a block that another sequence, of a set that is being copied here, just got: none of its
-  // tokens count yet.
+  // Takes a block that another sequence of the same copied set has just taken: none of its tokens
+  // count yet.
   void join(const TablePlace& place, BlockId block);
-  // Gives a child what the parent has in its first `blocks` logical blocks, and the parent's
-  // length.
+  // Gives a child the parent's first `blocks` logical blocks, and the parent's length.
   void share(std::int32_t parent, std::int32_t child, std::int32_t blocks);
   // Makes a row begin at this logical block, with no block before it.
   void begin_row(std::int32_t sequence, std::int32_t group, std::int64_t first);
@@ -66,20 +64,19 @@ class Holdings {
 
   // ---- Lengths.
 
-  // Changes the sequence's length. Of the blocks in which the two lengths differ, those that its
-  // tables have are counted. O(those blocks).
+  // Changes the sequence's length, and counts the held blocks in which the two lengths differ.
+  // O(those blocks).
   void set_length(std::int32_t sequence, std::int64_t length);
-  // The same for a sequence that grows, and whose blocks from its old length on are its own; a new
-  // run begins.
+  // The same for a sequence that grows and holds unshared blocks from its old length on; a new run
+  // begins.
   void grow(std::int32_t sequence, std::int64_t length);
-  // Sequences in the middle of a run (Sequence::run_end), all of one level, took so many tokens in
-  // total.
+  // Counts tokens that sequences inside a run (Sequence::run_end), all of one level, took in total.
   void count_run(std::int32_t level, std::int64_t tokens) {
     run_tokens_[static_cast<std::size_t>(level)] += tokens;
   }
-  // Makes appends to this sequence check everything again.
+  // The next append to this sequence checks everything again.
   void stop_run(std::int32_t sequence) { sequences_[sequence].run_end = row(sequence).length; }
-  // Recomputes how far appends need not check (Sequence::run_end). O(groups).
+  // Recomputes up to which length appends need no check (Sequence::run_end). O(groups).
   void refresh_run(std::int32_t sequence);
 
   // ---- Content, by which a block is found.
@@ -99,13 +96,13 @@ class Holdings {
     const std::int32_t blocks = row(sequence).blocks;
     return blocks == 0 ? std::span<const BlockId>() : table(sequence, group, blocks);
   }
-  // The index of a row's first entry that is not out of the group's window; those before it are
-  // kNoBlock.
+  // The index of the first entry of a row that is not out of the group's window; earlier entries
+  // are kNoBlock.
   std::int32_t first(std::int32_t sequence, std::int32_t group) const {
     return first_[std::int64_t{sequence} * geometry_.num_groups() + group];
   }
-  // Whether the sequence may write to the block: it is the only holder, and nobody can find the
-  // block.
+  // Whether the sequence may write to the block: it is the only holder, and the block cannot be
+  // found.
   bool is_writable(const TablePlace& place) const {
     return pool_.is_exclusive(block(place)) && pool_.content(block(place)) == kNoContent;
   }
@@ -118,9 +115,9 @@ class Holdings {
 
  private:
   struct Group {
-    std::int64_t used = 0;    // slots, without what runs took
+    std::int64_t used = 0;    // used slots, except those that runs took
     std::int64_t held = 0;    // blocks
-    std::int64_t cached = 0;  // nobody's, pinned ones included
+    std::int64_t cached = 0;  // without a holder, pinned ones included
     std::int64_t pinned = 0;
   };
 
@@ -147,13 +144,13 @@ class Holdings {
   SlotRange range(const TablePlace& place) const {
     return range(place, row(place.sequence).length);
   }
-  // Slots of a group in use. O(windows).
+  // Used slots of a group. O(windows).
   std::int64_t used(std::int32_t group) const;
-  // Counts what a sequence uses that gets a block, which was in state `before`.
+  // Counts the slots of a sequence in a block that it gets; the block was in state `before`.
   void count_joined(const TablePlace& place, BlockId block, BlockState before);
   void change_group(std::int32_t sequence, std::int32_t group, std::int64_t length);
   void change_block(const TablePlace& place, std::int64_t length);
-  // How many of these slots of a block none of its other holders uses.
+  // How many of these slots of a block no other holder uses.
   std::int64_t uncovered(const TablePlace& place, BlockId block, SlotRange slots) const;
   // Calls visit(sequence index) for the other holders of a block. O(sequences).
   template <typename Visit>

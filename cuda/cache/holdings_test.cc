@@ -9,7 +9,7 @@
 namespace recto::cache {
 namespace {
 
-// CheckedManager walks over all slots after each operation; what is said here is which cases.
+// CheckedManager checks all slots after each operation; these tests select the cases.
 
 using testing::CheckedManager;
 using testing::Ids;
@@ -82,7 +82,7 @@ TEST_CASE("the edge of a window in a shared block is where the last holder has i
   cache.append(a, 8);
   const SequenceHandle b = cache.fork(a);
   CHECK(used(cache) == 5);  // tokens 3 to 7
-  cache.append({a});        // sees from 4 on; b still from 3
+  cache.append({a});        // a sees tokens from 4 on; b still from 3
   CHECK(used(cache) == 5 + 1);
   cache.append({a});
   cache.append({a});
@@ -96,7 +96,7 @@ TEST_CASE("the edge of a window in a shared block is where the last holder has i
 TEST_CASE("a hit stops the run of whose window's edge is in the block") {
   CheckedManager cache(options_with(16, 6));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
-  cache.append(sequence, 2);                               // the edge is at 5, in the second block
+  cache.append(sequence, 2);                               // the window begins at 5, in block 1
   const SequenceHandle hit = cache.admit(ids_from(1, 9));  // sees tokens 3 to 7
   CHECK(cache.table(hit)[1] == cache.table(sequence)[1]);
   CHECK(used(cache) == 1 + 4 + 2);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The messages of statuses: their parts one after the other, as streams write them.
+// Composes the message of a status from parts, as streams print them.
 //
 //   return Status::invalid_input(message("row ", row, "; expected 0 to ", num_rows - 1));
 

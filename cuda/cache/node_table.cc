@@ -44,7 +44,7 @@ void NodeTable::erase(const BlockHash& hash, NodeId node, std::span<const NodeRe
     RECTO_CHECK_NE(entries_[hole], kEmpty);
     hole = next(hole);
   }
-  // Entries after the hole move up, until one is at its home position.
+  // Entries after the hole move up, until one is in its home slot.
   const std::uint32_t step = 1U << id_bits_;
   for (std::int64_t at = next(hole); written_distance(entries_[at]) > 0; at = next(at)) {
     std::uint32_t moved = entries_[at];

@@ -15,10 +15,10 @@
 
 namespace recto::cache {
 
-// What is read of a node when it is a candidate, packed into 12 bytes.
+// The part of a node that is read when it is a candidate, packed into 12 bytes.
 struct NodeRecord {
   std::uint32_t hash_low[2];  // the hash's low word
-  std::int32_t up;            // of PrefixIndex
+  std::int32_t up;            // the node's `up`, see PrefixIndex
 
   std::uint64_t hash() const { return hash_low[0] | std::uint64_t{hash_low[1]} << 32U; }
   void set_hash(std::uint64_t low) {
@@ -33,9 +33,9 @@ class NodeTable {
   NodeTable() = default;
 
   void insert(const BlockHash& hash, NodeId node);
-  // The node must be in the table under this hash. Where an entry is too far from its home slot for
-  // the distance to be stored, the record of its node tells where home is; `records` holds those of
-  // all nodes in the table.
+  // The node must be in the table under this hash. If an entry is too far from its home slot to
+  // store the distance, the home slot is computed from the node's record; `records` holds the
+  // records of all nodes in the table.
   void erase(const BlockHash& hash, NodeId node, std::span<const NodeRecord> records);
   void clear();
 
@@ -66,8 +66,8 @@ class NodeTable {
   // hash.
   static constexpr std::uint32_t kDistanceBits = 5;
 
-  // Mixes the hash once more, so that masks that make collisions, and salts that differ in high
-  // bits, do not cause long walks through entries that do not collide.
+  // Mixes the hash once more, so that masked hashes, and salts that differ in high bits, do not
+  // cause long walks through entries that do not collide.
   static std::uint64_t mix(std::uint64_t hash) {
     return (hash ^ (hash >> 32U)) * 0x9e37'79b9'7f4a'7c15U;
   }
@@ -84,7 +84,7 @@ class NodeTable {
     return NodeId(static_cast<std::int32_t>(entry & id_mask_) - 1);
   }
   std::uint32_t written_distance(std::uint32_t entry) const { return entry >> id_bits_ & far_; }
-  // The distance of an entry from its home slot if it is, or were, at slot `at`.
+  // The distance from its home slot that an entry has, or would have, at slot `at`.
   std::uint32_t distance(std::int64_t at, std::uint32_t entry,
                          std::span<const NodeRecord> records) const;
 

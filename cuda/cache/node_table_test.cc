@@ -9,7 +9,7 @@
 namespace recto::cache {
 namespace {
 
-// Nodes in a table, and what is remembered of them beside.
+// A table and the expected content of it.
 class Nodes {
  public:
   explicit Nodes(std::int32_t max_nodes)
@@ -80,8 +80,8 @@ TEST_CASE("it is at most 68 percent full, and erasing what is not there is a bro
   CHECK_THROWS_AS(nodes.table().erase({.low = 1, .high = 0}, NodeId(12), {}), ContractFailure);
 }
 
-// Hashes of few values: clusters grow together, wrap around, and are torn apart; in the larger
-// table, where three hashes are all there is, walks are longer than what an entry can say.
+// Few hash values: clusters merge, wrap around, and break up. In the larger table, with only three
+// hashes, walks are longer than the distances that an entry can store.
 TEST_CASE("whatever is inserted and erased, the rest is found") {
   struct Table {
     std::int32_t nodes = 0;
@@ -107,7 +107,7 @@ TEST_CASE("whatever is inserted and erased, the rest is found") {
       }
       for (std::uint64_t other = 0; other < size.hashes; ++other) {
         std::vector<std::int32_t> found = candidates(nodes.table(), {.low = other, .high = 0});
-        // Others may have the same home and the same few bits.
+        // Other nodes may have the same home slot and the same hash bits.
         std::erase_if(found, [&](std::int32_t candidate) {
           return hash_of[static_cast<std::size_t>(candidate)] != other;
         });

@@ -20,7 +20,7 @@ Status PrefixCache::allocate() {
 PrefixMatch PrefixCache::match(const Prompt& prompt, std::int64_t max_blocks) const {
   PrefixMatch match;
   if (!is_on()) return match;
-  // By group: where the blocks begin that are there without a gap, of those seen so far.
+  // By group: the first of the consecutive blocks found present up to the current one.
   std::array<std::int64_t, kMaxLayerGroups> present_from;
   std::fill_n(present_from.begin(), geometry_.num_groups(), 0);
   PromptReader reader(options_, prompt);
@@ -35,7 +35,7 @@ PrefixMatch PrefixCache::match(const Prompt& prompt, std::int64_t max_blocks) co
     for (std::int32_t group = 0; group < geometry_.num_groups(); ++group) {
       std::int64_t& from = present_from[static_cast<std::size_t>(group)];
       if (block_with(node, group) == kNoBlock) {
-        if (!geometry_.has_window(group)) return match;  // whatever follows, this is needed
+        if (!geometry_.has_window(group)) return match;  // required for any longer prefix
         from = block + 1;
       }
       if (from > geometry_.first_needed(group, length)) is_enough = false;
@@ -47,7 +47,7 @@ PrefixMatch PrefixCache::match(const Prompt& prompt, std::int64_t max_blocks) co
   return match;
 }
 
-// From the end to the start, because nodes know their parents.
+// Visits from the end to the start, because nodes know their parents.
 template <typename Visit>
 void PrefixCache::visit_match(const PrefixMatch& match, const Visit& visit) const {
   const std::int64_t length = match.blocks * geometry_.block_size();
@@ -187,8 +187,8 @@ std::optional<NodeId> PrefixCache::next_node(const PrefixIndex::Key& key,
   return node;
 }
 
-// From now on, this block of a group has the node's content, unless another block has it already or
-// this one is known for other content.
+// Makes the block findable under the node's content, unless another block already has this content,
+// or this block has other content.
 void PrefixCache::attach(const TablePlace& place, NodeId node) {
   if (place.block < device_.first(place.sequence, place.group)) return;
   const BlockId block = device_.block(place);
@@ -239,7 +239,7 @@ void PrefixCache::visit_blocks(NodeId node, const Visit& visit) const {
   }
 }
 
-// Here the last block is included: its last token need not be computed.
+// Includes the last block: its last token need not be computed.
 Result<Pin> PrefixCache::pin(const Prompt& prompt) {
   RECTO_RETURN_IF_ERROR(check_tokens(prompt.tokens));
   const std::int64_t length = std::ssize(prompt.tokens.ids);

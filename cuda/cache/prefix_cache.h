@@ -1,7 +1,7 @@
 #pragma once
 
-// The device's blocks as a prefix cache: which content can be found in them, what sequences publish
-// there, what is pinned, and what is evicted to make room.
+// The device's blocks as a prefix cache: which content can be found in them, publication by
+// sequences, pins, and eviction.
 
 #include <cstdint>
 #include <optional>
@@ -40,21 +40,20 @@ class PrefixCache {
   // Looks only at the prompt's first `max_blocks` blocks; its tokens must pass check_tokens.
   // O(blocks * groups), plus hashing them, up to the first miss.
   PrefixMatch match(const Prompt& prompt, std::int64_t max_blocks) const;
-  // The number of a match's blocks that nobody holds, and that could also be had by evicting them.
+  // The number of a match's blocks without a holder, which eviction could also free.
   std::int64_t count_evictable(const PrefixMatch& match) const;
 
   // ---- Blocks of sequences.
 
-  // Takes a new block; content that is evicted for it can no longer be found.
+  // Takes a new block. Content evicted for it can no longer be found.
   BlockId take(const TablePlace& place);
-  // Takes new blocks in all groups, after those that the sequence has, up to `blocks` logical
-  // blocks.
+  // Takes new blocks in all groups, after the sequence's blocks, up to `blocks` logical blocks.
   void take_until(std::int32_t sequence, std::int64_t blocks);
   // Gives a running sequence that holds nothing the blocks of a match of its prompt.
   void adopt(std::int32_t sequence, const Prompt& prompt, const PrefixMatch& match);
-  // Makes the block's content unfindable, as its only holder is about to write to it.
+  // Makes the block's content unfindable, because its only holder is about to write to it.
   void forget(BlockId block);
-  // Gives back all that a sequence holds on the device. O(blocks * groups).
+  // Gives back all blocks that a sequence holds on the device. O(blocks * groups).
   void give_back(std::int32_t sequence);
 
   // ---- A sequence's chain in the index: the nodes of its published blocks.
@@ -79,7 +78,7 @@ class PrefixCache {
   }
   const CacheStatistics& statistics() const { return statistics_; }
   const PrefixIndex& index() const { return index_; }
-  // By handle: the last node that is pinned; its ancestors are pinned, too.
+  // By handle: the last pinned node; its ancestors are pinned as well.
   const SlotTable<NodeId, PinHandle>& pins() const { return pins_; }
 
  private:

@@ -1,4 +1,4 @@
-// Prefixes that are kept from being evicted.
+// Tests of pins, which protect prefixes from eviction.
 
 #include "cuda/cache/prefix_cache.h"
 
@@ -27,7 +27,7 @@ TEST_CASE("a pinned prefix is not evicted, and is counted apart") {
   CheckedManager cache(small_options(4));
   cache.visit(ids_from(1, 8));
   const Pin pin = try_pin(cache, ids_from(1, 8)).value();
-  CHECK(pin.length == TokenCount(8));  // the last block, too: nobody computes its last token
+  CHECK(pin.length == TokenCount(8));  // also the last block: no last token to compute
   CHECK(cache.manager().states().pinned == TokenCount(8));
   CHECK(cache.manager().states().cached == TokenCount(8));
   CHECK(cache.available() == 2);

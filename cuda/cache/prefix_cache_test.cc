@@ -52,7 +52,7 @@ TEST_CASE("of two blocks with one content the first stays the one that is found"
   CHECK(cache.manager().statistics().duplicates == 1);
   const SequenceHandle third = cache.admit(ids_from(1, 5));
   CHECK(cache.table(third)[0] == cache.table(first)[0]);
-  CHECK(cache.release(second) == Status::ok());  // free, not cached a second time
+  CHECK(cache.release(second) == Status::ok());  // free: not cached a second time
   CHECK(cache.manager().states().cached == TokenCount(0));
   CHECK(cache.release(third) == Status::ok());
   CHECK(cache.release(first) == Status::ok());
@@ -75,7 +75,7 @@ TEST_CASE("content that lost its block gets that of the next who computes it") {
   const SequenceHandle third = cache.admit(ids_from(1, 4));
   cache.append(third, 4);
   CHECK(cache.commit(third, ids_from(1, 4)) == Status::ok());
-  CHECK(cache.hit(ids_from(1, 9)) == 8);  // the chain goes on to the second's block
+  CHECK(cache.hit(ids_from(1, 9)) == 8);  // the chain continues with the second sequence's block
 }
 
 TEST_CASE("fewer ids than tokens are refused") {
@@ -105,15 +105,15 @@ TEST_CASE("in a full index the least recently used content makes room for what i
   cache.visit(ids_from(1, 8));
   cache.visit(ids_from(101, 4));
   CHECK(cache.hit(ids_from(101, 5)) == 4);
-  CHECK(cache.hit(ids_from(1, 9)) == 4);  // its end went
+  CHECK(cache.hit(ids_from(1, 9)) == 4);  // its last block was evicted
   CHECK(cache.manager().statistics().evicted == 1);
   CHECK(cache.manager().statistics().evicted_for_nodes == 1);
   CHECK(cache.manager().statistics().no_node == 0);
   CHECK(cache.manager().states().free == TokenCount(24));
 }
 
-// A block whose start lost its own keeps two nodes alive; as many blocks in use need more than are
-// left.
+// A cached block whose predecessor was evicted keeps two nodes alive; as many blocks in use then
+// need more nodes than are left.
 TEST_CASE("by default there is a node for whatever is in use") {
   CheckedManager cache(small_options(4));
   const SequenceHandle first = cache.admit(ids_from(1, 4));
@@ -123,7 +123,7 @@ TEST_CASE("by default there is a node for whatever is in use") {
   CHECK(cache.commit(first, ids_from(1, 4)) == Status::ok());
   CHECK(cache.commit(second, ids_from(1, 8)) == Status::ok());
   CHECK(cache.release(first) == Status::ok());
-  const SequenceHandle other = cache.computed(ids_from(101, 8));  // evicts the first one's
+  const SequenceHandle other = cache.computed(ids_from(101, 8));  // evicts first's block
   CHECK(cache.release(second) == Status::ok());
   CHECK(CacheCore::of(cache.manager()).prefix.index().num_nodes() == 4);
   CHECK(cache.manager().statistics().evicted_for_nodes == 0);
@@ -158,7 +158,7 @@ Prompt with_items(const Ids& ids, const std::vector<MultimodalItem>& items) {
 
 TEST_CASE("placeholders are told apart by what stands behind them, and where it starts") {
   CheckedManager cache(small_options(16));
-  const Ids ids(13, 7);  // all the same token
+  const Ids ids(13, 7);  // equal tokens
   const std::vector<MultimodalItem> items = {{.content_hash = 1, .start = 2, .length = 4}};
   const SequenceHandle sequence = cache.admit(with_items(ids, items)).sequence;
   cache.append(sequence, 12);
@@ -210,12 +210,12 @@ TEST_CASE("items out of order are refused by name") {
         [&](BlockManager& m) { return m.commit(sequence, with_items(ids, items).tokens); });
   };
   cache.append(sequence, 3);
-  CHECK(commit().code() == StatusCode::kInvalidInput);  // though no block is full yet
+  CHECK(commit().code() == StatusCode::kInvalidInput);  // although no block is full yet
   cache.append(sequence, 1);
   CHECK(commit().code() == StatusCode::kInvalidInput);
 }
 
-// Writes down what it is told.
+// Records the events.
 class Recorder : public CacheEvents {
  public:
   void on_stored(const StoredBlock& stored) override {
@@ -246,7 +246,7 @@ TEST_CASE("routers are told what is stored, removed and cleared, block by block"
   CHECK(recorder.parent_hashes[0] == root_hash());
   CHECK(recorder.parent_hashes[1] == recorder.stored_hashes[0]);
   const SequenceHandle other =
-      cache.admit(ids_from(50, 8));  // one free block, one evicted: the tail
+      cache.admit(ids_from(50, 8));  // one free block, one evicted: the last
   CHECK(recorder.removed_hashes == std::vector{recorder.stored_hashes[1]});
   CHECK(cache.release(other) == Status::ok());
   cache.reset();

@@ -116,7 +116,7 @@ Result<PrefixIndex> PrefixIndex::create(const PrefixIndexOptions& options) {
   if (options.hasher.width == HashWidth::k128) {
     RECTO_RETURN_IF_ERROR(index.high_words_.allocate(nodes, "high words of nodes' hashes"));
   }
-  // Children, blocks, and the sequences and pins, of which nodes know nothing.
+  // Users are children, blocks, and sequences and pins; nodes do not distinguish them.
   const std::int64_t most_users = nodes + nodes * options.num_groups + kMostChains;
   RECTO_RETURN_IF_ERROR(
       keep(index.uses_, NodeUses::create(options.max_nodes, most_users, options.max_pins)));

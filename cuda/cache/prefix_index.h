@@ -1,13 +1,13 @@
 #pragma once
 
-// The identity of content, apart from memory. A node stands for one block's worth of tokens after a
-// parent node. The pool knows which physical block of each layer group holds the node's content, if
-// any does (BlockPool::block_with), by a number for each pair of node and group.
+// The identity of content, independent of memory. A node stands for one block's worth of tokens
+// after a parent node. The pool knows which physical block of each layer group holds the node's
+// content, if any (BlockPool::block_with), by a number for each pair of node and group.
 //
 // A node lives as long as it has users: children, sequences whose chain ends there, blocks, pins. A
-// child keeps its parent alive, so that the parent's number identifies it, and a chain of nodes,
-// once walked, keeps its meaning. A lookup compares the parent's number, the tokens and the extra
-// words: equal hashes of different content cost a miss, never a wrong answer.
+// child keeps its parent alive, so that the parent's number identifies it, and a chain of nodes
+// remains valid once it was looked up. A lookup compares the parent's number, the tokens and the
+// extra words: equal hashes of different content cost a miss, never a wrong result.
 //
 //   PrefixIndex index = PrefixIndex::create({.max_nodes = 8, .block_size = 2}).value();
 //   const std::vector<TokenId> tokens = {5, 6};
@@ -15,13 +15,13 @@
 //   const NodeId node = *index.insert(index.key(kRoot, content), content);
 //   pool.set_content(block, index.content_id(node, 0));
 //   index.add_user(node);     // the block
-//   index.remove_user(node);  // who inserted it: the block goes on to use it
+//   index.remove_user(node);  // the inserter; the block remains a user
 //   const std::optional<NodeId> found = index.find(index.key(kRoot, content), content).node;
 //   const BlockId hit = pool.block_with(index.content_id(*found, 0));
 //   pool.forget_content(hit);
-//   index.remove_user(node);  // and without a block the node is gone
+//   index.remove_user(node);  // the last user: the node is forgotten
 //
-// Extra words are rare, and are stored in the places of other nodes: a node that has some takes
+// Extra words are rare, and are stored in the places of other nodes: a node with extra words takes
 // extra_places() more places.
 //
 // Lookups cost O(tokens + words), expected; everything else is O(1), except that forgetting a node
@@ -43,7 +43,7 @@
 
 namespace recto::cache {
 
-// The few nodes whose counts do not fit, in no order.
+// The few nodes whose counts do not fit into their words, unordered.
 class CountList {
  public:
   Status allocate(std::int64_t capacity) { return entries_.allocate(capacity, "counts of nodes"); }
@@ -73,13 +73,13 @@ class CountList {
   std::int64_t size_ = 0;
 };
 
-// How many users nodes have, and how many pins lead to them: 2 bytes a node, because large counts
-// are rare. Counts that do not fit are kept in a side list, which has room for all that are
-// possible: a given number of users can give only so many nodes a large count. O(1), or O(list
-// length) for nodes in the list.
+// The number of users of each node, and of pins that lead to it: 2 bytes per node, because large
+// counts are rare. Counts that do not fit are in a side list, which has room for all possible ones:
+// a given number of users can give only so many nodes a large count. O(1), or O(list length) for
+// nodes in the list.
 class NodeUses {
  public:
-  // `most_users`: the most that all nodes together have at any time.
+  // `most_users`: the maximum number of users over all nodes at any time.
   static Result<NodeUses> create(std::int32_t max_nodes, std::int64_t most_users,
                                  std::int64_t most_pins);
   NodeUses() = default;
@@ -89,7 +89,7 @@ class NodeUses {
     return count == kMany ? users_.of(node) : count;
   }
   void add_user(NodeId node);
-  // Returns how many are left.
+  // Returns the number of remaining users.
   std::int32_t remove_user(NodeId node);
   // Gives a node that had no users one user, and no pins.
   void open(NodeId node) { at(node) = 1; }
@@ -126,7 +126,7 @@ struct PrefixIndexOptions {
   BlockHasher hasher = {};
 };
 
-// What a node stands for, besides its parent.
+// The content of a node, besides its parent.
 struct BlockContent {
   std::span<const TokenId> tokens = {};             // [block_size]
   std::span<const std::uint64_t> extra_words = {};  // [at most kMaxExtraWords]
@@ -136,7 +136,7 @@ using ExtraWords = std::array<std::uint64_t, kMaxExtraWords>;
 
 class PrefixIndex {
  public:
-  // Where content would stand: its hash, and its parent.
+  // The position of content in the index: its hash, and its parent.
   struct Key {
     BlockHash hash = {};
     NodeId parent = kRoot;
@@ -153,7 +153,7 @@ class PrefixIndex {
 
   Key key(NodeId parent, const BlockContent& content) const;
   Found find(const Key& key, const BlockContent& content) const;
-  // Inserts a node with one user, the caller; none if there is no room. The content is in no block
+  // Inserts a node with one user, the caller; nullopt if there is no room. No block has the content
   // yet.
   std::optional<NodeId> insert(const Key& key, const BlockContent& content);
   // The number of places that a node's extra words take besides its own.
@@ -166,15 +166,15 @@ class PrefixIndex {
   void remove_user(NodeId node);
 
   // Adds or removes a pin of a node. A pinned node keeps its ancestors pinned: returns true if the
-  // caller must do the same to the parent. The node at which a pin ends also has it as a user,
-  // which the caller must add or remove.
+  // caller must do the same to the parent. The pin is also a user of the node at which it ends; the
+  // caller must add or remove that user.
   [[nodiscard]] bool add_pin(NodeId node);
   [[nodiscard]] bool remove_pin(NodeId node);
   bool is_pinned(NodeId node) const { return uses_.is_pinned(node); }
   // Pins that end at the node, plus its pinned children.
   std::int32_t pins(NodeId node) const { return uses_.pins(node); }
 
-  // Forgets everything at once, even what is in use. O(nodes).
+  // Forgets all nodes at once, even those in use. O(nodes).
   void clear();
 
   // Converts a node and a group to their number in the block pool, and back.
@@ -189,7 +189,7 @@ class PrefixIndex {
   BlockHash hash(NodeId node) const;
   std::int32_t users(NodeId node) const { return uses_.users(node); }
   bool is_live(NodeId node) const { return users(node) > 0; }
-  // Extra words, if there are any, are written to `words`.
+  // Writes extra words, if any, to `words`.
   BlockContent content(NodeId node, ExtraWords& words) const;
 
   std::int32_t num_nodes() const { return num_nodes_; }
@@ -210,8 +210,8 @@ class PrefixIndex {
   static constexpr std::int32_t kHalves = 2;  // a word is as long as two tokens
 
   // The `up` of a node is its parent or, if the node has extra words, place_to_up() of the first
-  // place that stores them; that place's `up` leads on in the same way. The hash of that place is
-  // the number of words; it has no users. The `up` of an unused place is the next unused one.
+  // place that stores them, whose `up` continues in the same way. The hash of that place is the
+  // number of words; it has no users. The `up` of an unused place is the next unused one.
   static std::int32_t place_to_up(NodeId place) { return -2 - place.value(); }
   static NodeId up_to_place(std::int32_t up) { return NodeId(-2 - up); }
   static bool is_words(std::int32_t up) { return up < kRoot.value(); }

@@ -70,10 +70,10 @@ TEST_CASE("a node lives as long as it is used, and its ancestors with it") {
   PrefixIndex index = index_of(8);
   const NodeId first = *insert(index, kRoot, {1, 2});
   const NodeId second = *insert(index, first, {3, 4});
-  index.add_user(second);  // a block
+  index.add_user(second);  // the user is a block
   index.remove_user(first);
   index.remove_user(second);
-  CHECK(index.num_nodes() == 2);  // the block keeps the second, the second keeps the first
+  CHECK(index.num_nodes() == 2);  // the block keeps the second node, which keeps the first
   index.remove_user(second);
   CHECK(index.num_nodes() == 0);
   CHECK(find(index, kRoot, {1, 2}).node == std::nullopt);
@@ -126,7 +126,7 @@ TEST_CASE("extra words come back as they were, in as many places as they fill") 
     CHECK(std::ranges::equal(content.extra_words, words));
     CHECK(std::ranges::equal(content.tokens, ids));
     CHECK(index.parent(node) == parent);
-    CHECK_FALSE(index.is_live(NodeId(node.value() + 1)));  // a place of words
+    CHECK_FALSE(index.is_live(NodeId(node.value() + 1)));  // a place of extra words
     CHECK(find(index, parent, ids, words).node == node);
     CHECK(find(index, parent, ids, {words[0], words[1]}).node == std::nullopt);
     CHECK(find(index, kRoot, ids, words).node == std::nullopt);
@@ -137,7 +137,7 @@ TEST_CASE("extra words come back as they were, in as many places as they fill") 
 }
 
 TEST_CASE("words that are longer, shorter, or of another parent are told apart by themselves") {
-  PrefixIndex index = index_of(20, 0);  // hashes say nothing
+  PrefixIndex index = index_of(20, 0);  // all hashes are equal
   const NodeId first = *insert(index, kRoot, {1, 2}, {1, 2});
   const NodeId longer = *insert(index, kRoot, {1, 2}, {1, 2, 0});
   const NodeId behind = *insert(index, first, {1, 2}, {1, 2});
@@ -150,7 +150,7 @@ TEST_CASE("words that are longer, shorter, or of another parent are told apart b
 }
 
 TEST_CASE("words take places of others, and are refused whole where there are too few") {
-  PrefixIndex index = index_of(4);  // two tokens, or one word, in each
+  PrefixIndex index = index_of(4);  // each place holds two tokens or one word
   const NodeId keyed = *insert(index, kRoot, {1, 2}, {5, 6});
   CHECK(index.num_places() == 3);
   CHECK(insert(index, kRoot, {3, 4}, {5}) == std::nullopt);
@@ -170,7 +170,7 @@ TEST_CASE("a pin goes up to where others went before it, and comes back as far")
   CHECK(index.add_pin(left));
   CHECK(index.add_pin(trunk));
   CHECK(index.add_pin(right));
-  CHECK_FALSE(index.add_pin(trunk));  // by its second child
+  CHECK_FALSE(index.add_pin(trunk));  // already pinned through its second child
   CHECK_FALSE(index.add_pin(left));   // a second pin ends there
   CHECK(index.pins(trunk) == 2);
   CHECK_FALSE(index.remove_pin(left));
@@ -197,8 +197,8 @@ TEST_CASE("hashes of 128 bits are compared whole") {
   CHECK(index.find(key, content).node == std::nullopt);
 }
 
-// 12 of its own, 2 of its users, 5.92 of the table; tokens beside, 8 more for the wider hash, and
-// 4 KiB at most for nodes with very many users.
+// Bytes: 12 for the record, 2 for the users, 5.92 for the table. Tokens are extra, as are 8 for the
+// wider hash, and at most 4 KiB for nodes with very many users.
 TEST_CASE("a node is 20 bytes, and its tokens") {
   constexpr std::int64_t kNodes = 30'000;
   const auto index = [](HashWidth width) {
@@ -236,8 +236,8 @@ TEST_CASE("sizes that can't be are refused by name") {
   CHECK(refusal({.max_nodes = 1, .max_pins = -1}).code() == StatusCode::kInvalidInput);
 }
 
-// Lookups among hashes of few values, so that walks through the table are long and wrap around,
-// against a map of all that is known.
+// Lookups among few hash values, so that walks through the table are long and wrap around, compared
+// with a map of all content.
 TEST_CASE("any history finds what a map finds") {
   for (const std::uint64_t mask : {~std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0}}) {
     RandomStream stream = RandomStream(mask).split("prefix index");

@@ -9,7 +9,7 @@
 namespace recto::cache {
 namespace {
 
-constexpr std::int32_t kMuch = 40'000;  // more than fits beside the flags
+constexpr std::int32_t kMuch = 40'000;  // too large for a node's word
 
 TEST_CASE("users are counted, however many they are") {
   NodeUses uses = NodeUses::create(2, 2 * kMuch, 0).value();
@@ -79,7 +79,7 @@ TEST_CASE("any history counts what plain counters count") {
   for (int step = 0; step < 400'000; ++step) {
     const auto id = stream.next_below(kNodes);
     const NodeId node(static_cast<std::int32_t>(id));
-    // Up for a while, then down, so that they pass the edge more than once.
+    // Increases for a while, then decreases, so that counts pass the limit several times.
     const bool is_up = (step / 100'000) % 2 == 0;
     if (stream.next_below(20) > 0) {
       if (is_up == (stream.next_below(10) > 0) && users[id] < 40'000) {

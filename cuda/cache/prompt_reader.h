@@ -1,7 +1,7 @@
 #pragma once
 
-// Reads a prompt block by block, as the prefix index is given it: the tokens of each block, the
-// extra words that, together with the tokens, decide whether two blocks are the same, and the hash.
+// Reads a prompt block by block, in the form that the prefix index needs: the tokens of each block,
+// the extra words that are part of its content, and the hash.
 
 #include <array>
 #include <cstdint>
@@ -18,16 +18,15 @@ namespace recto::cache {
 // Invalid input if items have no length, are not in ascending order, or overlap. O(items).
 Status check_tokens(const Tokens& tokens);
 
-// The extra words that the keys take in a first block, and that an item takes.
+// The number of extra words for keys, in a first block, and for an item.
 inline constexpr std::int32_t kKeyWords = 2;
 inline constexpr std::int32_t kItemWords = 3;
 
 static_assert(kMaxExtraWords >= kKeyWords + kItemWords * kMaxItemsPerBlock);
 
-// The extra words of a first block begin with the keys, unless both are 0. In any block there
-// follow, for each item that overlaps it, the item's hash, its start relative to the block, and its
-// length. Hashes depend on hashes, not on nodes, so that the next block can be hashed before the
-// last one is found.
+// The extra words of a first block begin with the keys, unless both are 0. In any block follow, for
+// each overlapping item, its hash, its start relative to the block, and its length. Hashes depend
+// on hashes, not on nodes, so that the next block can be hashed before the last one is found.
 class PromptReader {
  public:
   // Reads from the first block on. The options must outlive it; the tokens must pass check_tokens.
@@ -43,11 +42,11 @@ class PromptReader {
         block_(block),
         key_{.hash = hash} {}
 
-  // Reads the next block, all tokens of which must be there; `parent` is the node of the block
-  // before. False if too many items overlap the block. Hashes that come with the prompt are not
-  // computed. O(block size + log items).
+  // Reads the next block, which must be complete; `parent` is the node of the block before. False
+  // if too many items overlap the block. Does not compute hashes that the prompt already has.
+  // O(block size + log items).
   bool next(NodeId parent);
-  // The block that was read last, and where it is in the index; valid until the next `next`.
+  // The last block read, and its position in the index; valid until the next `next`.
   const BlockContent& content() const { return content_; }
   const PrefixIndex::Key& key() const { return key_; }
 
@@ -59,8 +58,8 @@ class PromptReader {
   CacheKeys keys_;
   std::span<const BlockHash> told_;  // [at most the prompt's blocks]
   std::int64_t block_;
-  // Handed out by reference: a copy is loaded before the halves of the hash are stored, and so
-  // waits for whatever the memory still has to bring.
+  // Returned by reference: a copy would be loaded before the halves of the hash are stored, and so
+  // would wait for the store.
   PrefixIndex::Key key_;
   BlockContent content_;
   std::array<std::uint64_t, kMaxExtraWords> words_;

@@ -16,7 +16,7 @@ CacheOptions options_with(std::int32_t max_items) {
   return options;
 }
 
-// What is read of the next block.
+// The extra words of the next block.
 Words next_words(PromptReader& reader) {
   REQUIRE(reader.next(kRoot));
   const auto words = reader.content().extra_words;
@@ -26,7 +26,7 @@ Words next_words(PromptReader& reader) {
 TEST_CASE("a block has the items that lie on it, the first one its keys too") {
   const CacheOptions options = options_with(2);
   const std::vector<TokenId> ids(12, 7);
-  // The last of them is not the prompt's.
+  // The prompt does not include the last item.
   const std::vector<MultimodalItem> items = {{.content_hash = 50, .start = 3, .length = 2},
                                              {.content_hash = 60, .start = 6, .length = 1}};
   const Prompt prompt = {.tokens = {.ids = ids, .items = std::span(items).first(1)},

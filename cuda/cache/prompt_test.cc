@@ -25,7 +25,7 @@ TEST_CASE("a prompt that brings the hashes of its blocks is answered the same") 
   for (const std::size_t told : {0U, 1U, 3U}) {
     prompt.hashes = std::span(hashes).first(told);
     CHECK(cache.manager().cached_prefix(prompt) == TokenCount(12));
-    // Those that it has are taken over: what follows from a wrong one is wrong.
+    // hash_prompt copies the hashes that the prompt has, and continues from them.
     std::vector<BlockHash> again(3);
     CHECK(cache.manager().hash_prompt(prompt, again).value() == 3);
     CHECK(again == std::vector(hashes.begin(), hashes.begin() + 3));

@@ -41,7 +41,7 @@ Result<std::int32_t> SequenceTable::find(SequenceHandle handle) const {
     return Status::invalid_input(
         message("sequence ", handle, " is unknown: places are 0 to ", size() - 1));
   }
-  // A free place has the generation of its next handle, so smaller ones were released.
+  // A free place has the generation of its next handle, so smaller ones have been released.
   const bool was_given =
       handle.generation != 0 && handle.generation < sequences_[handle.index].generation;
   return Status::invalid_input(

@@ -1,7 +1,7 @@
 #pragma once
 
-// The sequences of a manager: which are alive, in which state, and how long, and a log of how their
-// tables change. Holdings has their blocks.
+// The sequences of a manager: which are alive, their states and lengths, and a log of changes to
+// their tables. Holdings has their blocks.
 
 #include <bit>
 #include <cstdint>
@@ -15,10 +15,10 @@
 
 namespace recto::cache {
 
-// What a sequence has in one pool.
+// A sequence's tokens and blocks in one pool.
 struct TableRow {
   std::int64_t length = 0;  // leading tokens whose K and V are there
-  std::int32_t blocks = 0;  // of its table, in each group
+  std::int32_t blocks = 0;  // blocks of its table, in each group
 };
 
 enum class SequenceLife : std::uint8_t {
@@ -27,7 +27,7 @@ enum class SequenceLife : std::uint8_t {
   kReleased,  // its handle is invalid, but its blocks are still being swapped
 };
 
-// How far a sequence's blocks are known to the prefix index.
+// Which of a sequence's blocks the prefix index knows.
 struct Chain {
   std::int32_t published = 0;  // leading blocks whose nodes are known
   NodeId end = kRoot;          // the node of the last of these; the sequence is its user
@@ -38,38 +38,37 @@ struct Chain {
 struct Sequence {
   TableRow device;
   TableRow host;
-  // Appends up to this context length change nothing but the length: the slots are there, nobody
-  // else sees them, and tokens become visible, or fall out of a window, only one by one.
+  // Up to this context length, appends change only the length: the slots exist, are not shared, and
+  // tokens become visible, or leave a window, one by one.
   std::int64_t run_end;
   Chain chain;
   std::uint32_t generation;  // from 1 on
-  std::uint32_t mark;        // of the last operation that met it, to find duplicates
+  std::uint32_t mark;        // of the last operation that visited it, to find duplicates
   std::int16_t level;        // CacheGeometry::level of the length, while a run lasts
   SequenceState state;
   SequenceLife life;
 
-  // The tokens that are computed, on the device or on the host.
+  // The number of computed tokens, on the device or on the host.
   std::int64_t context() const { return device.length + host.length; }
 };
 
-// The rarely needed part of a sequence.
+// The rarely used part of a sequence.
 struct SequenceDetails {
   CacheKeys keys;
-  PrefixCaching publishing;       // off after a reset: its K and V may be of other weights
+  PrefixCaching publishing;       // off after a reset: its K and V may belong to old weights
   std::int32_t next_in_transfer;  // sequence index, or -1
 };
 
-// Entries [first, first + count) of a sequence's tables, in all groups. Those past the sequence's
-// blocks are no longer entries.
+// Changed entries [first, first + count) of a sequence's tables, in all groups. Those past the
+// sequence's last block no longer exist.
 struct TableChange {
   std::int32_t sequence = 0;  // index
   std::int32_t first = 0;
   std::int32_t count = 0;
 };
 
-// A log of changes to entries of the device's block tables, in order, for the tables of batches
-// that follow them. Bounded: a reader that falls behind by more than the capacity has to read
-// everything.
+// A log of changes to the device's block tables, in order, for the batch tables that follow them.
+// It is bounded: a reader that falls behind by more than the capacity must reread everything.
 class ChangeLog {
  public:
   Status allocate(std::int32_t max_sequences) {
@@ -112,14 +111,14 @@ class SequenceTable {
   Result<std::int32_t> find_in(SequenceHandle handle, SequenceState expected) const;
   bool is_alive(SequenceHandle handle) const;
 
-  // Opens a running sequence that holds nothing. There must be a free place.
+  // Opens a running sequence that holds nothing. Precondition: there is a free place.
   std::int32_t open();
   // Invalidates the handle; the place is kept until `close`.
   void retire(std::int32_t index);
   // Frees the place of a retired sequence.
   void close(std::int32_t index);
 
-  // A mark that no sequence has.
+  // A mark that no sequence has yet.
   std::uint32_t next_mark();
 
   Sequence& operator[](std::int32_t index) { return sequences_[index]; }
@@ -136,7 +135,7 @@ class SequenceTable {
     return sequences_.bytes() + details_.bytes() + free_.bytes() + log_.bytes();
   }
   std::int32_t num_free() const { return num_free_; }
-  // Places from this index on were never used.
+  // Places from this index on have never been used.
   std::int32_t used_end() const { return used_end_; }
   std::span<const std::int32_t> free_places() const { return free_.first(num_free_); }
 

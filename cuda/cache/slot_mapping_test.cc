@@ -51,7 +51,7 @@ TEST_CASE("nobody is sent to write where others read") {
   cache.append({b});
   CHECK(map(b, 6, 1) == Status::ok());
   CHECK(cache.commit(b, ids_from(1, 7)) == Status::ok());
-  CHECK(map(b, 3, 1).code() == StatusCode::kInvalidInput);  // it can be found by now
+  CHECK(map(b, 3, 1).code() == StatusCode::kInvalidInput);  // its block can be found by now
 }
 
 TEST_CASE("tokens without a slot are refused by name, and nothing is written") {
@@ -61,7 +61,7 @@ TEST_CASE("tokens without a slot are refused by name, and nothing is written") {
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 8);
   cache.append({sequence});
-  // There is more memory than slots: what is written behind them is seen.
+  // The memory is longer than the span of slots, so that writes past the span are noticed.
   Slots memory(8, 77);
   const auto slots = std::span(memory).first(4);
   const auto map = [&](std::int64_t first, std::int64_t count, std::int32_t group = 0) {

@@ -1,6 +1,6 @@
 #pragma once
 
-// A bounded set of records behind handles that carry a generation. O(1); no allocation after
+// A bounded set of records, accessed by handles with a generation. O(1); no allocation after
 // `allocate`.
 
 #include <cstdint>
@@ -30,7 +30,7 @@ class SlotTable {
   std::int64_t bytes() const { return slots_.bytes(); }
   std::int32_t size() const { return static_cast<std::int32_t>(slots_.ssize()); }
 
-  // There must be room.
+  // Precondition: there is a free place.
   HandleType open(const Record& record) {
     RECTO_CHECK(!is_full());
     const std::int32_t index = first_free_;
@@ -57,7 +57,7 @@ class SlotTable {
     first_free_ = index;
   }
 
-  // Calls visit(index, record) for each that is in use. O(size).
+  // Calls visit(index, record) for each record in use. O(size).
   template <typename Visit>
   void visit_used(const Visit& visit) const {
     for (std::int32_t index = 0; index < size(); ++index) {

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""The sources that README.md lists for builds without Bazel: all that are needed, and no more.
+"""Checks that README.md lists exactly the sources that builds without Bazel need.
 
-A header's functions are defined in the .cc of its name, so that what is needed are the manager's
-own sources and those of every header that they, and an engine, include.
+A header's functions are defined in the .cc file of the same name. So a build needs the manager's
+own sources and those of every header that they, or an engine, include.
 """
 
 import re
@@ -14,7 +14,7 @@ INCLUDE = re.compile(r'^#include ([<"])([^>"]+)[>"]', re.MULTILINE)
 
 
 def expanded(text):
-    """Files named in the text, with {a,b} as a shell takes it."""
+    """Files named in the text, with {a,b} expanded as by a shell."""
     files = set()
     for folder, names in re.findall(r"\b((?:core|cuda/cache)/)(\{[\w,]+\}|\w+)\.cc\b", text):
         files.update(f"{folder}{name}.cc" for name in names.strip("{}").split(","))
@@ -22,7 +22,7 @@ def expanded(text):
 
 
 def needed_by(headers):
-    """The .cc files behind the headers, and the headers of libraries that they include."""
+    """The .cc files that the headers need, and the library headers that these include."""
     sources, libraries, seen = set(), set(), set()
     waiting = list(headers)
     while waiting:
@@ -55,7 +55,7 @@ class SourcesTest(unittest.TestCase):
 
     def test_the_text_names_what_sizing_needs_beside(self):
         needed, libraries = needed_by(["cuda/cache/cache_size.h"])
-        # Two sources stand behind this header.
+        # Two source files implement core/model_table.h.
         self.assertIn("core/model_table.cc", needed)
         needed.add("core/model_arithmetic.cc")
         self.assertEqual(expanded(self.text), needed - expanded(self.command))

@@ -9,16 +9,16 @@
 
 namespace recto::cache {
 
-// A set of sequences whose blocks in one pool are to be copied to another.
+// A set of sequences whose blocks are copied from one pool to another.
 class SwapSpace::Set {
  public:
-  // With lookahead, no member shares the block in which its context ends.
+  // With lookahead, no two members share the block in which a context ends.
   Set(const CacheGeometry& geometry, const Holdings& from,
       std::span<const SequenceHandle> sequences, TokenCount lookahead)
       : geometry_(geometry), from_(from), sequences_(sequences), lookahead_(lookahead) {}
 
-  // Calls visit(place, first member that has the same block) for each entry that rows from the
-  // context on need, member by member.
+  // Calls visit(place, first member with the same block) for each entry that rows from the context
+  // on need, member by member.
   template <typename Visit>
   void visit_entries(const Visit& visit) const {
     for (std::size_t member = 0; member < sequences_.size(); ++member) {
@@ -80,7 +80,7 @@ Status SwapSpace::allocate() {
   return copies_.allocate(options_.host_blocks.value() + tails, "swap copies");
 }
 
-// Invalid input unless all are in this state and none occurs twice.
+// Invalid input unless all are in this state and each occurs only once.
 Status SwapSpace::check_members(std::span<const SequenceHandle> sequences,
                                 SequenceState state) const {
   if (sequences.empty()) return Status::invalid_input("no sequences");
@@ -127,7 +127,7 @@ Status SwapSpace::check_in(std::span<const SequenceHandle> sequences, TokenCount
                                    " evictable, and a watermark of ", watermark));
 }
 
-// Gives back lookahead, what no row can see any more, and the place in the prefix index.
+// Gives back lookahead, blocks that no row can see any more, and the chain in the prefix index.
 void SwapSpace::trim(std::int32_t sequence) {
   const TableRow& row = device_.row(sequence);
   prefix_.cut_chain(sequence, 0);
@@ -139,7 +139,7 @@ void SwapSpace::trim(std::int32_t sequence) {
   device_.stop_run(sequence);
 }
 
-// Gives the members tables of the same shape on the other side, and says what to copy there.
+// Gives the members tables of the same shape on the other side, and lists the copies to make.
 Transfer SwapSpace::begin(const Set& set, SwapDirection direction) {
   const bool is_out = direction == SwapDirection::kOut;
   Holdings& to = is_out ? host_ : device_;

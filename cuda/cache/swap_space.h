@@ -1,7 +1,7 @@
 #pragma once
 
-// The host's pool, to which sequences go and from which they come back, in two steps each: blocks
-// on both sides are held until the copies between them are made.
+// The host pool, to which sequences are swapped out. Swaps take two steps: blocks on both sides are
+// held until the copies between them are made.
 
 #include <cstdint>
 #include <span>
@@ -21,7 +21,7 @@ enum class SwapDirection : std::uint8_t { kOut, kIn };
 
 struct TransferRecord {
   SwapDirection direction = SwapDirection::kOut;
-  std::int32_t first_sequence = -1;  // the others by SequenceDetails::next_in_transfer
+  std::int32_t first_sequence = -1;  // the others follow by SequenceDetails::next_in_transfer
 };
 
 class SwapSpace {
@@ -37,8 +37,8 @@ class SwapSpace {
         host_(geometry, sequences, &Sequence::host) {}
   Status allocate();
 
-  // As BlockManager's members. With m sequences in a call, blocks that several of them share cost
-  // O(m) each.
+  // As BlockManager's members. With m sequences in a call, a block that several of them share costs
+  // O(m).
   Result<Transfer> swap_out(std::span<const SequenceHandle> sequences);
   bool can_swap_out(std::span<const SequenceHandle> sequences) const {
     return check_out(sequences).is_ok();
@@ -49,7 +49,7 @@ class SwapSpace {
   }
   Status complete(TransferHandle transfer);
 
-  // Gives back all that a sequence holds on the host. O(blocks * groups).
+  // Gives back all blocks that a sequence holds on the host. O(blocks * groups).
   void give_back(std::int32_t sequence);
 
   const Holdings& host() const { return host_; }

@@ -24,7 +24,7 @@ CacheOptions options_with_host(std::int64_t blocks, std::int64_t host_blocks) {
   return options;
 }
 
-// A transfer's copies, kept.
+// A transfer with its own copy of the list of copies.
 struct Moved {
   TransferHandle handle;
   std::vector<SwapCopy> copies;
@@ -105,7 +105,7 @@ TEST_CASE("what a family shares goes once, and is shared again") {
   const SequenceHandle outsider = cache.fork(a);
   cache.append({b});
   const Moved out = swap_out(cache, {a, b});
-  CHECK(out.copies.size() == 4);  // two shared, and a last one each
+  CHECK(out.copies.size() == 4);  // two shared blocks, and the last block of each
   std::set<std::int32_t> hosts;
   for (const SwapCopy& copy : out.copies) hosts.insert(copy.host.value());
   CHECK(hosts.size() == 4);
@@ -142,10 +142,10 @@ TEST_CASE("with lookahead every member can write at once") {
   cache.append(a, 10);
   const SequenceHandle b = cache.fork(a);
   const SequenceHandle c = cache.fork(a);
-  REQUIRE(cache.truncate(c, 6) == Status::ok());  // ends in a block that the others have whole
+  REQUIRE(cache.truncate(c, 6) == Status::ok());  // ends inside a block that the others use fully
   CHECK(complete(cache, swap_out(cache, {a, b, c}).handle) == Status::ok());
-  // Two shared, a last one for a and b, the second for c; nine and more would not fit beside
-  // others.
+  // Two shared blocks, a last one each for a and b, and the second for c, which is not shared
+  // because c will write to it.
   const Moved in = swap_in(cache, {c, a, b}, 2);
   CHECK(in.copies.size() == 5);
   CHECK(complete(cache, in.handle) == Status::ok());
@@ -235,7 +235,7 @@ TEST_CASE("what was cached stays so while its holder is away, and is published b
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
   CHECK(complete(cache, swap_out(cache, {sequence}).handle) == Status::ok());
   CHECK(cache.hit(ids_from(1, 9)) == 8);
-  cache.admit(ids_from(50, 32));  // evicts it
+  cache.admit(ids_from(50, 32));  // evicts the block
   CHECK(cache.hit(ids_from(1, 9)) == 0);
   CHECK_FALSE(try_swap_in(cache, {sequence}).is_ok());
 }
@@ -247,7 +247,7 @@ TEST_CASE("only what a window still sees is moved") {
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 14);
   const Moved out = swap_out(cache, {sequence});
-  CHECK(out.copies.size() == 4 + 2);  // a row at 14 sees from 11 on
+  CHECK(out.copies.size() == 4 + 2);  // the row at 14 sees tokens from 11 on
   CHECK(complete(cache, out.handle) == Status::ok());
   CHECK(cache.manager().host_states().used == TokenCount(14 + 3));
   CHECK(complete(cache, swap_in(cache, {sequence}).handle) == Status::ok());

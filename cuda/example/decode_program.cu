@@ -1,5 +1,6 @@
-// A whole program around the host API, to begin with: a small paged cache, and two sequences that
-// grow by a token a step. Each step appends the new K and V and attends to all tokens so far.
+// A complete program around the host API, to start from: a small paged cache, and two sequences
+// that grow by one token per step. Each step appends the new K and V and attends to all tokens so
+// far.
 //
 // Exit codes: 0 done, 1 CUDA or recto refused something, 3 no GPU.
 
@@ -30,8 +31,8 @@ constexpr std::int64_t kQHeads = 4;
 constexpr std::int64_t kKvHeads = 2;  // each is shared by a group of two query heads
 constexpr std::int64_t kHeadDim = 64;
 constexpr std::int64_t kBlockSize = 16;
-constexpr std::int64_t kMaxBlocks = 3;  // of a sequence
-constexpr std::int64_t kTokens = 40;    // that are generated: two blocks and a half
+constexpr std::int64_t kMaxBlocks = 3;  // of each sequence
+constexpr std::int64_t kTokens = 40;    // generated tokens: two and a half blocks
 
 constexpr std::int64_t kQSize = kSeqs * kQHeads * kHeadDim;
 constexpr std::int64_t kKvSize = kSeqs * kKvHeads * kHeadDim;
@@ -41,7 +42,7 @@ Status status_of(cudaError_t error) {
   return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
 }
 
-// Memory of the device, zeros to begin with.
+// Device memory, initialised to zeros.
 template <typename T>
 class DeviceArray {
  public:
@@ -56,7 +57,7 @@ class DeviceArray {
   T* data() const { return static_cast<T*>(data_); }
   Status status() const { return status_of(error_); }
 
-  // In the order of the stream; `host` has as many elements.
+  // Copies in stream order; `host` has as many elements as this array.
   Status upload(const T* host, cudaStream_t stream) {
     return status_of(cudaMemcpyAsync(data_, host, bytes_, cudaMemcpyHostToDevice, stream));
   }
@@ -70,7 +71,7 @@ class DeviceArray {
   cudaError_t error_;
 };
 
-// A row for each sequence: [kSeqs, heads, kHeadDim], side by side.
+// One row per sequence: [kSeqs, heads, kHeadDim], contiguous.
 template <typename Pointer>
 recto::BasicRowsView<Pointer> rows(Pointer data, std::int64_t heads) {
   return {.data = data,
@@ -82,7 +83,7 @@ recto::BasicRowsView<Pointer> rows(Pointer data, std::int64_t heads) {
           .head_stride = kHeadDim};
 }
 
-// All that a step touches. Keys and queries stay 0 here, so that all tokens weigh the same.
+// The memory of a step. Keys and queries stay 0 here, so that all tokens have equal weight.
 struct Batch {
   DeviceArray<float> q{kQSize};
   DeviceArray<float> new_k{kKvSize};
@@ -103,7 +104,7 @@ struct Batch {
   }
 };
 
-// Views say where things lie; they own nothing, and serve every step.
+// Views only describe memory; they own none, and serve every step.
 recto::Result<recto::DecodeStep> step_of(const Batch& batch) {
   const recto::KvPoolShape shape = {.layout = recto::KvLayout::kHeadMajor,
                                     .num_blocks = kSeqs * kMaxBlocks,
@@ -140,12 +141,12 @@ Status upload_token(Batch& batch, std::int32_t token, cudaStream_t stream) {
 Status generate(cudaStream_t stream) {
   Batch batch;
   RECTO_RETURN_IF_ERROR(batch.status());
-  // Which blocks of the pool a sequence has, in any order. cuda/cache has a manager that hands them
-  // out as sequences grow.
+  // The blocks of each sequence, in any order. In cuda/cache there is a manager that allocates
+  // blocks as sequences grow.
   const std::array<std::int32_t, kSeqs* kMaxBlocks> table = {4, 1, 0, 2, 5, 3};
   RECTO_RETURN_IF_ERROR(batch.block_table.upload(table.data(), stream));
 
-  // Once, before the first step: which kernel, how many splits, how much workspace.
+  // Plans once, before the first step: kernel, number of splits, workspace.
   const recto::Result<recto::DecodeStep> step = step_of(batch);
   RECTO_RETURN_IF_ERROR(step.status());
   const recto::Result<recto::AttentionPlan> plan =
@@ -160,7 +161,7 @@ Status generate(cudaStream_t stream) {
       "%s, splits: %d, workspace: %d bytes\n", recto::attention_kernel_name(plan.value().kernel),
       static_cast<int>(plan.value().num_splits), static_cast<int>(plan.value().workspace_bytes));
 
-  // A step only launches. Uploads of pageable memory have read it when they return.
+  // A step only launches kernels. Uploads from pageable memory have been read when they return.
   for (std::int32_t token = 0; token < kTokens; ++token) {
     RECTO_RETURN_IF_ERROR(upload_token(batch, token, stream));
     RECTO_RETURN_IF_ERROR(recto::run_decode_step(plan.value(), step.value(), outputs,
@@ -174,7 +175,7 @@ Status generate(cudaStream_t stream) {
   RECTO_RETURN_IF_ERROR(batch.lse_ln.download(lse_ln.data(), stream));
   RECTO_RETURN_IF_ERROR(status_of(cudaStreamSynchronize(stream)));
   for (std::size_t s = 0; s < kSeqs; ++s) {
-    // The mean of what was appended, and the logarithm of how many tokens that were.
+    // The mean of the appended values, and the logarithm of their number.
     std::printf("sequence %d after %d tokens: out %.4f, lse_ln %.4f\n", static_cast<int>(s),
                 static_cast<int>(kTokens), out[s * kQHeads * kHeadDim], lse_ln[s * kQHeads]);
   }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""decode_program prints what is right, or that there is no GPU, and ends with the code for it.
+"""decode_program prints the right results, or that there is no GPU, with the matching exit code.
 
     decode_program_test.py PROGRAM
 """

@@ -7,7 +7,7 @@
 namespace recto::kernels {
 namespace {
 
-// The names of a copy's tensors, of K or of V.
+// The names of the tensors of a copy, for K or V.
 struct CopyNames {
   const char* from;
   const char* to;
@@ -32,13 +32,13 @@ Status check_alike(const CopyNames& names, const KvTensorView& from, const KvTen
   return check_packs(names.to, to);
 }
 
-// Whether the slots of a pack, of one head in one block, are contiguous, in both tensors alike.
+// Whether the slots of a pack, for one head in one block, are contiguous in both tensors.
 bool lie_in_runs(const KvTensorView& from, const MutableKvTensorView& to) {
   return is_packed(from) && is_packed(to) && from.pack_width == to.pack_width &&
          from.slot_stride == from.pack_width && to.slot_stride == to.pack_width;
 }
 
-// If so, these runs can be treated as the rows of a plain cache, and the packs as its slots.
+// If so, these runs are treated as the rows of a plain cache, and the packs as its slots.
 template <typename Pointer>
 BasicKvTensorView<Pointer> runs_as_rows(BasicKvTensorView<Pointer> tensor) {
   const std::int64_t packs = tensor.head_dim / tensor.pack_width;

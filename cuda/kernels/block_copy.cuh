@@ -1,6 +1,6 @@
 #pragma once
 
-// One thread block per (pair, KV head); its threads take four codes each of all its slots.
+// One thread block per (pair, KV head); each thread copies four codes at a time, over all slots.
 
 #include <kernel_dialect.h>
 
@@ -11,7 +11,7 @@
 
 namespace recto::kernels {
 
-// Called by the whole thread block.
+// Must be called by the whole thread block.
 template <typename Access, typename Code>
 __device__ inline void copy_block(const KvTensorView& from, const MutableKvTensorView& to,
                                   const BlockPair& pair, std::int64_t head) {

@@ -11,7 +11,7 @@
 
 namespace recto::kernels {
 
-// The place of a token, in any tensor of the cache.
+// The position of a token in any tensor of the cache.
 struct Slot {
   std::int64_t block_id;
   std::int64_t offset;  // within the block

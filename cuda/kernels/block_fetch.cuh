@@ -1,8 +1,8 @@
 #pragma once
 
 // Fetches the tiles of a stream block by block, for caches in which the slots of a block are
-// contiguous, as in head-major ones: one bulk copy transfers all slots of a block that a tile
-// takes. The copies of a stage complete on its mbarrier.
+// contiguous, such as head-major ones: one bulk copy transfers all slots of a block that a tile
+// needs. The copies of a stage complete on its mbarrier.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -35,7 +35,7 @@ class BlockFetch {
 
   __device__ void start(int tile, int stage) {
     if (tile * kKeys >= keys_.end) return;
-    const int first = max(keys_.begin, tile * kKeys);  // of the tile's keys that are seen
+    const int first = max(keys_.begin, tile * kKeys);  // first visible key of the tile
     const int end = min(keys_.end, (tile + 1) * kKeys);
     Mbarrier* arrived = memory_.mbarriers() + stage;
     if (Team::rank() == 0) arrive_expecting(arrived, 2 * row_bytes(end - first));
@@ -60,7 +60,7 @@ class BlockFetch {
     Team::meet();
   }
 
-  // To be called before the shared memory is used for something else.
+  // Must be called before the shared memory is reused.
   __device__ void end() {
     if (Team::rank() < kStages) invalidate_mbarrier(memory_.mbarriers() + Team::rank());
     Team::meet();
@@ -71,7 +71,7 @@ class BlockFetch {
     return static_cast<unsigned>(rows * kHeadDim * static_cast<int>(sizeof(Stored)));
   }
 
-  // The physical block of a thread's key, from the table; 0 if there is no such key.
+  // The physical block of a thread's key, from the table; 0 without such a key.
   __device__ std::int32_t block_of(int tile) const {
     const int position = tile * kKeys + Team::rank();
     if (Team::rank() >= kKeys || position < keys_.begin || position >= keys_.end) return 0;

@@ -60,9 +60,9 @@ __device__ inline ContentsViolation wrong_context(const ContentsCheckParams& par
   return {};
 }
 
-// Each thread checks every 256th of `count` items until it finds a violation; the first violation
-// that any thread found is written, or that there is none. find(index) returns what is wrong with
-// an item.
+// Each thread checks every 256th of `count` items until it finds a violation. Writes the first
+// violation that any thread found, or that there is none. find(index) returns the violation of an
+// item.
 template <typename Find>
 __device__ inline void write_first(std::int64_t count, ContentsViolation* written,
                                    const Find& find) {
@@ -138,7 +138,7 @@ __global__ void __launch_bounds__(kContentsThreads) pair_check(const PairCheckPa
               [&params](std::int64_t index) { return wrong_pair(params, index); });
 }
 
-// By its code: no comparison of numbers tells all that is not finite.
+// Examines the code, because no comparison of numbers detects all non-finite ones.
 __device__ inline ContentsViolation wrong_scale(const ScaleCheckParams& params,
                                                 std::int64_t index) {
   const bool is_k = index < params.num_k;
@@ -165,7 +165,7 @@ __device__ inline ContentsViolation wrong_rows(const RowCheckParams& params,
   for (std::int64_t other = 0; other < sequence; ++other) {
     const std::int64_t other_length = params.context_length[other];
     const std::int64_t other_start = params.context_start[other];
-    // If `other` lies beyond the rows, that is reported for `other`.
+    // If `other` itself lies beyond the rows, that is reported for `other`.
     if (other_length > 0 && other_start < start + length && start - other_length < other_start) {
       return {ContentsRule::kSharedRows, sequence, other, start, 0};
     }

@@ -13,38 +13,38 @@
 
 namespace recto::kernels {
 
-// In the order in which a sequence is checked. The comments state what must hold.
+// In the order in which a sequence is checked. The comments state the rules.
 enum class ContentsRule : std::int32_t {
   kNone,             // nothing is wrong
   kQueryStartFirst,  // query_start[0] is 0
   kQueryStartAscends,
   kQueryLength,           // at most max_query_length rows
   kQueryStartEnd,         // the last one is num_rows
-  kContextNegative,       // at least 0, or a token is to be added: then it is padding
+  kContextNegative,       // at least 0; negative is padding if a token is to be added
   kContextBeyondPlan,     // at most max_context_length
   kContextBeyondTable,    // at most max_blocks * block_size
-  kPositionBeyondRotary,  // of the added token, below num_positions
-  kBlockId,               // from 0 to num_blocks - 1, up to the context's end
+  kPositionBeyondRotary,  // of the added token: below num_positions
+  kBlockId,               // from 0 to num_blocks - 1, up to the end of the context
   // For slots.
   kSlot,          // -1, or from 0 to num_slots - 1
-  kRepeatedSlot,  // no earlier token's
+  kRepeatedSlot,  // not the slot of an earlier token
   // For pairs of blocks.
   kSource,             // from 0 to num_sources - 1
   kDestination,        // from 0 to num_destinations - 1
-  kRepeatedWrite,      // a destination: no earlier pair's
-  kOverwrittenSource,  // within one cache: no pair's destination
+  kRepeatedWrite,      // not the destination of an earlier pair
+  kOverwrittenSource,  // within one cache: not the destination of any pair
   // For scales.
   kScaleK,  // a finite number above 0
   kScaleV,  // the same
   // For rows that contexts are gathered into.
   kRowsBeyond,  // from 0 to num_rows - 1
-  kSharedRows   // no earlier sequence's
+  kSharedRows   // not a row of an earlier sequence
 };
 
 struct ContentsViolation {
   ContentsRule rule = ContentsRule::kNone;
   std::int64_t index = 0;  // of the sequence, token, pair or KV head
-  // Column of the block table; or the token, pair or sequence that `index` conflicts with.
+  // The column of the block table; or the token, pair or sequence that `index` conflicts with.
   std::int64_t other = 0;
   std::int64_t value = 0;  // of scales: the bits of the fp32
   std::int64_t limit = 0;
@@ -56,7 +56,7 @@ struct ContentsCheckParams {
   std::int64_t num_blocks = 0;
   std::int64_t block_size = 0;
   const std::int32_t* query_start = nullptr;  // [num_seqs + 1], or null
-  // [num_seqs]: of contexts; if a token is to be added to each, of their cached part.
+  // [num_seqs]: lengths of contexts or, if a token is to be added to each, of their cached parts.
   const std::int32_t* lengths = nullptr;
   std::int64_t added_tokens = 0;   // 0 or 1
   std::int64_t num_positions = 0;  // of rotary embedding; 0: none
@@ -74,7 +74,7 @@ struct SlotCheckParams {
   const std::int64_t* slot_mapping = nullptr;  // [num_tokens], in device memory
   std::int64_t num_tokens = 0;
   std::int64_t num_slots = 0;                           // of the cache
-  RepeatedSlots repeated = RepeatedSlots::kLaterStays;  // kNone: there are to be none
+  RepeatedSlots repeated = RepeatedSlots::kLaterStays;  // kNone: repeats are violations
   ContentsViolation* violation = nullptr;               // the first one by token and rule
 };
 
@@ -87,7 +87,7 @@ struct PairCheckParams {
   const BlockPair* pairs = nullptr;  // [num_pairs], in device memory
   std::int64_t num_pairs = 0;
   std::int64_t num_sources = 0;       // blocks of the cache that is read
-  std::int64_t num_destinations = 0;  // of the one that is written
+  std::int64_t num_destinations = 0;  // of the cache that is written
   Caches caches = Caches::kTwo;
   ContentsViolation* violation = nullptr;  // the first one by pair and rule
 };

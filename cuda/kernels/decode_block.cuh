@@ -1,7 +1,7 @@
 #pragma once
 
-// How the thread block of a decode kernel divides its work: which keys each warp has, which dims of
-// the result each thread has, and where the result goes.
+// How the thread block of a decode kernel divides its work: the keys of each warp, the result dims
+// of each thread, and the place of the result.
 
 #include <kernel_dialect.h>
 
@@ -25,8 +25,8 @@ inline constexpr int kDecodeBlocksPerSm = 4;
 // Dims that each thread holds of a shared state: threadIdx.x and threadIdx.x + kDecodeThreads.
 inline constexpr int kDimsPerThread = kHeadDimMax / kDecodeThreads;
 
-// A warp's part of the keys: as many whole tiles as the other warps have, or fewer. It follows from
-// the range alone, and so do the bits of a result.
+// A warp's part of the keys: as many whole tiles as the other warps have, or fewer. It depends only
+// on the range, so the bits of a result depend only on the range as well.
 __device__ inline KeyRange stretch_of_warp(const KeyRange& keys, int warp) {
   const int tiles = (keys.size() + kTileKeys - 1) / kTileKeys;
   const int stretch = (tiles + kDecodeWarps - 1) / kDecodeWarps * kTileKeys;
@@ -34,7 +34,7 @@ __device__ inline KeyRange stretch_of_warp(const KeyRange& keys, int warp) {
   return {begin, begin + min(stretch, keys.end - begin)};
 }
 
-// Where the results of one row go.
+// The destination of one row's results.
 template <typename Element>
 struct DecodeResult {
   Element* out;   // [head_dim_v]
@@ -51,7 +51,7 @@ __device__ inline DecodeResult<Element> decode_result(const ReferenceDecodeParam
           static_cast<int>(params.kv.v.head_dim)};
 }
 
-// Called by the whole thread block; each thread passes its dims of the state.
+// Must be called by the whole thread block; each thread passes its dims of the state.
 template <typename Element>
 __device__ inline void finish_row(SoftmaxState<kDimsPerThread> state, const float* sink,
                                   const DecodeResult<Element>& result) {

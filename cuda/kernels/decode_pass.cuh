@@ -1,8 +1,8 @@
 #pragma once
 
-// Attention of one query head over a range of its keys, by one thread block. Each warp takes a
-// range of consecutive keys; at the end the warps' states are merged. Between the first and the
-// last barrier no warp waits for another.
+// Attention of one query head over a range of its keys, by one thread block. Each warp processes
+// consecutive keys; at the end the warps' states are merged. Between the first and the last barrier
+// no warp waits for another.
 
 #include <kernel_dialect.h>
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// One query head of one sequence, as seen by the thread block that computes its attention: where
-// its query and keys are, which keys it sees, and how a product becomes a score.
+// One query head of one sequence, as seen by the thread block that computes its attention: the
+// places of its query and keys, the visible keys, and the conversion of a product to a score.
 
 #include <kernel_dialect.h>
 

@@ -21,7 +21,7 @@
 
 namespace recto::kernels {
 
-// An extent that no grid can have becomes one that every launch refuses.
+// A grid extent that is out of range becomes one that every launch refuses.
 inline dim3 grid_of(std::int64_t x, std::int64_t y = 1, std::int64_t z = 1) {
   const auto extent = [](std::int64_t count) {
     return static_cast<unsigned>(std::min<std::int64_t>(count, UINT32_MAX));
@@ -58,12 +58,12 @@ Status with_fp8(ElementType type, const Call& call) {
   return refusal("type", "e4m3 or e5m2", element_type_name(type));
 }
 
-// Whether attention is computed for these types of q and of the cache.
+// Whether attention is computed for this pair of types of q and of the cache.
 inline bool are_attended(ElementType q, ElementType cached) {
   return (q == cached && !is_fp8(q)) || (element_bytes(q) == 2 && is_fp8(cached));
 }
 
-// Returns call(TypeTag<Query>, TypeTag<Cached>) for such a pair.
+// Returns call(TypeTag<Query>, TypeTag<Cached>) for such a pair of types.
 template <typename Call>
 Status with_attended(ElementType q, ElementType cached, const Call& call) {
   return with_element(q, [&](auto query) -> Status {
@@ -125,7 +125,7 @@ Status check_counted(const char* name, const BasicKvTensorView<Pointer>& tensor)
   return expect_at_most({name, "head_dim", tensor.head_dim}, kMovedSizeMax);
 }
 
-// Invalid input: a cache that no kernel serves.
+// Invalid input: caches that no kernel serves.
 template <typename Pointer>
 Status check_reached(const BasicPagedKvView<Pointer>& kv) {
   RECTO_RETURN_IF_ERROR(check_counted("kv.k", kv.k));
@@ -134,7 +134,7 @@ Status check_reached(const BasicPagedKvView<Pointer>& kv) {
   return check_packs("kv.v", kv.v);
 }
 
-// The type of a view, for comparison with another one's.
+// The type of a view, for comparison with that of another view.
 struct NamedType {
   const char* view;
   ElementType type;
@@ -143,7 +143,7 @@ inline Status expect_same_type(const NamedType& got, const NamedType& other) {
   return expect_equal(Named(got.view, "type", got.type), Named(other.view, "type", other.type));
 }
 
-// Expects a type of numbers, not of fp8 codes.
+// Requires a numeric type, not fp8 codes.
 inline Status expect_number(const NamedType& got) {
   if (element_bytes(got.type) > 1) return Status::ok();
   // A value outside the enum has no name.

@@ -26,7 +26,7 @@ struct GatherParams {
 // A thread block gathers 32 tokens of a sequence; a grid has at most 65535 in that dimension.
 inline constexpr std::int64_t kGatheredMax = 32 * 65535;
 
-// Invalid input: what is not served.
+// Invalid input: gathers that are not served.
 Status check_gather(const GatherParams& params);
 
 // One thread block for each (sequence, 32 tokens, KV head). Errors as for launch_kv_write().

@@ -1,6 +1,6 @@
 #pragma once
 
-// Each warp of a thread block takes a range of its keys, with all sixteen rows; the states are
+// Each warp of a thread block processes a range of the keys for all sixteen rows; the states are
 // merged at the end. Between the first and the last barrier no warp waits for another.
 
 #include <kernel_dialect.h>
@@ -21,14 +21,14 @@ using GroupStream = StreamShape<WarpTeam, NumbersType, kDims, NumbersType::Produ
 template <typename NumbersType, int kDims>
 struct GroupShape : GroupStream<NumbersType, kDims> {
   using Stream = GroupStream<NumbersType, kDims>;
-  // At the end a warp's part holds its sums of weighted values instead. Rows are eight banks apart.
+  // At the end, a warp's part holds its weighted sums instead. Rows are eight banks apart.
   static constexpr int kSumStride = kDims + 8;
   static_assert(kTileRows * kSumStride * static_cast<int>(sizeof(float)) <= Stream::kBytes);
 
   static constexpr int kQueryBytes =
       Stream::RowTile::size(kTileRows) * static_cast<int>(sizeof(typename Stream::Element));
   static constexpr int kSharedBytes = kQueryBytes + kDecodeWarps * Stream::kBytes;
-  // Minimum number of thread blocks per multiprocessor: it has registers for that many.
+  // Minimum number of thread blocks per multiprocessor, for which there are enough registers.
   static constexpr int kBlocksPerSm = Stream::Products::blocks_per_sm(kDims);
 };
 
@@ -40,7 +40,7 @@ struct HeadRows {
   int count;
 };
 
-// Of the (KV head, tile of its query heads) with number `tile`.
+// The heads of number `tile` among all pairs (KV head, tile of its query heads).
 __device__ inline HeadRows head_rows(const ReferenceDecodeParams& params, std::int64_t sequence,
                                      std::int64_t tile) {
   const std::int64_t group = params.q.num_heads / params.kv.k.num_kv_heads;
@@ -64,7 +64,7 @@ __device__ inline void load_queries(const ReferenceDecodeParams& params, const H
       tile[Shape::RowTile::index(row, dim)] =
           row < rows.count ? q[row * params.q.head_stride + dim] : convert<Element>(0.0F);
     }
-    // Some lanes may have had one dim more than others.
+    // The trip counts of the lanes may differ by one.
     if constexpr (Shape::kHeadDim % kWarpLanes != 0) __syncwarp();
   }
 }

@@ -16,8 +16,8 @@ namespace recto::kernels {
 // must follow.
 Status launch_gqa_decode(const SplitDecodeParams& params, KernelStream stream);
 
-// Invalid input: what is not in its table, K and V of different head dims, and caches that cannot
-// be read 16 bytes at a time.
+// Invalid input: calls without an instantiation, K and V of different head dims, and caches that
+// cannot be read 16 bytes at a time.
 Status check_group_served(const SplitDecodeParams& params);
 
 // The instantiations.

@@ -1,9 +1,9 @@
 #pragma once
 
-// A group's scores as a matrix product: rows are heads and columns are keys, so each key is read
-// once for all heads. Each warp takes every fourth tile of sixteen keys and copies the next one
-// while it multiplies the current one. It waits only for its own lanes, except for the queries,
-// which all warps share.
+// The scores of a group as a matrix product: rows are heads and columns are keys, so each key is
+// read once for all heads. Each warp processes every fourth tile of sixteen keys and copies the
+// next tile while it multiplies the current one. It waits only for its own lanes, except for the
+// queries, which all warps share.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -32,7 +32,7 @@ constexpr std::size_t score_shared_elements(int head_dim) {
   return static_cast<std::size_t>(kTiles * kTileRows * row_tile_stride(head_dim));
 }
 
-// What one thread block works on.
+// The work of one thread block.
 template <typename Element>
 struct Group {
   const Element* queries;  // [num_heads, head_dim]
@@ -67,7 +67,7 @@ __device__ inline Group<Element> group_of(const GroupScoresParams& params, std::
           params.max_context_length};
 }
 
-// Called by the whole thread block. Rows beyond the group are zeros.
+// Must be called by the whole thread block. Rows beyond the group are zeros.
 template <typename Element>
 __device__ inline void copy_queries_async(const Group<Element>& group,
                                           const RowTile<Element>& tile) {
@@ -87,7 +87,7 @@ __device__ inline void copy_keys_async(const Group<Element>& group, int first,
   for (int row = lane / kCopyLanes; row < kTileRows; row += kWarpLanes / kCopyLanes) {
     const int position = first + row;
     const bool is_there = position < group.num_keys;
-    // The table is read, and an address computed, only for keys that exist.
+    // The table is read, and an address computed, only for existing keys.
     const Slot slot = group.cursor.slot_of(is_there ? position : first);
     copy_row_async(group.keys + group.key_offsets.of(slot), is_there ? kUnitBytes : 0,
                    group.head_dim, lane % kCopyLanes, tile.row(row));
@@ -140,8 +140,8 @@ __global__ void __launch_bounds__(kScoreThreads) group_scores(const GroupScoresP
   const RowTile<Element> queries = tile(0);
   const int first_buffer = 1 + warp * kScoreBuffers;
 
-  // Commits, in order: the queries, then a tile of keys each time, or nothing if no tile is left.
-  // So the wait is always for all commits but the last one.
+  // Commits, in order: the queries, then one tile of keys at a time, or nothing after the last
+  // tile. So the wait is always for all commits except the last one.
   copy_queries_async(group, queries);
   commit_copies();
   int first = warp * kTileRows;
@@ -155,7 +155,7 @@ __global__ void __launch_bounds__(kScoreThreads) group_scores(const GroupScoresP
     if (next < group.num_keys) copy_keys_async(group, next, tile(first_buffer + (buffer ^ 1)));
     commit_copies();
     wait_for_copies<1>();
-    __syncwarp();  // the other lanes' copies have arrived, too
+    __syncwarp();  // the copies of the other lanes have arrived as well
     float sums[2][4] = {};
     multiply(queries, tile(first_buffer + buffer), group.head_dim, sums);
     store_scores(group, first, sums);

@@ -1,6 +1,6 @@
 #pragma once
 
-// A study of tensor cores, unused by the host API, which uses gqa_decode.h.
+// A study of tensor cores. The host API does not use it; it uses gqa_decode.h.
 //
 // Decode scores on tensor cores: the query heads that share a KV head (a group) against the paged
 // keys of their sequence.
@@ -35,7 +35,7 @@ struct GroupScoresParams {
 // kernel does not serve; a failure is CUDA's. In both cases nothing has been launched.
 Status launch_group_scores(const GroupScoresParams& params, KernelStream stream);
 
-// Invalid input: what the kernel does not serve.
+// Invalid input: calls that the kernel does not serve.
 Status check_served(const GroupScoresParams& params);
 
 }  // namespace recto::kernels

@@ -22,7 +22,7 @@ struct KernelEntry {
   ElementType q_type;
   ElementType kv_type;
   std::int64_t head_dim;
-  int shared_bytes;  // dynamic, of a thread block
+  int shared_bytes;  // dynamic shared memory of a thread block
   Status (*launch)(const Params& params, KernelStream stream);
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Streams keys and values tile by tile from the cache in the background, and computes scores,
-// softmax and weighted values of the rows that see them.
+// Streams keys and values from the cache tile by tile in the background, and computes scores,
+// softmax and weighted values for the rows that see them.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -24,8 +24,8 @@ template <typename Shape>
 using Fetch =
     std::conditional_t<Shape::kTransfer == Transfer::kBlocks, BlockFetch<Shape>, RowFetch<Shape>>;
 
-// The keys that at least one row of a team sees, and those that all of its rows see; the size of
-// the latter may be negative.
+// The keys that at least one row of a team sees, and those that all its rows see; the size of the
+// latter range may be negative.
 struct TeamKeys {
   KeyRange any;
   KeyRange all;
@@ -41,11 +41,12 @@ class KeyStream {
   using Products = typename Shape::Products;
   static constexpr int kHeadDim = Shape::kHeadDim;
   static constexpr int kKeys = Shape::kKeys;
-  // The tile after a context's last one begins within int, and so do its threads' positions.
+  // The tile after a context's last one must begin within int, as must the positions of its
+  // threads.
   static_assert(kContextLengthMax % kKeys == 0);
   static_assert(kContextLengthMax + Team::kThreads - 1 <= INT32_MAX);
 
-  // `rows` are those of the calling lane.
+  // `rows` are the rows of the calling lane.
   __device__ KeyStream(const HeadCache<Stored>& cache, const TeamKeys& keys,
                        const StreamMemory<Shape>& memory, const RowRules& rows)
       : cache_(cache), keys_(keys.any), seen_by_all_(keys.all), memory_(memory), rows_(rows) {}
@@ -97,7 +98,8 @@ class KeyStream {
            min(tile * kKeys + kKeys, keys_.end) <= seen_by_all_.end;
   }
 
-  // Rows weight the keys that they do not see with 0, and 0 times NaN or infinity is NaN.
+  // Non-finite values must reach only the rows that see them: hidden keys get weight 0, and 0 times
+  // NaN or infinity is NaN.
   __device__ void keep_to_seers(int tile, Element* values, int lane,
                                 Fragment (&weighted)[kHeadDim / 8]) const {
     const NonFiniteValues<Shape> found(values, cache_.value_order);
@@ -108,7 +110,7 @@ class KeyStream {
     Team::meet();
   }
 
-  // A tile in the form that the products take.
+  // The tile in the form that the products read.
   __device__ const Element* wide_keys(int stage) const {
     if constexpr (Shape::kIsStaged) {
       return settled_rows(memory_.keys(stage));
@@ -120,7 +122,7 @@ class KeyStream {
     if constexpr (!Shape::kIsStaged) {
       return memory_.values(stage);
     } else {
-      Team::meet();  // the keys that stood there have been read
+      Team::meet();  // the keys in this memory have been read
       if (cache_.value_order == ValueOrder::kKeyRows) return settled_rows(memory_.values(stage));
       settle<Shape, StoredTile<kHeadDim, kKeys, Shape::kStoredDimStride>>(
           memory_.values(stage), cache_.codes, memory_.settled(), &Shape::DimTile::index,

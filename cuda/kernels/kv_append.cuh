@@ -14,10 +14,10 @@
 
 namespace recto::kernels {
 
-// As for decode: with fewer registers than this leaves, some are spilled.
+// As for decode: with fewer registers per thread than this leaves, some are spilled.
 inline constexpr int kAppendBlocksPerSm = 4;
 
-// Slot of a new token; a negative block means none.
+// The slot of a new token; a negative block means none.
 __device__ inline Slot slot_of_new(const KvAppendParams& params, std::int64_t sequence,
                                    int position) {
   const int block_size = static_cast<int>(params.kv.k.block_size);
@@ -26,8 +26,8 @@ __device__ inline Slot slot_of_new(const KvAppendParams& params, std::int64_t se
   return cursor_of(params.block_table, block_size, sequence).slot_of(position);
 }
 
-// Called by the whole thread block. K and V of one token are small, so one policy accesses rows of
-// any layout.
+// Must be called by the whole thread block. K and V of one token are small, so one access policy
+// serves all layouts.
 template <typename Source, typename Cached>
 __device__ inline void append_token(const KvAppendParams& params, std::int64_t sequence,
                                     const Slot& slot, int position) {

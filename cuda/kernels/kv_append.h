@@ -1,7 +1,7 @@
 #pragma once
 
-// Writes the newest token of each sequence into the cache, where its block table says, with rotary
-// embedding applied on the way: what comes before the attention of a decode step.
+// Writes the newest token of each sequence into the cache at the place that its block table gives,
+// with rotary embedding applied: the first part of a decode step.
 
 #include <kernel_dialect.h>
 
@@ -13,7 +13,7 @@
 
 namespace recto::kernels {
 
-// Which dims make a pair: p and p + dim / 2 (GPT-NeoX), or 2 p and 2 p + 1 (GPT-J).
+// Which dims form a pair: p and p + dim / 2 (GPT-NeoX), or 2 p and 2 p + 1 (GPT-J).
 enum class RotaryPairing : std::uint8_t { kHalves, kInterleaved };
 
 struct Rotary {
@@ -40,11 +40,11 @@ struct KvAppendParams {
   // rows without a valid position are copied unchanged.
   RowsView q = {};
   MutableRowsView rotated_q = {};
-  // [num_seqs], or null: tokens in the cache afterwards, for the attention that follows.
+  // [num_seqs], or null: receives the number of cached tokens after the append, for the attention.
   std::int32_t* context_length = nullptr;
 };
 
-// Invalid input: what is not served.
+// Invalid input: appends that are not served.
 Status check_append(const KvAppendParams& params);
 
 // One thread block for each sequence. Invalid input names the field of `params` that is not served;

@@ -20,8 +20,8 @@ __device__ inline float scale_of(const BasicKvTensorView<Pointer>& tensor, std::
   return tensor.scale.data[tensor.scale.kind == ScaleKind::kPerKvHead ? head : 0];
 }
 
-// The code to be read as number * scale. The quotient is rounded to nearest even before it becomes
-// a code.
+// The code that is read back as number * scale. The quotient is rounded to nearest even before it
+// is converted to a code.
 template <typename Cached, typename Number>
 __device__ inline Cached quantise(Number number, float scale) {
   if constexpr (kIsFp8<Cached>) {

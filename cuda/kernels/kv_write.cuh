@@ -12,9 +12,9 @@
 
 namespace recto::kernels {
 
-// Whether a later token names the same slot. Thread blocks run in any order, so if both wrote, the
-// last one to run would win. O(tokens / threads); engines pass no such pair, but nothing forbids
-// it. Must be called by the whole thread block.
+// Whether a later token names the same slot. Thread blocks run in any order, so if both tokens were
+// written, the last thread block to run would win. O(tokens / threads). Engines pass no repeated
+// slots, but they are allowed. Must be called by the whole thread block.
 __device__ inline bool is_overwritten(const KvWriteParams& params, std::int64_t token) {
   const std::int64_t slot = params.slot_mapping[token];
   bool is_named_again = false;

@@ -15,7 +15,7 @@ namespace recto::kernels {
 // What happens to tokens that name the same slot.
 enum class RepeatedSlots : std::uint8_t {
   kLaterStays,  // the last token wins; each token reads all later slots: O(num_tokens)
-  kNone,        // the caller promises that there are none, as in engines' mappings
+  kNone,        // the caller promises that no slot is repeated, as in engines' mappings
 };
 
 // As KvWriteInputs of core/attention_views.h, in device memory; checked by core/attention_gate.h.
@@ -31,7 +31,7 @@ struct KvWriteParams {
   MutablePagedKvView kv = {};
 };
 
-// Invalid input: what is not served.
+// Invalid input: writes that are not served.
 Status check_write(const KvWriteParams& params);
 
 // One thread block for each token. Invalid input names the field of `params` that is not served; a

@@ -1,6 +1,5 @@
-// The launch functions as a host program calls them: on a GPU, a token is written into the cache
-// and attended to, and a group is scored by tensor cores; without a GPU, launches report that, and
-// nothing crashes.
+// Calls the launch functions as a host program does. On a GPU, a token is written into the cache
+// and attended to, and a group is scored by tensor cores; without a GPU, launches report that.
 
 #include <cuda_runtime.h>
 
@@ -21,7 +20,7 @@ constexpr std::int64_t kHeadDim = 64;
 constexpr std::int64_t kBlockSize = 4;
 constexpr float kScore = 2.5F;
 
-// In memory that host and device share, if there is a device.
+// Memory shared by host and device, if there is a device.
 struct OneToken {
   float q[kHeadDim] = {1.0F};
   float k[kHeadDim] = {kScore};
@@ -78,7 +77,7 @@ Status write_and_attend(OneToken& token) {
   return finished();
 }
 
-// A group of heads and several rounds of tiles, in the blocks of a pool in reverse order.
+// A group of heads with several rounds of tiles; the pool's blocks are in reverse order.
 struct ScoredGroup {
   static constexpr std::int64_t kHeads = 11;
   static constexpr std::int64_t kKeys = 150;
@@ -166,7 +165,7 @@ int run_without_device(cudaError_t why) {
   return 0;
 }
 
-// In managed memory, or null.
+// Managed memory, or null.
 template <typename T>
 T* made_for_device() {
   void* memory = nullptr;

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The dialect costs nothing: kernels written with it and without are the same machine code.
+"""The dialect costs nothing: kernels compile to the same machine code with and without it.
 
     machine_code_test.py PLAIN... -- KERNELS...
 
-Each is a cubin. Every kernel of the plain ones must be among the others, with the same bytes.
+All arguments are cubins. Every kernel in PLAIN must be in KERNELS, with the same bytes.
 """
 
 import struct
@@ -40,7 +40,7 @@ def kernels(cubins):
 
 
 def differences(plain, ours):
-    """What is wrong, a line each."""
+    """Yields one line for each difference."""
     for name, code in plain.items():
         if name not in ours:
             yield f"{name} is not among the kernels"
@@ -54,7 +54,7 @@ def main(arguments):
     plain = kernels([Path(path).read_bytes() for path in arguments[:split]])
     ours = kernels([Path(path).read_bytes() for path in arguments[split + 1 :]])
     failures = list(differences(plain, ours))
-    # A comparison that cannot fail would say nothing.
+    # Negative control: a changed byte must be detected.
     for name, code in plain.items():
         changed = {**plain, name: code[:-1] + bytes([code[-1] ^ 1])}
         if len(list(differences(changed, plain))) != 1 or not code:

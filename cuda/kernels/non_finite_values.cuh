@@ -1,7 +1,7 @@
 #pragma once
 
 // Handles NaN and infinities among the values of a tile whose rows see different keys: adds them to
-// the rows that see them and removes them from the tile, so that 0 times whatever remains is 0.
+// the rows that see them and removes them from the tile, so that a weight of 0 always gives 0.
 
 #include <kernel_dialect.h>
 
@@ -14,8 +14,8 @@
 
 namespace recto::kernels {
 
-// Non-finite values of a tile of a stream. Unless stated otherwise, each thread of the team handles
-// its part of them.
+// The non-finite values of a tile of a stream. Unless stated otherwise, each thread of the team
+// handles its part of the tile.
 template <typename Shape>
 class NonFiniteValues {
  public:
@@ -35,8 +35,8 @@ class NonFiniteValues {
     return !are_finite;
   }
 
-  // Adds all of them, by one warp, to the warp's own rows. The tile's first key is at position
-  // `first`.
+  // Adds all of them to the calling warp's own rows, by one warp. The tile's first key is at
+  // position `first`.
   __device__ void add_where_seen(const RowRules& rows, int first, int lane,
                                  Fragment (&weighted)[kHeadDim / 8]) const {
 #pragma unroll 1

@@ -35,7 +35,7 @@ Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream strea
   RECTO_RETURN_IF_ERROR(check_prefill(params));
   if (params.max_query_length == 0 || params.block_table.num_seqs == 0) return Status::ok();
   // Rows may have negative positions, from which subtracting the largest integer would overflow.
-  // This window shows as much.
+  // This window is wide enough to hide no key.
   constexpr std::int64_t kWidest = std::int64_t{1} << 40;
   PagedPrefillParams launched = params;
   launched.options.window = std::min(params.options.window, kWidest);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The warps of a thread block have sixteen rows each and share all keys, which come in larger tiles
-// than in decode: prefill is bound by arithmetic, and memory is read once for 64 rows.
+// Each warp of a thread block has sixteen rows, and all warps share the keys, in larger tiles than
+// in decode: prefill is compute-bound, and memory is read once for 64 rows.
 
 #include <kernel_dialect.h>
 
@@ -17,7 +17,7 @@ namespace recto::kernels {
 
 inline constexpr int kPrefillWarps = 4;
 inline constexpr int kPrefillThreads = kPrefillWarps * kWarpLanes;
-// Shared memory has room for this many, or for one.
+// Shared memory has room for this many thread blocks, or for one.
 inline constexpr int kPrefillBlocksPerSm = 2;
 inline constexpr int kPrefillRows = kPrefillWarps * kTileRows;
 
@@ -35,17 +35,17 @@ struct PrefillShape : PrefillStream<Products, Stored, kDims> {
   static constexpr int kSharedBytes = kQueryBytes + Stream::kBytes;
 };
 
-// A thread block's rows of one (sequence, KV head): row r, counted from the sequence's first, is
-// head r % group of query r / group.
+// The rows of a thread block for one (sequence, KV head). Row r, counted from the sequence's first,
+// is head r % group of query r / group.
 struct PrefillRows {
   std::int64_t sequence;
   std::int64_t kv_head;
-  std::int64_t first_query;  // of the sequence, among all queries
+  std::int64_t first_query;  // first query of the sequence among all queries
   int group;
   int queries;
   int context;
-  int first;  // of the thread block
-  int count;  // not positive if it has none
+  int first;  // first row of the thread block
+  int count;  // not positive without rows
 
   __device__ int query_of(int row) const { return (first + row) / group; }
   __device__ std::int64_t head_of(int row) const { return kv_head * group + (first + row) % group; }
@@ -94,12 +94,12 @@ __device__ inline void load_query_rows(const PagedPrefillParams& params, const P
       tile[Shape::RowTile::index(row, dim)] =
           row < rows.count ? q[from + dim] : convert<Element>(0.0F);
     }
-    // Some lanes may have had one dim more than others.
+    // The trip counts of the lanes may differ by one.
     if constexpr (Shape::kHeadDim % kWarpLanes != 0) __syncwarp();
   }
 }
 
-// Rules of the calling lane's rows. Missing rows see nothing.
+// The rules of the calling lane's rows. Missing rows see nothing.
 template <typename Shape>
 __device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const PrefillRows& rows,
                                          int warp, int lane) {
@@ -136,7 +136,7 @@ __device__ inline void write_rows(const PagedPrefillParams& params, const Prefil
     SoftmaxState<1> state{states.maximum[half], states.sum[half], {1.0F}};
     const float* sink = sink_of(params.options, head);
     if (sink != nullptr) state = merge(state, sink_state<1>(*sink));
-    // The factor by which merging has multiplied o.
+    // The factor by which the merge has multiplied o.
     const float factor = state.weighted[0] * value_scale;
     auto* out = static_cast<Element*>(params.out.data) + query * params.out.row_stride +
                 head * params.out.head_stride + fragment_column(lane, 0);

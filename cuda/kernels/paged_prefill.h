@@ -23,7 +23,7 @@ struct PagedPrefillParams {
   PagedKvView kv = {};
   BlockTableView block_table = {};
   const std::int32_t* query_start = nullptr;     // [num_seqs + 1]: first row of each sequence
-  const std::int32_t* context_length = nullptr;  // [num_seqs]: with the rows' own tokens
+  const std::int32_t* context_length = nullptr;  // [num_seqs]: including the rows' own tokens
   std::int64_t max_query_length = 0;             // at least the most rows of a sequence
   Mask mask = Mask::kCausal;
   DecodeOptions options = {};
@@ -37,10 +37,10 @@ struct PagedPrefillParams {
 // has been launched.
 Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream stream);
 
-// Number of its thread blocks per sequence; they are ordered by sequence.
+// The number of thread blocks per sequence; thread blocks are ordered by sequence.
 std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
 
-// Invalid input: what this kernel does not serve, see check_group_served().
+// Invalid input: calls that this kernel does not serve, see check_group_served().
 Status check_prefill(const PagedPrefillParams& params);
 
 // The instantiations.

@@ -13,7 +13,7 @@
 
 namespace recto::kernels {
 
-// Tiles of a sequence's rows, for each KV head.
+// Number of row tiles of a sequence, for each KV head.
 inline std::int64_t prefill_tiles(const PagedPrefillParams& params) {
   const std::int64_t group = params.q.num_heads / params.kv.k.num_kv_heads;
   return (params.max_query_length * group + kPrefillRows - 1) / kPrefillRows;

@@ -1,8 +1,8 @@
 #pragma once
 
-// The simplest kernel: a thread block computes one query head of one sequence from beginning to
-// end. Heads that share a KV head read it again, and a long context keeps one multiprocessor busy
-// after the others are done; split_decode.cuh solves the latter.
+// The simplest kernel: a thread block computes one whole query head of one sequence. Heads that
+// share a KV head read it again, and a long context keeps one multiprocessor busy after the others
+// have finished; split_decode.cuh solves the second problem.
 
 #include <kernel_dialect.h>
 

@@ -24,7 +24,7 @@ inline constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::max
 struct DecodeOptions {
   float scale = 1.0F;
   float softcap = 0.0F;                 // 0: none
-  std::int64_t window = kNoWindow;      // keys seen, including the newest
+  std::int64_t window = kNoWindow;      // visible keys, including the newest
   const float* alibi_slopes = nullptr;  // [num_q_heads], or null
   const float* sinks = nullptr;         // [num_q_heads], or null
 };
@@ -44,7 +44,7 @@ struct ReferenceDecodeParams {
 // the kernel does not serve; a failure is CUDA's. In both cases nothing has been launched.
 Status launch_reference_decode(const ReferenceDecodeParams& params, KernelStream stream);
 
-// Invalid input: what this kernel and those of split_decode.h do not serve.
+// Invalid input: calls that this kernel and those of split_decode.h do not serve.
 Status check_served(const ReferenceDecodeParams& params);
 
 }  // namespace recto::kernels

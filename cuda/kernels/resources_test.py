@@ -1,17 +1,17 @@
 #!/usr/bin/env python3
-"""Holds what ptxas says of the kernels against what it said when somebody looked at it.
+"""Compares the resources of kernels, as ptxas reports them, with golden files.
 
     resources_test.py REPORT... -- GOLDEN...
 
-The reports are bazel/ptxas_report.py's, one for each card; that of the same nvcc and card is the
-one to be like. Two rules hold with any: no kernel of decode spills registers, and none has a stack.
+Reports are made by bazel/ptxas_report.py, one for each card, and are compared with the golden file
+of the same nvcc and card. With any nvcc, decode kernels must not spill registers or have a stack.
 """
 
 import difflib
 import sys
 from pathlib import Path
 
-OF_DECODE = ("decode", "scores", "split_merge")  # in their names
+OF_DECODE = ("decode", "scores", "split_merge")  # parts of their names
 
 
 def first_line(path):
@@ -19,7 +19,7 @@ def first_line(path):
 
 
 def spilling(lines):
-    """Those of decode that spill, or keep something in memory of their own."""
+    """Yields the lines of decode kernels that spill registers or have a stack."""
     for line in lines[2:]:
         _, stack, stores, loads, _, name = line.split(None, 5)
         if any(word in name for word in OF_DECODE) and (stack, stores, loads) != ("0", "0", "0"):

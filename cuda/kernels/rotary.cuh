@@ -30,7 +30,7 @@ __device__ inline DimPair dims_of_pair(const Rotary& rotary, int pair) {
   return {pair, pair + static_cast<int>(rotary.dim / 2)};
 }
 
-// Whether the tables have this position.
+// Whether the tables contain this position.
 __device__ inline bool has_position(const Rotary& rotary, int position) {
   return position >= 0 && (rotary.dim == 0 || position < rotary.cosines.num_rows);
 }

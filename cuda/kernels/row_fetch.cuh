@@ -1,6 +1,6 @@
 #pragma once
 
-// Fetches the tiles of a stream row by row: 16 bytes at a time, wherever they are.
+// Fetches the tiles of a stream row by row, 16 bytes at a time, at any address.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -14,8 +14,8 @@
 
 namespace recto::kernels {
 
-// Used by a team, all of whose threads call each function. Tiles are started in order, including
-// those past the last one, and waited for in order.
+// Used by a team; all its threads call each function. Tiles are started in order, including those
+// past the last one, and waited for in order.
 template <typename Shape>
 class RowFetch {
  public:
@@ -24,7 +24,7 @@ class RowFetch {
   static constexpr int kHeadDim = Shape::kHeadDim;
   static constexpr int kKeys = Shape::kKeys;
 
-  // `keys` is not empty, and its first keys are in the first tile.
+  // `keys` must not be empty, and its first keys must be in the first tile.
   __device__ RowFetch(const HeadCache<Stored>& cache, const KeyRange& keys,
                       const StreamMemory<Shape>& memory)
       : cache_(cache), keys_(keys), memory_(memory), block_id_(block_of(keys.begin / kKeys)) {}
@@ -54,7 +54,7 @@ class RowFetch {
     return position >= keys_.begin && position < keys_.end;
   }
 
-  // The physical block of a thread's key, from the table; 0 if there is no such key.
+  // The physical block of a thread's key, from the table; 0 without such a key.
   __device__ std::int32_t block_of(int tile) const {
     const int position = tile * kKeys + Team::rank();
     if (Team::rank() >= kKeys || !is_seen(position)) return 0;

@@ -25,7 +25,7 @@ struct Row {
   Element* data;
   Access access;
 
-  // For policies that have place_of().
+  // Only for policies with place_of().
   __device__ Element& at(int dim) const { return data[access.place_of(dim)]; }
 };
 
@@ -54,8 +54,8 @@ __device__ inline Row<Access, Element> row_of(const MutableKvTensorView& tensor,
           Access::template of<Element>(tensor)};
 }
 
-// Called by one warp: each lane takes four neighbouring dims, so a contiguous row is read and
-// written in one piece. `scale` is the target's, if it is fp8.
+// Called by one warp: each lane moves four neighbouring dims at a time, so a contiguous row is read
+// and written contiguously. `scale` is the target's, if it is fp8.
 template <typename Access, typename Source, typename Target>
 __device__ inline void move_row(const Row<Access, Source>& from, const Row<Access, Target>& to,
                                 std::int64_t head_dim, float scale = 1.0F) {

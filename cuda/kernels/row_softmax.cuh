@@ -23,7 +23,7 @@ struct RowStates {
   }
 };
 
-// A lane's rows: how they score, and which keys they see.
+// The rows of a lane: their score rules and visible keys.
 struct RowRules {
   ScoreRule rule[2];
   KeyRange visible[2];

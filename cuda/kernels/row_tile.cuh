@@ -1,6 +1,6 @@
 #pragma once
 
-// Sixteen rows of 16-bit elements in shared memory, for the tensor cores: copied in the background
+// Sixteen rows of 16-bit elements in shared memory, for the tensor cores: copied asynchronously
 // (cp.async), loaded as fragments (ldmatrix).
 
 #include <kernel_dialect.h>
@@ -11,17 +11,17 @@
 
 namespace recto::kernels {
 
-// Dims that one mma.sync takes.
+// The number of dims that one mma.sync consumes.
 inline constexpr int kStepDims = 16;
 
-// A unit is what one lane copies, and one row of ldmatrix.
+// A unit is the data that one lane copies, and one row of ldmatrix.
 inline constexpr int kUnitBytes = 16;
 inline constexpr int kUnitDims = 8;
-// Lanes that together copy one row, 128 bytes at a time.
+// The number of lanes that together copy one row, 128 bytes at a time.
 inline constexpr int kCopyLanes = 8;
 
-// Row stride in elements. It is one unit more than a row, which has an even number of units, so
-// that eight consecutive rows, of which ldmatrix reads one unit each, are in different banks.
+// Row stride in elements. It is one unit more than a row, which has an even number of units. So
+// eight consecutive rows, from each of which ldmatrix reads one unit, are in different banks.
 __host__ __device__ constexpr int row_tile_stride(int head_dim) { return head_dim + kUnitDims; }
 
 template <typename Element>

@@ -1,7 +1,7 @@
 #pragma once
 
-// The two products of attention in fp32, by one warp for sixteen rows, without tensor cores; with
-// the same fragments as theirs.
+// The two products of attention in fp32 without tensor cores, by one warp for sixteen rows, on the
+// same fragments as with tensor cores.
 
 #include <kernel_dialect.h>
 
@@ -20,7 +20,7 @@ struct ScalarProducts {
   // Weights are exchanged between lanes through shared memory, [16][8].
   static constexpr int kScratch = kTileRows * kKeysPerStep;
 
-  // scores = Q K^T. Every fourth dim has its own sum.
+  // scores = Q K^T. The dims are summed in four interleaved sums.
   template <int kHeadDim, int kKeys>
   __device__ static void multiply_keys(const float* query, const float* keys, int lane,
                                        Fragment (&scores)[kKeys / 8]) {
@@ -69,8 +69,8 @@ struct ScalarProducts {
   }
 
  private:
-  // Every fourth row is in the same banks; the halves of every other one of these are swapped, so
-  // that eight rows can read one key's weights.
+  // Every fourth row is in the same banks. The halves of every second one of these rows are
+  // swapped, so that eight rows can read one key's weights without conflicts.
   __device__ static int scratch_index(int row, int key) {
     return row * kKeysPerStep + (key ^ (row & 4));
   }

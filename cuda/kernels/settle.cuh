@@ -1,7 +1,7 @@
 #pragma once
 
-// Converts data from its form in the cache to a tile: elements unchanged, fp8 codes to fp16 or
-// bf16, which represent all of them exactly. Does not apply scales.
+// Converts data from the form of the cache to a tile: elements are unchanged; fp8 codes become fp16
+// or bf16, which represent all of them exactly. Does not apply scales.
 
 #include <kernel_dialect.h>
 
@@ -23,7 +23,7 @@ __device__ inline Element settled(std::uint8_t code, __nv_fp8_interpretation_t k
   return convert<Element>(__half(__nv_cvt_fp8_to_halfraw(code, kind)));
 }
 
-// A tile as it was fetched: [kRows][kColumns], with rows kStride apart.
+// A tile as fetched: [kRows][kColumns], with rows kStride apart.
 template <int kRowCount, int kColumnCount, int kRowStride>
 struct StoredTile {
   static constexpr int kRows = kRowCount;
@@ -31,7 +31,7 @@ struct StoredTile {
   static constexpr int kStride = kRowStride;
 };
 
-// Writes to index(row, column); eight neighbours are one chunk.
+// Writes to index(row, column); eight neighbouring elements form one chunk.
 template <typename Shape, typename Tile, typename Index>
 __device__ inline void settle(const typename Shape::Stored* from, __nv_fp8_interpretation_t kind,
                               typename Shape::Element* tile, const Index& index,

@@ -1,7 +1,7 @@
 #pragma once
 
-// The state (m, l, o) of one query row after some of its keys. It allows softmax to be computed
-// without all scores at once, in any number of parts.
+// The state (m, l, o) of one query row after some of its keys, which allows softmax to be computed
+// in any number of parts, without all scores at once.
 
 #include <kernel_dialect.h>
 
@@ -9,16 +9,16 @@
 
 namespace recto::kernels {
 
-// o is distributed over threads: each holds `kDims` of its dims, and all of them hold m and l. The
+// o is distributed over threads: each holds `kDims` of its dims, and all hold m and l. The
 // default-constructed state is that of no keys.
 template <int kDims>
 struct SoftmaxState {
   float maximum = -INFINITY;  // m: largest score
   float sum = 0.0F;           // l: sum of exp(score - m)
-  // o: sum of exp(score - m) v, not normalised. Four of them are moved at once.
+  // o: sum of exp(score - m) v, not normalised. Four elements are moved at once.
   alignas(kDims % 4 == 0 ? 16 : 4) float weighted[kDims] = {};
 
-  // Restates it relative to another maximum, not below its own.
+  // Expresses the state relative to another maximum, which must not be smaller.
   __device__ void rescale(float new_maximum) {
     const float factor = expf(maximum - new_maximum);
     maximum = new_maximum;
@@ -33,16 +33,16 @@ __device__ inline SoftmaxState<kDims> absorb(SoftmaxState<kDims> lead,
                                              const SoftmaxState<kDims>& rest) {
   if (rest.maximum == -INFINITY) return lead;
   const float factor = expf(rest.maximum - lead.maximum);
-  lead.maximum = fmaxf(lead.maximum, rest.maximum);  // of +0 and -0, which are the same, +0
+  lead.maximum = fmaxf(lead.maximum, rest.maximum);  // the larger one; +0 for +0 and -0
   lead.sum += factor * rest.sum;
   for (int i = 0; i < kDims; ++i) lead.weighted[i] += factor * rest.weighted[i];
   return lead;
 }
 
-// The state of both sets of keys. It is commutative, and the state of no keys leaves the other one
+// The state of both sets of keys. Commutative, and the state of no keys leaves the other one
 // unchanged, bit for bit: for that, the state with the larger maximum is not multiplied at all. (In
-// a sum of two products, nvcc contracts one of them with the addition, which then rounds once; the
-// other rounds twice.)
+// a sum of two products, nvcc contracts one product with the addition, so one product would round
+// twice and the other once.)
 template <int kDims>
 __device__ inline SoftmaxState<kDims> merge(const SoftmaxState<kDims>& a,
                                             const SoftmaxState<kDims>& b) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The splits of a context, computed by one thread block each, and their merge. The intermediate
-// states are unnormalised, as decode_pass returns them, so merging again uses the algebra of
+// Computes each split of a context with one thread block, and merges the splits. The intermediate
+// states are unnormalised, as decode_pass returns them, so the merge uses the algebra of
 // softmax_state.cuh.
 
 #include <kernel_dialect.h>
@@ -14,7 +14,7 @@
 
 namespace recto::kernels {
 
-// The first key of split `split`; the range's end if there is no such split.
+// The first key of split `split`; the end of the range if there is no such split.
 __device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
                                   std::int64_t split) {
   const std::int64_t from = split * split_size;
@@ -30,7 +30,7 @@ __device__ inline KeyRange keys_of_split(const KeyRange& keys, const SplitDecode
       split + 1 == params.num_splits ? keys.end : split_begin(keys, params.split_size, split + 1)};
 }
 
-// Index of the first state of one row's splits.
+// The index of the first state of one row's splits.
 __device__ inline std::int64_t first_state(const SplitDecodeParams& params, std::int64_t sequence,
                                            std::int64_t head) {
   return (sequence * params.decode.q.num_heads + head) * params.num_splits;

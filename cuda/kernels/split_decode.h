@@ -1,7 +1,7 @@
 #pragma once
 
-// Decode attention in two launches: each thread block takes one part of a context, so that many of
-// them work on one long sequence; then the parts are merged.
+// Decode attention in two launches: each thread block computes one part of a context, so that many
+// thread blocks work on one long sequence; then the parts are merged.
 
 #include <kernel_dialect.h>
 
@@ -35,7 +35,7 @@ struct SplitDecodeParams {
 // Number of splits of a context of up to `max_context_length` tokens, at least 1.
 std::int64_t num_splits(std::int64_t max_context_length, std::int64_t split_size);
 
-// For all kernels that split. Invalid input: impossible splits.
+// Invalid input: impossible splits. For all kernels with splits.
 Status check_splits(const SplitDecodeParams& params);
 
 // One thread block for each (sequence, query head, split): writes `states`.

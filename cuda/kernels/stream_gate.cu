@@ -20,15 +20,14 @@ Status check_chunk_packs(const char* name, const KvTensorView& tensor, std::int6
                  std::to_string(tensor.pack_width));
 }
 
-// Whether packed values are copied element by element, because blocks are not whole numbers of
+// Whether packed values are copied element by element, because a block is not a whole number of
 // chunks.
 bool has_single_values(const KvTensorView& tensor, std::int64_t chunk) {
   return is_packed(tensor) && tensor.pack_width == 1 && tensor.block_size % chunk != 0;
 }
 
-// Checks that all chunks that are copied begin at multiples of their size. Of packed tensors a
-// chunk is a slot's part of a pack of K, or neighbouring slots of a dim of V, whose slot stride
-// is 1.
+// Checks that all copied chunks begin at multiples of their size. In packed tensors a chunk is a
+// slot's part of a pack of K, or neighbouring slots of a dim of V, whose slot stride is 1.
 Status check_chunks(const char* name, const KvTensorView& tensor) {
   const std::int64_t chunk = kChunkBytes / element_bytes(tensor.type);
   if (has_single_values(tensor, chunk)) return Status::ok();

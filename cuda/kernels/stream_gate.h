@@ -1,6 +1,6 @@
 #pragma once
 
-// Checks which calls a stream of keys serves. Host code.
+// Checks which calls a key stream serves. Host code.
 
 #include <kernel_dialect.h>
 
@@ -10,7 +10,7 @@
 
 namespace recto::kernels {
 
-// The tensors that a call of attention reads and writes.
+// The tensors that an attention call reads and writes.
 struct StreamedViews {
   const RowsView& q;
   const PagedKvView& kv;

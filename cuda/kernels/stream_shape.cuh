@@ -12,14 +12,14 @@
 
 namespace recto::kernels {
 
-// How tiles come from the cache: row_fetch.cuh or block_fetch.cuh.
+// How tiles are fetched from the cache: row_fetch.cuh or block_fetch.cuh.
 enum class Transfer : std::uint8_t { kRows, kBlocks };
 
 // Whether all rows of a team see the same keys, or each row its own.
 enum class Sight : std::uint8_t { kShared, kOfEachRow };
 
-// The products that are used, tensor_core_products.cuh or scalar_products.cuh, and the element type
-// of the cache; bytes are fp8 codes.
+// The products, from tensor_core_products.cuh or scalar_products.cuh, and the element type of the
+// cache; bytes are fp8 codes.
 template <typename ProductsType, typename StoredElement, Transfer kHow = Transfer::kRows>
 struct Numbers {
   using Products = ProductsType;
@@ -42,8 +42,8 @@ struct StreamShape {
   static constexpr Transfer kTransfer = NumbersType::kTransfer;
   // All rows of a team see the same keys; PrefillStream overrides this.
   static constexpr Sight kSight = Sight::kShared;
-  // Whether fetched data is settled into a tile before the products read it: codes, which become
-  // elements, and whole blocks, whose rows would conflict in banks.
+  // Whether fetched data is converted into a tile before the products read it: fp8 codes, which
+  // become elements, and whole blocks, whose rows would have bank conflicts.
   static constexpr bool kIsStaged =
       sizeof(Stored) != sizeof(Element) || kTransfer == Transfer::kBlocks;
 
@@ -57,7 +57,8 @@ struct StreamShape {
   static constexpr int kSettledTile = kIsStaged ? RowTile::size(kKeys) : 0;
   static_assert(DimTile::size(kHeadDim) <= RowTile::size(kKeys));
 
-  // The memory of one team, in this order; all are multiples of 16. Each warp has its own scratch.
+  // The memory of one team, in this order; all sizes are multiples of 16. Each warp has its own
+  // scratch.
   static constexpr int kStageBytes = 2 * kStoredTile * static_cast<int>(sizeof(Stored));
   static constexpr int kSettledBytes = kSettledTile * static_cast<int>(sizeof(Element));
   static constexpr int kScratchBytes = Products::kScratch * static_cast<int>(sizeof(Element));
@@ -81,7 +82,7 @@ struct StreamMemory {
     return at<std::int64_t>(kSettledAt + Shape::kSettledBytes);
   }
   __device__ std::int64_t* value_offsets() const { return key_offsets() + Shape::kKeys; }
-  // In place of offsets, if blocks are fetched.
+  // In place of the offsets, if blocks are fetched.
   __device__ Mbarrier* mbarriers() const {  // [kStages]
     return reinterpret_cast<Mbarrier*>(key_offsets());
   }

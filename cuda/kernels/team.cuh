@@ -1,6 +1,6 @@
 #pragma once
 
-// Threads that work on one stream of keys together: a warp, or a thread block.
+// Threads that process one stream of keys together: a warp, or a thread block.
 
 #include <kernel_dialect.h>
 

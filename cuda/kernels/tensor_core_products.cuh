@@ -26,7 +26,8 @@ struct TensorCoreProducts {
   static constexpr int kKeysPerStep = 16;
   // Elements of shared memory that a warp needs besides the tiles.
   static constexpr int kScratch = 0;
-  // Thread blocks of four warps, with sixteen rows each, for which a multiprocessor has registers.
+  // Thread blocks of four warps, with sixteen rows each, that fit into a multiprocessor's
+  // registers.
   static constexpr int blocks_per_sm(int head_dim) { return head_dim <= 128 ? 3 : 2; }
 
   // scores = Q K^T.

@@ -17,8 +17,8 @@ inline constexpr int kChunkBytes = 16;
 template <typename Element>
 inline constexpr int kChunk = kChunkBytes / static_cast<int>(sizeof(Element));
 
-// Index of a key's offset among those of its tile. Lanes that copy neighbouring chunks of packed
-// values read the offsets of every eighth key, without bank conflicts.
+// The index of a key's offset among those of its tile. Lanes that copy neighbouring chunks of
+// packed values read the offsets of every eighth key; this order avoids bank conflicts.
 __device__ inline int offset_index(int key) { return key ^ (key / 8 % 8); }
 
 // Whether a tile of values has a row for each key, or a row for each dim, as in packed caches.
@@ -30,7 +30,7 @@ struct ValueTile {
   ValueOrder order;
 };
 
-// Row stride such that rows are an odd number of chunks apart.
+// A row stride such that rows are an odd number of chunks apart.
 template <typename Element>
 __host__ __device__ constexpr int odd_stride(int columns) {
   return (columns / kChunk<Element> | 1) * kChunk<Element>;
@@ -79,7 +79,7 @@ __device__ inline LaneValues<Element> lane_values(const ValueTile<Element>& valu
     return {first, first + 1, 8};
   }
   using Tile = DimMajorTile<Element, kKeys>;
-  // Eight rows later, chunks are in the same order again.
+  // Eight rows later, the chunks have the same order again.
   static_assert(8 % (Tile::kRowsPerTurn * Tile::kChunks) == 0);
   return {values.elements + Tile::index(dim, key), values.elements + Tile::index(dim + 1, key),
           8 * kKeys};

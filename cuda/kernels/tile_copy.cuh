@@ -1,7 +1,7 @@
 #pragma once
 
-// Copies keys and values of a tile from the cache to shared memory, in the background. Slots that
-// no row of a tile may see are not read; their elements are zeros.
+// Copies keys and values of a tile from the cache to shared memory asynchronously. Slots that no
+// row of a tile may see are not read; their elements are zeros.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -18,17 +18,17 @@ namespace recto::kernels {
 // The offset for a missing key.
 inline constexpr std::int64_t kNoKey = -1;
 
-// Threads that share a piece of work.
+// The threads that share a piece of work.
 struct Workers {
   int own;
   int count;
 };
 
 // How packed values of consecutive keys are copied: several at once, if blocks hold whole aligned
-// chunks, or one by one.
+// chunks; otherwise one by one.
 enum class KeyAccess : std::uint8_t { kChunks, kSingles };
 
-// One KV head's part of K or V.
+// The part of K or V of one KV head.
 template <typename Stored>
 struct HeadTensor {
   const Stored* data;
@@ -53,10 +53,10 @@ struct TileChunk {
 };
 
 // Copy number i, if a key's chunks are contiguous. Eight neighbouring copies, which shared memory
-// takes at once, are in different banks of a tile whose rows are an odd number of chunks apart, and
-// the lanes of a warp fetch whole sectors. Rows of an odd number of chunks, in which a sector may
-// begin at any chunk, are not split between warps: the remaining lanes of a warp get a key that
-// does not exist.
+// processes together, are in different banks of a tile whose rows are an odd number of chunks
+// apart, and the lanes of a warp fetch whole sectors. Rows with an odd number of chunks, in which a
+// sector may begin at any chunk, are not split between warps: the remaining lanes of a warp get a
+// missing key.
 template <int kChunks, int kKeys>
 __device__ inline TileChunk chunk_along_row(int i) {
   if constexpr (kChunks % 2 == 1) {
@@ -65,7 +65,7 @@ __device__ inline TileChunk chunk_along_row(int i) {
     if (lane >= kWarpKeys * kChunks) return {kKeys, 0};
     return {i / kWarpLanes * kWarpKeys + lane / kChunks, lane % kChunks};
   } else {
-    // The eight are kSide chunks of 8 / kSide keys, taking every kSide-th of eight keys.
+    // The eight copies are kSide chunks of 8 / kSide keys, which are every kSide-th of eight keys.
     constexpr int kSide = kChunks % 8 == 0 ? 8 : kChunks % 4 == 0 ? 4 : 2;
     constexpr int kColumns = kChunks / kSide;
     const int set = i / 8 / kColumns;
@@ -103,9 +103,9 @@ __device__ inline void copy_rows(const HeadTensor<Stored>& tensor, const std::in
     for (int i = workers.own; i < copies_along_rows<kChunks, kKeys>(); i += workers.count) {
       copy(chunk_along_row<kChunks, kKeys>(i));
     }
-    // Some lanes have had one copy more than others.
+    // The trip counts of the lanes may differ by one.
     if constexpr (kChunks % 2 == 1) __syncwarp();
-  } else {  // packed keys: the same chunk of neighbouring keys lies side by side
+  } else {  // packed keys: equal chunks of neighbouring keys are adjacent
 #pragma unroll 2
     for (int i = workers.own; i < kKeys * kChunks; i += workers.count) {
       copy({i % kKeys, i / kKeys});
@@ -125,8 +125,8 @@ __device__ inline void copy_dims(const HeadTensor<Stored>& tensor, const std::in
   for (int i = workers.own; i < kHeadDim * kChunks; i += workers.count) {
     const int dim = i / kChunks;
     const int first = i % kChunks * kChunk<Stored>;
-    int count = 0;    // of keys that are there
-    int leading = 0;  // of these, before the first one that is not
+    int count = 0;    // existing keys
+    int leading = 0;  // existing keys before the first missing one
     for (int key = first; key < first + kChunk<Stored>; ++key) {
       if (offsets[offset_index(key)] == kNoKey) continue;
       leading += count == key - first ? 1 : 0;

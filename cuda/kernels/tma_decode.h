@@ -14,8 +14,8 @@ namespace recto::kernels {
 // As launch_gqa_decode(), with bit-identical results.
 Status launch_tma_decode(const SplitDecodeParams& params, KernelStream stream);
 
-// Invalid input: what is not in its table, caches in which the slots of a block and KV head are not
-// contiguous, and whatever launch_gqa_decode() does not serve.
+// Invalid input: calls without an instantiation, caches in which the slots of a block and KV head
+// are not contiguous, and all calls that launch_gqa_decode() does not serve.
 Status check_tma_served(const SplitDecodeParams& params);
 
 // The instantiations: none if compiled for cards without bulk copies.

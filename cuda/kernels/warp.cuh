@@ -11,7 +11,7 @@ namespace recto::kernels {
 inline constexpr int kWarpLanes = 32;
 inline constexpr unsigned kAllLanes = 0xffffffff;
 
-// Each lane gets the result: after the step for `bit`, lanes that differ in it alone agree.
+// Each lane gets the result. After the step for `bit`, lanes that differ only in that bit agree.
 __device__ inline float warp_max(float value) {
   for (int bit = kWarpLanes / 2; bit > 0; bit /= 2) {
     value = fmaxf(value, __shfl_xor_sync(kAllLanes, value, bit));
@@ -26,9 +26,9 @@ __device__ inline float warp_sum(float value) {
   return value;
 }
 
-// Lanes 4 n to 4 n + 3 hold one part each of the same four sums; lane 4 n + i gets sum i. Each step
-// gives away what the other lane keeps, so three shuffles replace the eight that four separate sums
-// would take.
+// Lanes 4 n to 4 n + 3 hold one part each of the same four sums; lane 4 n + i gets sum i. In each
+// step a lane gives away the sums that its partner keeps, so three shuffles replace the eight of
+// four separate sums.
 __device__ inline float sum_in_fours(const float (&parts)[4], int lane) {
   const bool is_upper = (lane & 2) != 0;
   const float given_0 = is_upper ? parts[0] : parts[2];

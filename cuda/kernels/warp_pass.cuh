@@ -16,7 +16,7 @@
 
 namespace recto::kernels {
 
-// One lane per key of a tile: it finds the key's slot, and holds its score and its weight.
+// One lane per key of a tile: it finds the key's slot, and holds the key's score and weight.
 inline constexpr int kTileKeys = kWarpLanes;
 static_assert(kContextLengthMax + kTileKeys <= INT32_MAX);
 // Four lanes share the product of a key: together they read neighbouring elements, 64 bytes of fp32
@@ -74,8 +74,8 @@ __device__ inline SoftmaxState<kDimsPerLane> warp_pass(const DecodeRow<Access, Q
   SoftmaxState<kDimsPerLane> state;
   for (int tile = keys.begin; tile < keys.end; tile += kTileKeys) {
     const int count = min(kTileKeys, keys.end - tile);
-    // If a tile has fewer keys than lanes, the last key stands in for the missing ones: it may be
-    // read, and gets no weight.
+    // If a tile has fewer keys than lanes, the last key stands in for the missing ones: it is safe
+    // to read, and gets no weight there.
     const int position = tile + min(lane, count - 1);
     const Slot slot = row.cursor.slot_of(position);
     scratch.key_offsets[lane] = row.keys.offsets.of(slot);

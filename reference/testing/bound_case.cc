@@ -11,7 +11,7 @@
 namespace recto::reference {
 namespace {
 
-// Most cases are short, so that there can be many; some are long, for what grows with length.
+// Most cases are short, so that many can run; some are long, for errors that grow with length.
 constexpr std::int64_t kShortContext = 24;
 constexpr std::int64_t kMediumContext = 200;
 constexpr std::int64_t kLongContext = 8192;
@@ -21,14 +21,14 @@ std::int64_t between(RandomStream& stream, std::int64_t low, std::int64_t high) 
          static_cast<std::int64_t>(stream.next_below(static_cast<std::uint64_t>(high - low + 1)));
 }
 
-// Returns two in one of `count` cases, else one.
+// Returns 2 in one of `count` cases, else 1.
 std::int64_t one_or_two(RandomStream& stream, std::uint64_t count) {
   return stream.next_below(count) == 0 ? 2 : 1;
 }
 
 double uniform(RandomStream& stream) { return 2 * stream.next_unit() - 1; }
 
-// Sum of twelve uniforms: normal enough, and the same everywhere.
+// The sum of twelve uniform numbers is nearly normal, and the same on every machine.
 double normal(RandomStream& stream) {
   double sum = -6;
   for (int i = 0; i < 12; ++i) sum += stream.next_unit();
@@ -69,7 +69,7 @@ struct TensorSource {
   int exponent;  // 2^-exponent of the numbers drawn
 };
 
-// Values rounded to `type`, side by side.
+// Values rounded to `type`, contiguous.
 std::vector<std::byte> tensor(const TensorSource& source, std::int64_t rows, std::int64_t row_size,
                               RandomStream stream) {
   const ElementType type = source.type;
@@ -133,7 +133,7 @@ void BoundCase::draw_sequences(RandomStream& stream) {
   }
 }
 
-// Draws blocks of a few slots each, or of a whole context.
+// Draws blocks of a few slots each, or one block for a whole context.
 void BoundCase::draw_blocks(RandomStream& stream) {
   const std::int64_t longest = std::max(1, *std::ranges::max_element(context_length_));
   block_size_ = stream.next_below(2) == 0 ? longest : std::int64_t{1} << stream.next_below(5);
@@ -146,7 +146,7 @@ void BoundCase::draw_blocks(RandomStream& stream) {
 
 void BoundCase::draw_options(RandomStream stream) {
   AttentionOptions& options = inputs_.options;
-  // Scores from small to thousands: all dims may be as large as 8.
+  // Scores range from small to thousands: all dims may be as large as 8.
   const auto dims = static_cast<float>(head_dim_k_);
   options.scale = static_cast<float>(std::exp2(uniform(stream) * 7)) /
                   (has_model_dims_ ? dims : std::sqrt(dims));
@@ -178,30 +178,30 @@ void BoundCase::draw_options(RandomStream stream) {
   if (stream.next_below(3) == 0) how_.subnormals = Subnormals::kFlushed;
   if (stream.next_below(3) == 0) how_.functions = MathFunctions::kFast;
   draw_exponents(stream);
-  // What is tiny in fp32 is zero in fp16.
+  // Numbers that are tiny in fp32 are zero in fp16.
   const bool has_range = q_type_ == ElementType::kBf16 || std::min(k_scale_, v_scale_) > 0.25F;
   if (is_fp8(kv_type_) && has_range && stream.next_below(2) == 0) {
     how_.dequantised = Dequantised::kQueryType;
   }
 }
 
-// Draws numbers so small that their products are subnormal, and a scale that is larger to match, so
-// that scores show it.
+// Draws numbers so small that their products are subnormal, and a larger scale to compensate, so
+// that the effect is visible in the scores.
 void BoundCase::draw_exponents(RandomStream& stream) {
   const bool has_small_q = q_type_ != ElementType::kFp16;
   if (kv_type_ == ElementType::kFp16) return;
   if (stream.next_below(4) == 0) {
-    // The scale stays finite.
+    // Keeps the scale finite.
     const std::int64_t most = std::min(126, 127 - std::ilogb(inputs_.options.scale));
     const std::int64_t both = between(stream, 100, most);
-    const std::int64_t share = between(stream, 0, 2);  // of q: nothing, half, all
+    const std::int64_t share = between(stream, 0, 2);  // q's part: none, half, all
     q_exponent_ = has_small_q ? static_cast<int>(both * share / 2) : 0;
     k_exponent_ = static_cast<int>(both) - q_exponent_;
     inputs_.options.scale = std::ldexp(inputs_.options.scale, static_cast<int>(both));
   }
   if (stream.next_below(4) == 0) v_exponent_ = static_cast<int>(between(stream, 100, 126));
   if (!is_fp8(kv_type_)) return;
-  // Codes stay as they are; their scales are small instead.
+  // Codes stay unchanged; their scales are small instead.
   k_scale_ = std::ldexp(k_scale_, -k_exponent_);
   v_scale_ = std::ldexp(v_scale_, -v_exponent_);
   k_exponent_ = v_exponent_ = 0;
@@ -218,7 +218,7 @@ void BoundCase::draw_tensors(RandomStream stream) {
   v_ = pool(v_numbers_, v_exponent_, head_dim_v_, stream.split("v"));
 }
 
-// Token-major blocks. A byte of ones is NaN in every type, alone or repeated.
+// Token-major blocks. A byte of all ones is NaN in every type, alone or repeated.
 std::vector<std::byte> BoundCase::pool(Numbers numbers, int exponent, std::int64_t head_dim,
                                        const RandomStream& stream) const {
   const std::int64_t row_size = num_kv_heads_ * head_dim;

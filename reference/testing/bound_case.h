@@ -1,7 +1,7 @@
 #pragma once
 
 // Small random and adversarial attention problems with their memory, for tests of the error bounds.
-// (verify/cases has the larger ones, with shrinkers; reference/ may not see it.)
+// (verify/cases has larger problems with shrinkers, but reference/ must not depend on it.)
 
 #include <cstdint>
 #include <string>
@@ -24,14 +24,14 @@ enum class Numbers {
   kTies,         // one of three values
   kConstant,
   kGrowing,     // ever larger along the context: each tile rescales
-  kDominating,  // small, but for the first tenth: their keys may weigh all
+  kDominating,  // small except for the first tenth, whose keys may have all the weight
 };
 inline constexpr int kNumbersKinds = 10;
 
 class BoundCase {
  public:
-  // Its sizes, types, options, placement and numbers come from the stream. One sequence or two, in
-  // blocks of the pool from the last one on; what nobody addresses is NaN.
+  // Draws sizes, types, options, placement and numbers from the stream. There are one or two
+  // sequences, in blocks of the pool from the last one on; unaddressed slots hold NaN.
   explicit BoundCase(RandomStream stream);
   BoundCase(const BoundCase&) = delete;
   BoundCase& operator=(const BoundCase&) = delete;

@@ -8,7 +8,7 @@
 namespace recto::reference {
 namespace {
 
-// Elements before and after a tensor; also keeps its data at an address that 4 divides.
+// Elements before and after a tensor; also keeps its data aligned to 4 bytes.
 constexpr std::int64_t kMargin = 16;
 
 std::vector<std::byte> random_bytes(std::int64_t count, std::uint64_t seed) {
@@ -67,7 +67,7 @@ void KvPool::count_places() {
   std::int64_t place = 0;
   for (std::int64_t n = 0; n < total; ++n) {
     places_[logical_index(at)] = place++;
-    // An odometer; a wheel that comes round leaves a gap.
+    // Counts like an odometer; when a level wraps around, a gap follows.
     for (std::size_t level = kLevels; level-- > 0;) {
       if (++at[level] < extent[level]) break;
       at[level] = 0;

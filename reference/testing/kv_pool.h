@@ -1,7 +1,7 @@
 #pragma once
 
-// One tensor of a paged cache with its memory, for tests. Where an element lies is found by walking
-// through the memory in storage order and counting, so that no formula over strides is trusted.
+// One tensor of a paged cache with its memory, for tests. Finds an element by walking through
+// memory in storage order and counting, so that no formula over strides is trusted.
 
 #include <array>
 #include <cstddef>
@@ -20,7 +20,7 @@ struct TestPoolShape {
   std::int64_t num_kv_heads = 1;
   std::int64_t head_dim = 1;
   std::int64_t pack_width = 1;  // packed layout only; divides head_dim
-  std::int64_t padding = 0;     // elements left out after each run, row, ... and block
+  std::int64_t padding = 0;     // elements skipped after each run, row, ... and block
 };
 
 class KvPool {
@@ -32,11 +32,11 @@ class KvPool {
   MutableKvTensorView view();
   KvTensorView const_view() { return as_const(view()); }
 
-  // Which element of the tensor's memory this is, gaps counted.
+  // The index of an element in the tensor's memory, gaps included.
   std::int64_t place(std::int64_t block, std::int64_t head, std::int64_t slot,
                      std::int64_t dim) const;
 
-  // The code at a place, and how it gets there.
+  // Reads and writes the code at a place.
   std::uint32_t code(std::int64_t place) const;
   void set_code(std::int64_t place, std::uint32_t code);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Random shapes of pools, for properties.
+// Random pool shapes for property tests.
 
 #include <cstdint>
 #include <ostream>
@@ -11,20 +11,20 @@
 
 namespace recto::reference {
 
-// As counterexamples have them.
+// Prints a shape as counterexamples show it.
 std::ostream& operator<<(std::ostream& out, const TestPoolShape& shape);
 std::ostream& operator<<(std::ostream& out, const RowPoolShape& shape);
 
-// Small, in any layout; a pack of any width.
+// A small shape in any layout, with any pack width.
 TestPoolShape draw_shape(Draw& draw, ElementType type);
 
-// V's: its own layout, gaps and head dim.
+// The shape of V: its own layout, gaps and head dim.
 TestPoolShape draw_partner(Draw& draw, const TestPoolShape& shape);
 
-// The same tensor elsewhere: other layout, gaps and number of blocks.
+// A shape for the same tensor in another layout, with other gaps and another number of blocks.
 TestPoolShape draw_copy(Draw& draw, const TestPoolShape& shape);
 
-// Rows that go into such a tensor, or come out of it.
+// Rows that are written into such a tensor, or gathered from it.
 RowPoolShape draw_rows_like(Draw& draw, const TestPoolShape& shape, std::int64_t num_rows,
                             ElementType type);
 

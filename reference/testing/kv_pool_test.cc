@@ -8,7 +8,8 @@
 namespace recto::reference {
 namespace {
 
-// Two blocks of two slots, two heads, four dims in packs of two, one element left out at each end.
+// Two blocks of two slots, two heads, four dims in packs of two; one element of padding at each
+// level.
 TestPoolShape small_shape(KvLayout layout) {
   return {.layout = layout,
           .type = ElementType::kBf16,

@@ -1,8 +1,8 @@
 #pragma once
 
 // Allocators decide where the KV slots of sequences are. One interface covers contiguous regions
-// and paged blocks, so that a scheduler need not know which it drives; verify/ adapts the
-// production manager to it too. Allocators know addresses, not time; PoolAccount knows the state of
+// and paged blocks, so that a scheduler need not know which kind it drives; verify/ also adapts the
+// production manager to it. Allocators know addresses, not time; PoolAccount knows the state of
 // each slot.
 
 #include <cstdint>
@@ -22,7 +22,7 @@ using SequenceId = Ordinal<struct SequenceIdTag, Quantity<struct SequenceCountTa
 // The constant properties of a sequence. `request` must outlive the sequence.
 struct SequenceSpec {
   const Request* request = nullptr;
-  std::int32_t member = 0;  // which of the request's sequences
+  std::int32_t member = 0;  // index of the sequence in its request
 };
 
 // Consecutive slots [begin, begin + size) of a contiguous pool.
@@ -36,26 +36,26 @@ struct Region {
 enum class Fit : std::uint8_t {
   kFits,
   kShort,   // not enough free slots
-  kNoHole,  // enough in sum, but in no one place
+  kNoHole,  // enough in total, but not contiguous
 };
 
 // What changed when a sequence grew, in slots.
 struct Growth {
   TokenCount held_before{};
   TokenCount held_after{};
-  TokenCount requested{};       // contiguous: what was asked for; the rest of held is rounding
-  TokenCount revived{};         // came back from the cache with their content
+  TokenCount requested{};       // contiguous: requested slots; the rest of held is rounding
+  TokenCount revived{};         // taken from the cache with their content
   TokenCount hit{};             // context found in cached blocks, shared or revived
   TokenCount copied{};          // physically copied on the device
-  TokenCount copied_context{};  // of these, slots that hold tokens
+  TokenCount copied_context{};  // copied slots that hold tokens
 };
 
 // What a sequence released, in slots.
 struct Release {
-  TokenCount held{};       // what it held
-  TokenCount requested{};  // contiguous: what it had asked for
-  TokenCount kept{};       // of these, full of tokens and still held by others
-  TokenCount kept_open{};  // beyond the context, in a block that others still hold
+  TokenCount held{};       // slots that the sequence held
+  TokenCount requested{};  // contiguous: requested slots
+  TokenCount kept{};       // full of tokens and still held by other sequences
+  TokenCount kept_open{};  // beyond the context, in a block that other sequences still hold
 };
 
 // All in slots, except for the last two.
@@ -65,16 +65,16 @@ struct PoolCounts {
   TokenCount cached{};
   TokenCount free{};
   TokenCount overhead{};
-  TokenCount largest_hole{};       // the longest run that one sequence could be given now
+  TokenCount largest_hole{};       // longest run that one sequence could get now
   std::int64_t table_entries = 0;  // logical blocks over all sequences; regions have no tables
-  std::int64_t held_blocks = 0;    // physical blocks under them, or regions
+  std::int64_t held_blocks = 0;    // physical blocks in these tables, or regions
 };
 
-// How the block tables of some sequences share blocks, without the block ids: what must be
-// remembered across a swap to the host. Contiguous regions share nothing and have no tables.
+// How the block tables of some sequences share blocks, without block ids: what must be kept across
+// a swap to the host. Contiguous regions share nothing and have no tables.
 struct TableShape {
   TokenCount slots{};                                // that hold the sequences' tokens, each once
-  std::vector<std::vector<std::int32_t>> entries{};  // [member][logical block] -> which block
+  std::vector<std::vector<std::int32_t>> entries{};  // [member][logical block] -> block index
   std::int32_t block_count = 0;
 };
 
@@ -85,22 +85,22 @@ class Allocator {
   virtual void open(SequenceId sequence, const SequenceSpec& spec) = 0;
   virtual void close(SequenceId sequence) = 0;
 
-  // Returns whether all sequences of the request could run to their end in an empty pool.
+  // Returns whether all sequences of the request could run to completion in an empty pool.
   virtual bool can_ever_hold(const Request& request, TokenCount spare) const = 0;
 
   // Returns whether `admit` would find room for a context of `length` in the first member (the
-  // others share it or get regions of their own) and leave `spare` slots free.
+  // others share it or get their own regions) and leave `spare` slots free.
   virtual Fit fit(std::span<const SequenceId> members, TokenCount length,
                   TokenCount spare) const = 0;
 
   // Tokens of context that `admit` would find cached: whole blocks, and fewer than `length` tokens.
   virtual TokenCount cached_prefix(SequenceId sequence, TokenCount length) const = 0;
 
-  // Gives the first member room for `length` tokens (and, where nothing can be shared, every member
-  // its own region). All or nothing: on nullopt, nothing has changed. O(blocks).
+  // Gives the first member room for `length` tokens; where nothing can be shared, every member gets
+  // its own region. All or nothing: on nullopt, nothing has changed. O(blocks).
   virtual std::optional<Growth> admit(std::span<const SequenceId> members, TokenCount length) = 0;
 
-  // Allocates room for tokens [context, length), which only this sequence will write: copies a
+  // Allocates room for tokens [context, length), which only this sequence will write. Copies a
   // shared block first. All or nothing. O(new blocks).
   virtual std::optional<Growth> grow(SequenceId sequence, TokenCount context,
                                      TokenCount length) = 0;
@@ -110,17 +110,17 @@ class Allocator {
   virtual bool append_blocks(std::span<const SequenceId> sequences);
 
   // Gives the child the parent's first `length` tokens: shared if there are blocks to share, else
-  // copied into the child's region. The child must hold nothing, or be at context 0 in its region.
+  // copied into the child's region. The child must hold nothing, or have context 0 in its region.
   virtual Growth share(SequenceId parent, SequenceId child, TokenCount length) = 0;
 
-  // Releases everything that the sequence holds; its spec stays. O(blocks).
+  // Releases all slots that the sequence holds; its spec stays. O(blocks).
   virtual Release release(SequenceId sequence, TokenCount context) = 0;
 
-  // Returns what a swap of these sequences has to move, and how their tables share blocks.
+  // Returns how many slots a swap of these sequences moves, and how their tables share blocks.
   virtual TableShape shape(std::span<const SequenceId> members, TokenCount context) const = 0;
 
-  // Announces that these sequences of `context` tokens are being swapped to the host; they keep
-  // what they hold until each is released. For allocators that take part in the copying.
+  // Announces that these sequences of `context` tokens are being swapped to the host. They keep
+  // their slots until each is released. For allocators that take part in the copying.
   virtual void begin_swap_out(std::span<const SequenceId> members, TokenCount context);
 
   // Allocates room for a swapped set of sequences, sharing blocks as before, and leaves `spare`
@@ -146,8 +146,8 @@ class Allocator {
   // allocators. O(1).
   virtual Region region(SequenceId sequence) const;
 
-  // Paged, O(1): the entries of tables that name the block, without the first one; whether its
-  // content can be found by its tokens, held or not; the same, and no sequence holds it.
+  // Paged, O(1): the number of table entries that name the block, minus one; whether its content
+  // can be found by its tokens, held or not; the same, and no sequence holds it.
   virtual std::int32_t sharers(BlockId block) const;
   virtual bool is_cached(BlockId block) const;
   virtual bool is_evictable(BlockId block) const;

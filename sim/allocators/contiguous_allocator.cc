@@ -43,7 +43,7 @@ bool ContiguousAllocator::can_ever_hold(const Request& request, TokenCount spare
   return placement_->capacity(slots) >= request.width && needed <= options_.pool_slots.value();
 }
 
-// Tried and undone: with several members no closed form says whether all find a hole.
+// Tries to place the regions and undoes it: with several members no closed form gives the answer.
 Fit ContiguousAllocator::fit(std::span<const SequenceId> members, TokenCount,
                              TokenCount spare) const {
   const std::int64_t slots = reservation(*holder(members.front()).spec.request).value();

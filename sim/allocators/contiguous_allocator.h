@@ -14,12 +14,12 @@
 
 namespace recto::sim {
 
-// How much is reserved for a sequence; Orca's three variants in the PagedAttention paper.
+// How many slots are reserved for a sequence: Orca's three variants in the PagedAttention paper.
 enum class ReservationRule : std::uint8_t {
-  kMax,   // the longest context that the engine serves, whatever the request needs
+  kMax,   // the longest context that the engine serves, for every request
   kPow2,  // the prompt, and the output length rounded up to a power of two: as if the engine could
           // guess it within a factor of two
-  kOracle,  // exactly what the sequence will fill: the best that contiguous regions could do
+  kOracle,  // exactly what the sequence will fill: the best possible reservation
 };
 
 struct ContiguousOptions {
@@ -64,7 +64,7 @@ class ContiguousAllocator final : public Allocator {
   const Holder& holder(SequenceId sequence) const {
     return holders_[static_cast<std::size_t>(sequence.value())];
   }
-  // The slots to reserve for one sequence of the request; at least its final context.
+  // The slots to reserve for one sequence of the request: at least its final context.
   TokenCount reservation(const Request& request) const;
   bool place_all(std::span<const SequenceId> members);
 

@@ -1,8 +1,8 @@
 #pragma once
 
 // The free blocks of a pool, as a stack: the blocks freed last are allocated first. The stack is at
-// the end of an array and grows towards its start, so that taking and giving are each one
-// contiguous copy.
+// the end of an array and grows towards its start, so that taking and giving back are one
+// contiguous copy each.
 
 #include <algorithm>
 #include <cstdint>
@@ -16,7 +16,7 @@ namespace recto::sim {
 
 class FreeBlocks {
  public:
-  // Holds blocks [first, end), lowest ids on top.
+  // Contains blocks [first, end), lowest ids on top.
   FreeBlocks(std::int64_t first, std::int64_t end) {
     blocks_.reserve(static_cast<std::size_t>(end - first));
     for (std::int64_t id = first; id < end; ++id) {
@@ -36,7 +36,7 @@ class FreeBlocks {
     top_ += count;
   }
 
-  // Frees these blocks; the first of them is the next to be taken.
+  // Frees these blocks; the first of them is the next to be allocated.
   void give(std::span<const BlockId> blocks) {
     RECTO_CHECK_LE(static_cast<std::int64_t>(blocks.size()), top_ - blocks_.begin());
     top_ -= static_cast<std::ptrdiff_t>(blocks.size());
@@ -44,7 +44,7 @@ class FreeBlocks {
   }
 
  private:
-  std::vector<BlockId> blocks_;  // of the pool, free or not; only those from `top_` on count
+  std::vector<BlockId> blocks_;  // all blocks of the pool; the free ones begin at `top_`
   std::vector<BlockId>::iterator top_;
 };
 

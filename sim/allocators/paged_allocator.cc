@@ -40,7 +40,7 @@ void PagedAllocator::close(SequenceId sequence) {
 }
 
 bool PagedAllocator::can_ever_hold(const Request& request, TokenCount spare) const {
-  // Members share the full blocks of the prompt and own the rest.
+  // Members share the full blocks of the prompt and own all other blocks.
   const std::int64_t shared = full_blocks(request.prompt_tokens);
   const std::int64_t own = blocks_for(request.final_context()) - shared;
   const std::int64_t needed = shared + own * request.width;
@@ -50,7 +50,7 @@ bool PagedAllocator::can_ever_hold(const Request& request, TokenCount spare) con
 std::int64_t PagedAllocator::own_blocks_of_others(std::span<const SequenceId> members,
                                                   TokenCount length) const {
   const TokenCount prompt = holder(members.front()).spec.request->prompt_tokens;
-  if (length <= prompt) return 0;  // they fork off the first one's last block
+  if (length <= prompt) return 0;  // members fork off the first member's last block
   const std::int64_t own = blocks_for(length) - full_blocks(prompt);
   return own * (static_cast<std::int64_t>(members.size()) - 1);
 }
@@ -74,7 +74,7 @@ bool PagedAllocator::shares_tail(const Holder& holder, TokenCount context) const
   return sharers(holder.table[static_cast<std::size_t>(tail)]) > 0;
 }
 
-// Allocates memory once for all that the sequence will hold, instead of growing the table.
+// Allocates memory for the whole final table at once.
 void PagedAllocator::reserve_table(SequenceId sequence) {
   Holder& mine = holder(sequence);
   mine.table.reserve(static_cast<std::size_t>(blocks_for(mine.spec.request->final_context())));
@@ -183,7 +183,7 @@ bool PagedAllocator::restore(std::span<const SequenceId> members, const TableSha
   return true;
 }
 
-// Counts the blocks that others still hold, and takes them off the table.
+// Counts the blocks that other sequences still hold, and removes them from the table.
 void PagedAllocator::keep_shared_entries(std::vector<BlockId>& table, TokenCount context,
                                          Release& release) {
   std::int64_t start = 0;
@@ -216,7 +216,7 @@ PoolCounts PagedAllocator::counts() const {
   counts.cached = TokenCount(slots(evictable()));
   counts.free = TokenCount(slots(free));
   counts.overhead = TokenCount(pool_slots_ - slots(usable));
-  counts.largest_hole = counts.cached + counts.free;  // a table joins any blocks
+  counts.largest_hole = counts.cached + counts.free;  // a table may combine any blocks
   counts.table_entries = counts.held_blocks + shared_entries_;
   return counts;
 }

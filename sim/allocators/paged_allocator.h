@@ -55,11 +55,10 @@ class PagedAllocator : public Allocator {
   virtual std::int64_t available() const { return free_.size(); }
   virtual std::int64_t evictable() const { return 0; }
 
-  // Appends `count` blocks without holder or content to `table`. The caller must know that they are
-  // available.
+  // Appends `count` blocks without holder or content to `table`. Precondition: they are available.
   virtual void take(std::int64_t count, std::vector<BlockId>& table);
-  // Drops blocks whose last holder was one sequence. Blocks of its start should be evicted later
-  // than those of its end.
+  // Frees blocks whose last holder was one sequence. Blocks at its start should be evicted later
+  // than those at its end.
   virtual void drop(std::span<const BlockId> blocks);
 
   struct Holder {
@@ -73,8 +72,8 @@ class PagedAllocator : public Allocator {
     return holders_[static_cast<std::size_t>(sequence.value())];
   }
 
-  // The number of full blocks in `tokens`. A division by a runtime value is the most expensive step
-  // of growing by a token, so powers of two use a shift.
+  // The number of full blocks in `tokens`. The division is the most expensive part of growing by a
+  // token, so powers of two use a shift.
   std::int64_t full_blocks(TokenCount tokens) const {
     return shift_ >= 0 ? tokens.value() >> shift_ : tokens.value() / block_size_;
   }
@@ -82,9 +81,9 @@ class PagedAllocator : public Allocator {
     return full_blocks(tokens + TokenCount(block_size_ - 1));
   }
   std::int64_t slots(std::int64_t blocks) const { return blocks * block_size_; }
-  // The blocks that members after the first will need for themselves, up to `length`.
+  // The blocks that the members after the first need for themselves, up to `length`.
   std::int64_t own_blocks_of_others(std::span<const SequenceId> members, TokenCount length) const;
-  // Adds a further table entry for a block that has a holder.
+  // Adds a table entry for a block that already has a holder.
   void share_block(std::vector<BlockId>& table, BlockId block);
 
   FreeBlocks free_;
@@ -97,7 +96,7 @@ class PagedAllocator : public Allocator {
 
   std::int64_t pool_slots_;
   std::int64_t block_size_;
-  int shift_;  // of block sizes that are powers of two; else -1
+  int shift_;  // for block sizes that are powers of two; else -1
   std::int64_t total_blocks_;
   std::int64_t null_blocks_;
   std::vector<std::int32_t> sharers_;  // [total_blocks]

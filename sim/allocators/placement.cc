@@ -57,8 +57,8 @@ class BuddyPlacement final : public Placement {
     return Region{begin, size};
   }
 
-  // Parts are laid out largest first. Behind a part of size s there are fewer than s slots, so its
-  // would-be buddy is never among the holes, and nothing is joined across parts.
+  // Parts are laid out in descending size. Behind a part of size s there are fewer than s slots, so
+  // its would-be buddy is never among the holes, and nothing merges across parts.
   void free(Region region) override {
     free_slots_ += region.size;
     while (true) {
@@ -167,7 +167,7 @@ class HoleListPlacement final : public Placement {
   std::int64_t free_slots_;
   PlacementKind kind_;
   std::map<std::int64_t, std::int64_t> by_begin_;            // begin -> size
-  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // (size, begin) of the same
+  std::set<std::pair<std::int64_t, std::int64_t>> by_size_;  // (size, begin) of the same holes
 };
 
 }  // namespace

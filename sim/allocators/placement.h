@@ -16,7 +16,7 @@ class Placement {
  public:
   virtual ~Placement() = default;
 
-  // The size that a request for `slots` occupies: at least `slots`.
+  // The size of a region for a request of `slots`: at least `slots`.
   virtual std::int64_t rounded(std::int64_t slots) const = 0;
 
   // Takes a free region of rounded(slots); on nullopt, nothing has changed. O(log pool) or

@@ -1,4 +1,4 @@
-// Placements against models that look at every slot.
+// Compares placements with models that store the state of every slot.
 
 #include <algorithm>
 #include <bit>
@@ -13,7 +13,7 @@
 namespace recto::sim {
 namespace {
 
-// A pool as a list of slots, taken or not.
+// A pool as a list of slots, each taken or free.
 class SlotModel {
  public:
   explicit SlotModel(std::int64_t pool) : taken_(static_cast<std::size_t>(pool)) {}
@@ -69,9 +69,8 @@ std::int64_t largest(const std::vector<Region>& holes) {
   return largest;
 }
 
-// Free aligned blocks of a buddy pool that are in no larger free aligned block: what is left when
-// every possible join has happened. A block lies within one of the powers that the pool is cut
-// into.
+// Free aligned blocks of a buddy pool that lie in no larger free aligned block: the holes after
+// every possible merge. A block lies within one of the powers of two that the pool is split into.
 std::map<std::int64_t, std::set<std::int64_t>> joined_holes(const SlotModel& model) {
   std::map<std::int64_t, std::set<std::int64_t>> holes;  // size -> begins
   SlotModel rest = model;
@@ -96,7 +95,7 @@ std::optional<Region> buddy(const SlotModel& model, std::int64_t slots) {
 
 using Policy = std::optional<Region> (*)(const SlotModel&, std::int64_t);
 
-// Places and frees at random; `largest_hole` is the model's.
+// Places and frees regions at random; `largest_hole` computes the model's answer.
 void compare(Draw& draw, Placement& placement, SlotModel model, Policy policy,
              std::int64_t (*largest_hole)(const SlotModel&)) {
   std::vector<Region> placed;

@@ -21,7 +21,7 @@ void PrefixCachedAllocator::open(SequenceId sequence, const SequenceSpec& spec) 
   committed_[position] = 0;
 }
 
-// The last token is computed again even if its block is cached, as its output is wanted.
+// The last token is always computed, even if its block is cached, because its output is needed.
 PrefixCachedAllocator::Hits PrefixCachedAllocator::find_hits(SequenceId sequence,
                                                              TokenCount length) const {
   TokenHashes& hashes = hashes_[static_cast<std::size_t>(sequence.value())];
@@ -40,7 +40,7 @@ TokenCount PrefixCachedAllocator::cached_prefix(SequenceId sequence, TokenCount 
   return TokenCount(slots(find_hits(sequence, length).count));
 }
 
-// A hit that nobody holds needs no new block, but it cannot be evicted for the others either.
+// A hit without a holder needs no new block, but cannot be evicted for the other blocks either.
 Fit PrefixCachedAllocator::fit(std::span<const SequenceId> members, TokenCount length,
                                TokenCount spare) const {
   const Hits hits = find_hits(members.front(), length);
@@ -75,7 +75,7 @@ std::optional<Growth> PrefixCachedAllocator::admit(std::span<const SequenceId> m
                 .hit = TokenCount(slots(hits.count))};
 }
 
-// Of two equal blocks, lookups keep finding the first.
+// If two blocks have equal content, lookups keep finding the first.
 void PrefixCachedAllocator::commit(SequenceId sequence, TokenCount context) {
   const auto position = static_cast<std::size_t>(sequence.value());
   const std::vector<BlockId>& table = holder(sequence).table;
@@ -90,8 +90,8 @@ void PrefixCachedAllocator::commit(SequenceId sequence, TokenCount context) {
   }
 }
 
-// The child has what the parent had committed: sharing does not make a block findable if an equal
-// one was committed first.
+// The child has the blocks that the parent has committed: sharing does not make a block findable if
+// a block with equal content was committed first.
 Growth PrefixCachedAllocator::share(SequenceId parent, SequenceId child, TokenCount length) {
   committed_[static_cast<std::size_t>(child.value())] =
       std::min(committed_[static_cast<std::size_t>(parent.value())], full_blocks(length));

@@ -1,8 +1,8 @@
 #pragma once
 
-// Paging with a prefix cache: full blocks are found by the chained hash of their tokens, both while
-// a sequence holds them and afterwards, until they are evicted: least recently used first, and the
-// tail of a sequence before its start.
+// Paging with a prefix cache: full blocks are found by the chained hash of their tokens, while a
+// sequence holds them and afterwards until they are evicted, least recently used first. The tail of
+// a sequence is evicted before its start.
 
 #include <cstdint>
 #include <vector>
@@ -43,8 +43,8 @@ class PrefixCachedAllocator final : public PagedAllocator {
  private:
   static constexpr std::int32_t kNone = -1;
 
-  // What is known about a block's content, and its position among the evictable blocks: a list
-  // threaded through the blocks, oldest first.
+  // The known content of a block, and its position among the evictable blocks: a list threaded
+  // through the blocks, oldest first.
   struct BlockState {
     std::uint64_t hash = 0;
     bool is_cached = false;
@@ -54,7 +54,7 @@ class PrefixCachedAllocator final : public PagedAllocator {
   };
   struct Hits {
     std::int64_t count = 0;      // whole blocks found, from the first on
-    std::int64_t evictable = 0;  // of these, without a holder
+    std::int64_t evictable = 0;  // found blocks without a holder
   };
 
   BlockState& state(BlockId block) { return states_[static_cast<std::size_t>(block.value())]; }
@@ -69,7 +69,7 @@ class PrefixCachedAllocator final : public PagedAllocator {
   std::int64_t evictable_ = 0;
   absl::flat_hash_map<std::uint64_t, BlockId> block_of_hash_;
   mutable std::vector<TokenHashes> hashes_;  // by SequenceId; computed on demand
-  std::vector<std::int64_t> committed_;      // by SequenceId: leading blocks seen by `commit`
+  std::vector<std::int64_t> committed_;      // by SequenceId: leading blocks processed by `commit`
 };
 
 }  // namespace recto::sim

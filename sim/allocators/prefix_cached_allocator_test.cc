@@ -20,12 +20,13 @@ Request request_of(const Tokens& prompt) {
       .content = std::make_shared<const TokenContent>(TokenContent{.prompt_token_ids = prompt})};
 }
 
-// One sequence after the other in a pool of blocks of 2: comes, computes its prompt, goes.
+// Runs one sequence after the other in a pool of blocks of 2: admits, computes the prompt,
+// releases.
 class Visits {
  public:
   explicit Visits(std::int64_t blocks) : allocator_({TokenCount(2 * blocks), TokenCount(2)}) {}
 
-  // Tokens that were found cached; -1 where there was no room.
+  // Tokens found cached; -1 if there was no room.
   std::int64_t visit(const Tokens& prompt) {
     const Request request = request_of(prompt);
     const SequenceId sequence(0);
@@ -45,7 +46,7 @@ class Visits {
   PrefixCachedAllocator allocator_;
 };
 
-// The least recently used prefix goes first, and of equally old ones the longest.
+// The least recently used prefix is evicted first; among equally old ones, the longest.
 class PrefixModel {
  public:
   explicit PrefixModel(std::int64_t blocks) : blocks_(blocks) {}
@@ -56,12 +57,12 @@ class PrefixModel {
     if (needed > blocks_) return -1;
     std::int64_t hits = 0;
     while (hits < (length - 1) / 2 && contains(prefix(prompt, hits + 1))) ++hits;
-    // Hits are held from here on, and not evicted for the rest.
+    // From here on the hits are held, so they are not evicted for the remaining blocks.
     for (std::int64_t i = 0; i < hits; ++i) by_age_.remove(prefix(prompt, i + 1));
     while (static_cast<std::int64_t>(by_age_.size()) > blocks_ - needed) by_age_.pop_front();
     for (std::int64_t full = length / 2; full > 0; --full) {
       const Tokens tokens = prefix(prompt, full);
-      // A block whose content another one already has is not cached a second time.
+      // Content that another block already has is not cached a second time.
       if (full > hits && contains(tokens)) continue;
       by_age_.push_back(tokens);
     }
@@ -150,9 +151,9 @@ TEST_CASE("a fork makes nothing findable that its parent's commit had not") {
   REQUIRE(allocator.admit(std::vector{first}, length));
   REQUIRE(allocator.admit(std::vector{twin}, length));
   allocator.commit(first, length);
-  allocator.commit(twin, length);  // the first one's block is known already
+  allocator.commit(twin, length);  // another block is already known for this content
   allocator.release(first, length);
-  REQUIRE(allocator.admit(std::vector{large}, TokenCount(4)));  // evicts it
+  REQUIRE(allocator.admit(std::vector{large}, TokenCount(4)));  // evicts the cached block
   CHECK(allocator.counts().cached == TokenCount(0));
 
   allocator.share(twin, child, length);
@@ -185,9 +186,9 @@ TEST_CASE("runs of known content and what lies beyond them") {
   TokenHashes b(&right, 0, TokenCount(2));
   TokenHashes c(&split, 0, TokenCount(2));
   CHECK(a.at(1) == b.at(1));
-  CHECK(a.at(2) != b.at(2));  // its second token is private
+  CHECK(a.at(2) != b.at(2));  // the second token of its block is private
   CHECK(a.at(0) == c.at(0));
-  CHECK(a.at(1) != c.at(1));  // the run begins anew: other tokens
+  CHECK(a.at(1) != c.at(1));  // the run begins again, with other tokens
 }
 
 }  // namespace

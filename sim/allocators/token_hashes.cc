@@ -9,14 +9,14 @@ namespace recto::sim {
 namespace {
 
 constexpr std::uint64_t kMultiplier = 0x9e3779b97f4a7c15u;
-// Not 0: `combine` maps (0, 0) to 0, and every prefix of a prompt of zeros would be the same.
+// Not 0: `combine` maps (0, 0) to 0, so every prefix of a prompt of zeros would get the same hash.
 constexpr std::uint64_t kFirstParent = 0x243f6a8885a308d3u;
 
 std::uint64_t combine(std::uint64_t hash, std::uint64_t value) {
   return mix_bits(hash * kMultiplier + value);
 }
 
-// Identity of tokens that nobody else has.
+// The identity of tokens that no other request has.
 std::uint64_t private_identity(const Request& request, std::int32_t member) {
   const std::uint64_t id = combine(0x707269766174652u, static_cast<std::uint64_t>(request.id));
   return combine(id, static_cast<std::uint64_t>(member));
@@ -47,7 +47,7 @@ std::uint64_t TokenHashes::hash_next_block() {
   return hash_range(parent, begin, begin + block_size_);
 }
 
-// A block is a list of pieces (identity, offset, length): pieces are canonical, since they end
+// A block is a list of pieces (identity, offset, length). Pieces are canonical because they end
 // only where a run or the block ends. Explicit token ids are pieces of one token each.
 std::uint64_t TokenHashes::hash_range(std::uint64_t hash, std::int64_t begin, std::int64_t end) {
   static const TokenContent kNoContent;

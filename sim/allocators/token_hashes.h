@@ -16,7 +16,7 @@ class TokenHashes {
  public:
   TokenHashes() = default;
 
-  // `member` distinguishes the outputs of parallel samples. The request must outlive this object.
+  // `member` distinguishes the outputs of parallel samples. `request` must outlive this object.
   TokenHashes(const Request* request, std::int32_t member, TokenCount block_size);
 
   // The hash of logical block `index`, which must be within the final length. Amortised
@@ -29,11 +29,11 @@ class TokenHashes {
 
   const Request* request_ = nullptr;
   std::uint64_t output_identity_ = 0;
-  std::int64_t output_ids_ = 0;  // output tokens whose ids are known
+  std::int64_t output_ids_ = 0;  // number of output tokens with known ids
   std::int64_t block_size_ = 0;
   std::vector<std::uint64_t> hashes_;
-  std::size_t run_ = 0;         // the run that the next block starts in
-  std::int64_t run_begin_ = 0;  // its first position
+  std::size_t run_ = 0;         // the run in which the next block starts
+  std::int64_t run_begin_ = 0;  // position of its first token
 };
 
 }  // namespace recto::sim

@@ -1,7 +1,7 @@
 #pragma once
 
-// The quantities that are tracked over simulated time. A new one needs only an enumerator and a
-// line in the table below; means, percentiles, series and output columns follow from it.
+// The quantities tracked over simulated time. A new one needs only an enumerator and a line in the
+// table below; means, percentiles, series and output columns follow from the table.
 
 #include <array>
 #include <cstddef>
@@ -37,7 +37,7 @@ enum class Gauge : std::uint8_t {
 
 struct GaugeInfo {
   Gauge gauge;
-  const char* name;  // as in reports and CSV columns; the unit comes last
+  const char* name;  // as in reports and CSV columns, with the unit last
 };
 
 inline constexpr std::array kGauges{

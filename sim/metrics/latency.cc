@@ -15,7 +15,7 @@ void LatencyRecorder::add(SimDuration latency) {
 LatencySummary LatencyRecorder::summary() const {
   const std::int64_t count = histogram_.total_weight();
   if (count == 0) return {};
-  // The middle of the last bucket may lie beyond what was seen.
+  // The middle of the last bucket may exceed the largest value.
   const auto at_most_max = [this](std::int64_t per_mille) {
     return std::min(histogram_.percentile(per_mille), max_ns_);
   };

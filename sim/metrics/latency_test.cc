@@ -7,7 +7,7 @@ namespace {
 
 constexpr std::int64_t kMs = 1'000'000;
 
-// Arrives at 1 s, is admitted 20 ms later, and has its tokens at 100 ms and 450 ms.
+// Arrival at 1 s, admission 20 ms later, first token at 100 ms and last at 450 ms after arrival.
 RequestTimes times(std::int64_t output_tokens) {
   return {.arrival = SimTime(1000 * kMs),
           .admitted = SimTime(1020 * kMs),

@@ -34,7 +34,7 @@ void PoolAccount::release(TokenCount held, TokenCount context, TokenCount final_
   const TokenCount visible = visible_of(context);
   held_.used -= visible - kept;
   held_.out_of_window -= context - visible;
-  // What is kept open lies directly behind the context: reserved first, then tail.
+  // The slots kept open directly follow the context: reserved slots first, then tail slots.
   const TokenCount reserved = min(held, final_context) - context;
   const TokenCount kept_reserved = min(kept_open, reserved);
   held_.reserved -= reserved - kept_reserved;

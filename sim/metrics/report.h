@@ -1,7 +1,7 @@
 #pragma once
 
-// The results of one simulated run: plain numbers, ready to be written. Times are integer
-// nanoseconds, sizes are slots; shares are computed where they are shown.
+// The results of one simulated run as plain numbers. Times are integer nanoseconds, sizes are
+// slots; shares are computed where they are shown.
 
 #include <array>
 #include <cstddef>
@@ -16,9 +16,9 @@
 namespace recto::sim {
 
 // Statistics over finished requests. Percentiles are nearest rank, at most 0.4 % off; means are
-// exact. All are 0 if the count is.
+// exact. All are 0 if the count is 0.
 struct LatencySummary {
-  std::int64_t count = 0;  // outputs of one token have no time per further token
+  std::int64_t count = 0;  // requests with an output of one token have no TPOT
   double mean_ns = 0;
   std::int64_t p50_ns = 0;
   std::int64_t p90_ns = 0;
@@ -43,10 +43,10 @@ struct Counters {
   std::int64_t swapped_out_slots = 0;
   std::int64_t swapped_in_slots = 0;
   std::int64_t prefix_query_tokens = 0;      // context wanted at admission
-  std::int64_t prefix_hit_tokens = 0;        // of these, found cached
+  std::int64_t prefix_hit_tokens = 0;        // context found cached
   std::int64_t prefix_hit_pairs = 0;         // (query, key) pairs that hits saved
-  std::int64_t readmitted_query_tokens = 0;  // of the context wanted, by requests preempted before
-  std::int64_t readmitted_hit_tokens = 0;    // of the hits, theirs
+  std::int64_t readmitted_query_tokens = 0;  // wanted by requests that were preempted before
+  std::int64_t readmitted_hit_tokens = 0;    // hits of those requests
   std::int64_t copied_slots = 0;             // on the device: copy-on-write, or copies of regions
   std::int64_t beam_switches = 0;
 
@@ -76,7 +76,7 @@ struct Report {
   std::string time_model;
 
   SimDuration makespan;  // first arrival to last answer
-  SimDuration covered;   // the time that the gauges' means cover
+  SimDuration covered;   // the time over which gauges are averaged
   bool covers_drain = false;
   std::array<GaugeSummary, kGaugeCount> gauges{};
   std::vector<SeriesWindow> series;

@@ -24,7 +24,7 @@ std::int64_t Histogram::percentile(std::int64_t per_mille) const {
   RECTO_CHECK_LE(per_mille, 1000);
   const std::int64_t total = total_weight();
   if (total == 0) return 0;
-  // 128 bits: nanoseconds of weight times 1000 may pass 2^63.
+  // Uses 128 bits, because nanoseconds of weight times 1000 may exceed 2^63.
   const auto rank =
       static_cast<std::int64_t>((static_cast<__int128>(total) * per_mille + 999) / 1000);
   std::int64_t seen = 0;
@@ -63,7 +63,7 @@ void TimeWeighted::set(const GaugeValues& values) {
   values_ = values;
 }
 
-// Sums up the time since the gauge last changed.
+// Adds the time since the gauge's last change.
 void TimeWeighted::flush(Sums& sums, std::int64_t value) {
   const std::int64_t elapsed = (now_ - sums.since).value();
   if (elapsed == 0) return;
@@ -118,7 +118,7 @@ void TimeWeighted::pass_series_windows(SimTime now) {
   }
 }
 
-// Keeps every second window's end; an odd last window continues to be filled.
+// Keeps the end of every second window; an odd last window stays open.
 void TimeWeighted::halve_series() {
   const std::size_t pairs = series_integrals_.size() / 2;
   for (std::size_t pair = 0; pair < pairs; ++pair) {
@@ -134,7 +134,7 @@ std::array<GaugeSummary, kGaugeCount> TimeWeighted::summaries() const {
   if (length == 0) return result;
   for (std::size_t i = 0; i < kGaugeCount; ++i) {
     const Sums& sums = covered_.sums[i];
-    // The middle of the last bucket may lie beyond what was seen.
+    // The middle of the last bucket may exceed the largest value.
     const auto at_most_max = [&sums](std::int64_t per_mille) {
       return std::min(sums.histogram.percentile(per_mille), sums.max);
     };

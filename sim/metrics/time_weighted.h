@@ -14,8 +14,8 @@
 
 namespace recto::sim {
 
-// A histogram whose memory does not grow with the number of values: exact below 256, then 128
-// buckets per power of two. A percentile is the middle of its bucket, so at most 0.4 % off.
+// A histogram of bounded memory: exact below 256, then 128 buckets per power of two. A percentile
+// is the middle of its bucket, so at most 0.4 % off.
 class Histogram {
  public:
   // Adds a non-negative value. The weight is a count, or the nanoseconds for which the value held.
@@ -49,7 +49,7 @@ class Histogram {
   }
   static std::int64_t middle_of(std::size_t bucket);
 
-  std::vector<std::int64_t> weights_;  // by bucket, up to the largest that was needed
+  std::vector<std::int64_t> weights_;  // by bucket, up to the largest used one
 };
 
 struct GaugeSummary {
@@ -105,11 +105,11 @@ class TimeWeighted {
  private:
   using Integrals = std::array<__int128, kGaugeCount>;  // value * nanoseconds
 
-  // A gauge's sums are stored together, since they change together.
+  // The sums of one gauge are stored together because they change together.
   struct Sums {
-    SimTime since;                  // up to here it is summed up
+    SimTime since;                  // the sums cover the time up to here
     __int128 integral = 0;          // since time 0
-    __int128 integral_at_open = 0;  // the other two are since then
+    __int128 integral_at_open = 0;  // the other two start at the value for this
     std::int64_t max = 0;
     Histogram histogram;
   };
@@ -126,7 +126,7 @@ class TimeWeighted {
   void halve_series();
 
   TimeWeightedOptions options_;
-  GaugeValues values_;  // apart from the sums: most are compared and found unchanged
+  GaugeValues values_;  // apart from the sums, because most values are compared and found unchanged
   std::array<Sums, kGaugeCount> sums_;
   SimTime now_;
   bool is_open_ = false;
@@ -135,7 +135,7 @@ class TimeWeighted {
   bool covers_drain_ = true;
 
   SimDuration series_window_;
-  SimTime series_end_;                       // end of the window that is being filled
+  SimTime series_end_;                       // end of the open window
   std::vector<Integrals> series_integrals_;  // at the end of each window
 };
 

@@ -1,5 +1,6 @@
-// Who is admitted, and what a step may compute; on examples small enough for paper. Blocks of 4
-// slots; a step takes 100 ns, 3 a prefilled token, 2 a decoding sequence, 1 a KV token read.
+// Tests of admission and of the contents of a step, on examples that can be checked by hand. Blocks
+// of 4 slots; a step takes 100 ns, plus 3 per prefilled token, 2 per decoding sequence and 1 per KV
+// token read.
 
 #include <string>
 #include <vector>
@@ -112,7 +113,7 @@ TEST_CASE("an admission leaves the watermark free") {
     add(scenario, 1, 8, 1);
     Recorder seen;
     run_scenario(scenario, &seen);
-    // At 112 request 0 goes on to its second block, and two are free.
+    // At 112 request 0 begins its second block, and two blocks are free.
     CHECK(seen.gauges_at(112)[Gauge::kWaitingRequests] == (watermark == 0 ? 0 : 1));
     CHECK(seen.gauges_at(112)[Gauge::kBlockedFree] == (watermark == 0 ? 0 : 8));
   }
@@ -122,7 +123,7 @@ TEST_CASE("blocks that could be evicted count as available") {
   Scenario scenario = blocks_of_four(4);
   scenario.pool.kind = AllocatorKind::kPrefixCached;
   add(scenario, 0, 12, 1);     // leaves three cached blocks
-  add(scenario, 1000, 16, 1);  // of other tokens
+  add(scenario, 1000, 16, 1);  // with other tokens
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
   CHECK(seen.gauges_at(999)[Gauge::kCached] == 12);
@@ -162,7 +163,7 @@ TEST_CASE("equal prompts in flight share their full blocks but never their last 
   add(scenario, 200, 8, 1).content = content;
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
-  // The second block of the prompt is full, and cached, but its last token's output is wanted.
+  // The second block of the prompt is full and cached, but the output of its last token is needed.
   CHECK(report.counters.prefix_hit_tokens == 4);
   CHECK(report.counters.readmitted_hit_tokens == 0);
   CHECK(report.counters.prefill_tokens == 8 + 4);
@@ -176,7 +177,7 @@ TEST_CASE("a static batch pads its prompts, and keeps every slot to the end of i
   add(scenario, 1, 4, 1);
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
-  // 100 + 3 * 2 * 8; then twice two rows, of 9 and 5, and of 9 and 6 tokens.
+  // 100 + 3 * 2 * 8; then two steps with two rows: 9 and 5 tokens, then 9 and 6.
   CHECK(seen.lines == Lines{"0 arrived 0", "0 arrived 1", "0 admitted 0", "0 admitted 1",
                             "1 arrived 2", "148 first token 0", "148 finished 0",
                             "148 first token 1", "385 finished 1", "385 admitted 2",

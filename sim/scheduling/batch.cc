@@ -23,7 +23,7 @@ GroupIndex Batch::create(const Request& request) {
   Group& group = at(index);
   std::vector<SequenceId> members = std::move(group.members);
   group = Group();
-  group.members = std::move(members);  // reuses its memory
+  group.members = std::move(members);  // reuses the vector's memory
   group.members.clear();
   group.request = request;
   for (std::int32_t member = 0; member < request.width; ++member) {

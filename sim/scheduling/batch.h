@@ -1,7 +1,7 @@
 #pragma once
 
-// The running groups, and sums over them. The cost of a step is computed from the sums, which
-// change when a group starts or stops, and by one formula with every tick of the decode clock.
+// The running groups, and sums over them. The cost of a step is computed from the sums. They change
+// when a group starts or stops, and by one formula with every tick of the decode clock.
 
 #include <cstdint>
 #include <memory>
@@ -31,18 +31,18 @@ class Batch {
   void add_running(GroupIndex index);
   void remove_running(GroupIndex index);
 
-  // A running group starts to decode from its `context`; `deadline_context` is the context at which
-  // its next event is due. `stop_decoding` stores its present context.
+  // A running group starts to decode at its `context`; `deadline_context` is the context at which
+  // its next event is due. `stop_decoding` stores its current context.
   void start_decoding(GroupIndex index, std::int64_t deadline_context);
   void stop_decoding(GroupIndex index);
   void set_deadline(GroupIndex index, std::int64_t deadline_context);
-  // From now on, each new token of the group moves an old one out of the window.
+  // From now on, each new token of the group moves an old token out of the window.
   void enter_beyond_window(GroupIndex index);
 
-  // The sequences whose blocks are full at the present tick; each needs one more block.
+  // The sequences whose blocks are full at the current tick; each needs one more block.
   struct DueBlocks {
     std::vector<SequenceId> sequences{};
-    TokenCount wanted{};  // of the new slots: those that will hold tokens
+    TokenCount wanted{};  // new slots that will hold tokens
   };
   void collect_due_blocks(DueBlocks& due) const;
 
@@ -57,18 +57,18 @@ class Batch {
   std::int64_t context(const Group& group, std::size_t member) const;
   DecodeClock& clock() { return clock_; }
 
-  // Adds what one more token of every decoding sequence reads.
+  // Adds the KV reads of one more token of every decoding sequence.
   void add_decode_load(StepLoad& load) const;
-  // Adds what one more token of a sequence reads that is not counted as decoding.
+  // Adds the KV reads of one more token of a sequence that is not counted as decoding.
   void add_row_load(std::int64_t context, StepLoad& load) const;
   // Advances the clock: every decoding sequence gained a token.
   void tick();
 
  private:
-  // What handing out a new block needs to know about a decoding group. Stored contiguously, since a
-  // simulation spends most of its time on new blocks.
+  // The data that allocating a new block needs about a decoding group. Stored contiguously, because
+  // a simulation spends most of its time on new blocks.
   struct Growing {
-    std::int64_t end = 0;  // tick at which its context is final
+    std::int64_t end = 0;  // tick at which the context is final
     std::int32_t width = 0;
     SequenceId first_member;
   };
@@ -90,8 +90,8 @@ class Batch {
   std::int64_t decoding_sequences_ = 0;
   std::int64_t sequences_beyond_window_ = 0;
   std::int64_t visible_tokens_ = 0;              // cached and visible, over decoding sequences
-  std::int64_t blocks_ = 0;                      // that their contexts fill or begin
-  std::vector<std::int64_t> residue_sequences_;  // [block_size] of these, by when blocks fill up
+  std::int64_t blocks_ = 0;                      // blocks that their contexts fill or begin
+  std::vector<std::int64_t> residue_sequences_;  // [block_size] of these, by when their blocks fill
 };
 
 }  // namespace recto::sim

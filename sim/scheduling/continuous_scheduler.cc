@@ -55,8 +55,8 @@ const StepPlan& ContinuousScheduler::plan(SimTime now) {
   return plan_;
 }
 
-// Only these groups need anything before the step: those that write into a new or a shared block,
-// and those that prefill. All others have room for the token that they compute.
+// Collects the groups that need slots before the step: those that write into a new or a shared
+// block, and those that prefill. All others have room for the token that they compute.
 void ContinuousScheduler::collect_touched() {
   const std::vector<GroupIndex>& due = batch_.clock().due();
   touched_.clear();
@@ -69,9 +69,9 @@ void ContinuousScheduler::collect_touched() {
   touched_.erase(std::unique(touched_.begin(), touched_.end()), touched_.end());
 }
 
-// The common case of groups that write into a new block, handled for all of them at once: nothing
-// is shared, there is room for all, and this tick was not planned before, as it is if a swap comes
-// in between. Changes nothing if it returns false.
+// Handles all groups that write into a new block at once, in the common case: nothing is shared,
+// there is room for all, and this tick was not planned before (a swap causes a second plan).
+// Changes nothing if it returns false.
 bool ContinuousScheduler::append_blocks_to_due() {
   const DecodeClock& clock = batch_.clock();
   const bool is_replanned = std::exchange(planned_tick_, clock.now()) == clock.now();
@@ -82,7 +82,8 @@ bool ContinuousScheduler::append_blocks_to_due() {
 }
 
 std::optional<StepPlan> ContinuousScheduler::serve_running(SimTime now) {
-  // Decoding groups arrived before prefilling ones, so their tokens come off the budget first.
+  // Decoding groups arrived before prefilling ones, so their tokens are taken from the budget
+  // first.
   budget_ = options_.max_batched_tokens.value() - batch_.decoding_sequences();
   collect_touched();
   for (const GroupIndex index : touched_) {
@@ -106,8 +107,8 @@ ContinuousScheduler::Serve ContinuousScheduler::serve(GroupIndex index, SimTime 
   return Serve::kServed;
 }
 
-// If it returns false, members keep what they already got: they need it anyway, or give it back
-// when the group is preempted.
+// If it returns false, members keep the slots that they already got: they need them anyway, or give
+// them back when the group is preempted.
 bool ContinuousScheduler::give_slots(GroupIndex index) {
   Group& group = batch_.at(index);
   if (group.phase == GroupPhase::kPrefilling) {
@@ -155,7 +156,7 @@ std::optional<StepPlan> ContinuousScheduler::admit_waiting(SimTime now) {
   return std::nullopt;
 }
 
-// The group that comes next, of those that wait and those that wait on the host.
+// The next group of the queue, among waiting and swapped groups.
 std::optional<GroupIndex> ContinuousScheduler::queue_head() const {
   if (waiting_.empty() && swapped_.empty()) return std::nullopt;
   if (swapped_.empty()) return waiting_.front();
@@ -164,9 +165,9 @@ std::optional<GroupIndex> ContinuousScheduler::queue_head() const {
   return swapped_first ? swapped_.front() : waiting_.front();
 }
 
-// Whether the head of the queue finds room now, whatever the limits on sequences and tokens. A
-// first chunk is as large as an idle step would allow: a group without room for a smaller one has
-// none for this one.
+// Whether the head of the queue finds room now, regardless of the limits on sequences and tokens.
+// The first chunk is taken as in an idle step: a group that lacks room for a smaller chunk also
+// lacks room for this one.
 Fit ContinuousScheduler::head_fit() const {
   const std::optional<GroupIndex> head = queue_head();
   if (!head) return Fit::kFits;
@@ -217,7 +218,7 @@ bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
   return true;
 }
 
-// Beams write different tokens into what was one sequence: only their prompt has an identity.
+// Beams write different tokens into one sequence, so only their prompt has an identity.
 void ContinuousScheduler::commit(const Group& group, std::size_t member, std::int64_t context) {
   const bool beams = group.request.decoding == Decoding::kBeam && group.width() > 1;
   const std::int64_t known =

@@ -35,8 +35,8 @@ class ContinuousScheduler final : public Scheduler {
   const StepPlan& plan(SimTime now) override;
   void complete(SimTime now) override;
   // Speculative decoding: records that the last completed step gave each member of a decoding group
-  // `tokens` more tokens than the one already counted, at most up to the final context. This
-  // preempts nobody: running out of slots is a broken contract. Not for groups whose beams switch.
+  // `tokens` more tokens than the one already counted, at most up to the final context. Never
+  // preempts: running out of slots is a broken contract. Not for groups whose beams switch.
   // O(running groups).
   void gain(std::int64_t request_id, std::int64_t tokens, SimTime now);
   GaugeValues gauges() const override;
@@ -96,16 +96,16 @@ class ContinuousScheduler final : public Scheduler {
   Batch batch_;
   HostPool host_;
   RandomStream beam_streams_;
-  std::optional<Geometric> beam_gap_;  // steps from one switch of a beam to its next
+  std::optional<Geometric> beam_gap_;  // steps between switches of one beam
 
   std::deque<GroupIndex> waiting_;      // by request id
   std::deque<GroupIndex> swapped_;      // by request id
-  std::vector<GroupIndex> prefilling_;  // running, by request id; all but the last end this step
-  std::vector<GroupIndex> forked_;      // share their last blocks until they write next
+  std::vector<GroupIndex> prefilling_;  // running, by request id; all but the last end in this step
+  std::vector<GroupIndex> forked_;      // members share their last blocks until their next write
 
-  // State of the step that is planned.
+  // State of the planned step.
   StepPlan plan_;
-  std::int64_t planned_tick_ = -1;  // of the decode clock, when slots were last given out
+  std::int64_t planned_tick_ = -1;  // decode-clock tick at which slots were last allocated
   std::int64_t budget_ = 0;         // tokens
   bool prefill_planned_ = false;
   bool preempted_ = false;

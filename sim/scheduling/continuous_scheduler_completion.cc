@@ -1,5 +1,5 @@
-// The end of a step: tokens are written, prompts turn into sequences that decode, beams switch,
-// requests end and give their slots back.
+// The end of a step: records written tokens, turns prompts into decoding sequences, switches beams,
+// and ends requests, which return their slots.
 
 #include <algorithm>
 #include <limits>
@@ -49,7 +49,7 @@ void ContinuousScheduler::handle_deadline(GroupIndex index, SimTime now) {
 }
 
 // Each beam, independently, dies with a fixed probability per step and is replaced by a fork of
-// another one, picked uniformly: one parameter for how often beams diverge.
+// another beam, picked uniformly: one parameter for how often beams diverge.
 void ContinuousScheduler::switch_beams(GroupIndex index, std::int64_t context) {
   Group& group = batch_.at(index);
   BeamSwitches& beams = *group.beams;
@@ -107,8 +107,8 @@ void ContinuousScheduler::end_prefill(GroupIndex index, SimTime now) {
       holdings_.share(group, 0, child, prompt);
     }
   } else if (group.prefill_member + 1 < group.members.size()) {
-    // After a preemption: the next member shares the full blocks of the prompt with the first,
-    // and recomputes what it had written itself.
+    // After a preemption: the next member shares the full blocks of the prompt with the first
+    // member, and recomputes the tokens behind them.
     const std::int64_t block_size = holdings_.allocator().block_size().value();
     const std::int64_t shared = prompt / block_size * block_size;
     ++group.prefill_member;
@@ -125,7 +125,7 @@ void ContinuousScheduler::end_prefill(GroupIndex index, SimTime now) {
     if (observer_ != nullptr) observer_->on_first_token(group, now);
   }
   if (group.context == group.final_context()) {
-    group.phase = GroupPhase::kDecoding;  // for no step at all: its only output is out
+    group.phase = GroupPhase::kDecoding;  // for zero steps: its only output token is already out
     group.anchor_clock = batch_.clock().now();
     finish(index, now);
     return;
@@ -149,7 +149,7 @@ void ContinuousScheduler::start_decoding(GroupIndex index) {
   batch_.start_decoding(index, next_deadline(group, group.context));
 }
 
-// The context at which something happens to a decoding group next.
+// The context at which the next event of a decoding group is due.
 std::int64_t ContinuousScheduler::next_deadline(const Group& group, std::int64_t context) const {
   std::int64_t deadline = group.final_context();
   const std::int64_t window = options_.window.value();
@@ -160,7 +160,7 @@ std::int64_t ContinuousScheduler::next_deadline(const Group& group, std::int64_t
   return deadline;
 }
 
-// The group is no longer counted among the decoding.
+// Precondition: the group is no longer counted as decoding.
 void ContinuousScheduler::finish(GroupIndex index, SimTime now) {
   Group& group = batch_.at(index);
   commit_all(group, group.context);

@@ -1,7 +1,7 @@
-// Preemption of the latest arrival: by recompute, which forgets the context, or by swap, which
-// moves it to the host and back. While a copy is under way its slots stay held on both sides, used
-// where the tokens come from and reserved where they go, and nothing else runs, as in engines that
-// issue swaps before the step that needs them.
+// Preemption of the latest arrival: by recompute, which drops the context, or by swap, which moves
+// it to the host and back. During a copy its slots stay held on both sides, used at the source and
+// reserved at the destination, and nothing else runs, as in engines that issue swaps before the
+// step that needs them.
 
 #include <algorithm>
 
@@ -11,8 +11,8 @@
 namespace recto::sim {
 namespace {
 
-// Blocks that the members of a swapped group will need to write one token each: new ones, and
-// copies of shared ones for all writers but one.
+// Blocks that the members of a swapped group need to write one token each: new blocks, and copies
+// of shared blocks for all writers but one.
 std::int64_t blocks_of_next_token(const TableShape& shape, std::int64_t context,
                                   std::int64_t block_size) {
   const auto place = static_cast<std::size_t>(context / block_size);
@@ -35,7 +35,7 @@ std::int64_t blocks_of_next_token(const TableShape& shape, std::int64_t context,
 ContinuousScheduler::Serve ContinuousScheduler::preempt_latest(SimTime now) {
   const GroupIndex victim = batch_.running().back();
   const Group& group = batch_.at(victim);
-  // The samples of one request cannot be recomputed cheaply: where the host has room, they are
+  // Several samples of one request cannot be recomputed cheaply: if the host has room, they are
   // swapped whatever the rule (as vLLM v0 does).
   const bool wants_swap = options_.preemption == PreemptionRule::kSwap || group.width() > 1;
   if (wants_swap && group.phase == GroupPhase::kDecoding) {
@@ -55,7 +55,7 @@ void ContinuousScheduler::forget(GroupIndex index, SimTime now) {
   Group& group = batch_.at(index);
   if (group.phase == GroupPhase::kDecoding) {
     batch_.stop_decoding(index);
-    // The last token that was sampled is known too, though not cached yet.
+    // The last sampled token is known too, although it is not cached yet.
     group.prefill_target = group.context + 1;
     group.computed_once = std::max(group.computed_once, group.context);
     group.refilled_members = 0;
@@ -90,8 +90,8 @@ void ContinuousScheduler::begin_swap_out(GroupIndex index, SimTime now) {
   if (observer_ != nullptr) observer_->on_preempted(group, PreemptionKind::kSwap, now);
 }
 
-// Room for the next token of each member too, or the group would be swapped out again at once;
-// and no more than that, or a group that needs the whole pool would never come back.
+// Requires room for the next token of each member as well, or the group would be swapped out again
+// at once. Requires no more, or a group that needs the whole pool would never resume.
 bool ContinuousScheduler::has_room_to_resume(const Group& group) const {
   const TokenCount block_size = holdings_.allocator().block_size();
   const std::int64_t next = blocks_of_next_token(*group.parked, group.context, block_size.value());

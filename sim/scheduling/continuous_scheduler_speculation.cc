@@ -1,4 +1,4 @@
-// What a step yields beyond its token, if sequences draft ahead and the drafts are right.
+// Speculative decoding: tokens that a step yields in addition to the regular one.
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ void ContinuousScheduler::gain(std::int64_t request_id, std::int64_t tokens, Sim
     RECTO_CHECK(holdings_.grow(group, member, before, after));
     holdings_.write(before, after);
   }
-  std::erase(forked_, index);  // each member has written now
+  std::erase(forked_, index);  // each member has written since the fork
   group.context = after;
   counters_.decode_tokens += tokens * group.width();
   counters_.output_tokens += tokens * group.width();

@@ -1,9 +1,9 @@
 #pragma once
 
-// Tracks which group is due at which step. All decoding groups gain one token per step, so their
-// contexts are a function of a common clock, and a group is not touched until something happens to
-// it: it needs its next block every block_size ticks, always at the same residue of the clock; it
-// ends, grows beyond its window, or switches beams at one known tick.
+// Tracks which groups have an event at which step. All decoding groups gain one token per step, so
+// their contexts are a function of a common clock, and a group is not touched until an event: it
+// needs its next block every block_size ticks, always at the same residue of the clock; it ends,
+// grows beyond its window, or switches beams at one known tick.
 
 #include <cstdint>
 #include <vector>
@@ -23,15 +23,15 @@ class DecodeClock {
     if (++residue_ >= block_size_) residue_ = 0;
   }
 
-  // Valid only if sequences grow. residue() is `now` modulo the block size; residue_of() is its
-  // value at the ticks at which a sequence that has `context` tokens now has filled its blocks.
+  // Valid only if sequences grow. residue() is `now` modulo the block size; residue_of() is the
+  // residue of the ticks at which a sequence with `context` tokens now has filled its blocks.
   std::size_t residue() const { return static_cast<std::size_t>(residue_); }
   std::size_t residue_of(std::int64_t context) const {
     const std::int64_t residue = residue_ - context % block_size_;
     return static_cast<std::size_t>(residue < 0 ? residue + block_size_ : residue);
   }
 
-  // The GQA decodes from now on. `context` is its present context, `deadline` the tick of its
+  // The group decodes from now on. `context` is its current context, `deadline` the tick of its
   // next event. O(groups of the same residue).
   void start(GroupIndex group, std::int64_t request_id, std::int64_t context,
              std::int64_t deadline);
@@ -54,7 +54,7 @@ class DecodeClock {
     bool has_deadline = false;
   };
   static constexpr GroupIndex kNone = -1;
-  static constexpr std::int64_t kRing = 4096;  // a later deadline waits for further turns
+  static constexpr std::int64_t kRing = 4096;  // a later deadline waits for more turns of the ring
 
   Entry& entry(GroupIndex group) { return entries_[static_cast<std::size_t>(group)]; }
   GroupIndex& ring(std::int64_t tick) { return ring_[static_cast<std::size_t>(tick % kRing)]; }

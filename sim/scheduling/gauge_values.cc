@@ -24,7 +24,8 @@ GaugeValues gauge_values(const KvHoldings& holdings, const Batch& batch, const Q
   values[Gauge::kWaitingRequests] = queue.waiting_requests;
   values[Gauge::kTableEntries] = counts.table_entries;
   values[Gauge::kHeldBlocks] = counts.held_blocks;
-  // Nothing is cached there, and regions, which are reserved and rounded, are never swapped.
+  // The host pool caches nothing, and regions, which have over-reservation and rounding, are never
+  // swapped.
   values[Gauge::kHostUsed] = queue.host.used.value();
   values[Gauge::kHostReserved] = queue.host.reserved.value();
   values[Gauge::kHostTail] = queue.host.tail.value();

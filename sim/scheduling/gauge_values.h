@@ -13,7 +13,7 @@ namespace recto::sim {
 
 struct QueueState {
   std::int64_t waiting_requests = 0;
-  Fit head = Fit::kFits;  // does the queue's head find room now, whatever limits say?
+  Fit head = Fit::kFits;  // does the head of the queue find room now, regardless of limits?
   PoolStates host{};
 };
 

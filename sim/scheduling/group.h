@@ -1,7 +1,7 @@
 #pragma once
 
-// A request in flight: the sequences that it decodes into, which share one lifetime. All of them
-// have the same context while they decode, so that one queue entry serves them all.
+// A request in flight: the sequences that it decodes into, which have one lifetime. While they
+// decode they all have the same context, so that one queue entry serves them all.
 
 #include <cstdint>
 #include <memory>
@@ -22,7 +22,7 @@ enum class GroupPhase : std::uint8_t {
   kSwappingOut,
   kSwapped,  // its slots are on the host
   kSwappingIn,
-  kAnswered,  // done, but its batch is not
+  kAnswered,  // finished, but its batch is not
 };
 
 // When each beam is next replaced by a fork of another one, as a context length.
@@ -38,17 +38,17 @@ struct Group {
   GroupPhase phase = GroupPhase::kWaiting;
   std::vector<SequenceId> members;
 
-  // Tokens of context in the cache. For a decoding group, the value at `anchor_clock`; it has grown
-  // by one with every tick of the decode clock since.
+  // Tokens of context in the cache. For a decoding group, the value at `anchor_clock`; since then
+  // it has grown by one with every tick of the decode clock.
   std::int64_t context = 0;
   std::int64_t anchor_clock = 0;
 
   // Prefill computes the members one after the other: [context, prefill_target) of the first, then
-  // what each further member does not share with it.
+  // the tokens that each further member does not share with it.
   std::int64_t prefill_target = 0;
   std::size_t prefill_member = 0;
-  std::int64_t prefill_context = 0;  // of that member
-  std::int64_t planned_chunk = 0;    // tokens that the present step computes
+  std::int64_t prefill_context = 0;  // context of that member
+  std::int64_t planned_chunk = 0;    // tokens that the current step computes
 
   // The largest context ever computed: computing below it again is waste. The newest token of a
   // preempted group was sampled but not computed; members up to `refilled_members` have computed it
@@ -64,13 +64,13 @@ struct Group {
   SimTime first_token;
 
   std::unique_ptr<BeamSwitches> beams;
-  std::optional<TableShape> parked;  // of a swapped group
+  std::optional<TableShape> parked;  // the tables of a swapped group
 
   std::int64_t width() const { return static_cast<std::int64_t>(members.size()); }
   std::int64_t final_context() const { return request.final_context().value(); }
 };
 
-// Position of a group in the scheduler's table; reused after the group has ended.
+// The index of a group in the scheduler's table; reused after the group has ended.
 using GroupIndex = std::int32_t;
 
 }  // namespace recto::sim

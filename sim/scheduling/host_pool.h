@@ -1,7 +1,7 @@
 #pragma once
 
-// A pool of slots in host memory, allocated in whole blocks, where swapped sequences wait. Only
-// amounts are tracked, since any host blocks will do.
+// A pool of slots in host memory, allocated in whole blocks, for swapped sequences. Tracks only
+// amounts, because any host blocks will do.
 
 #include <cstdint>
 
@@ -18,7 +18,7 @@ class HostPool {
 
   bool has_room_for(TokenCount slots) const { return held_.held() + slots <= usable_; }
 
-  // Adds what a swapped group holds, state by state.
+  // Adds the slots of a swapped group, state by state.
   void hold(const PoolStates& states) {
     RECTO_CHECK(has_room_for(states.held()));
     held_ += states;
@@ -39,7 +39,7 @@ class HostPool {
 
  private:
   TokenCount slots_;
-  TokenCount usable_;  // by whole blocks
+  TokenCount usable_;  // in whole blocks
   PoolStates held_;
 };
 

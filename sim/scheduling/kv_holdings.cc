@@ -48,7 +48,7 @@ bool KvHoldings::grow(const Group& group, std::size_t member, std::int64_t conte
   const TokenCount final_context = group.request.final_context();
   account_.hold(growth->held_before, growth->held_after, final_context);
   if (growth->copied.value() > 0) {
-    // The copy of a shared block holds its tokens at once, and room behind them.
+    // The copy of a shared block holds its tokens at once, and has room after them.
     const TokenCount end = TokenCount(context) - growth->copied_context + growth->copied;
     account_.hold_written(growth->copied_context);
     account_.hold(TokenCount(context), end, final_context);
@@ -80,7 +80,7 @@ void KvHoldings::replace(const Group& group, std::size_t parent, std::size_t chi
     share(group, parent, child, context);
     return;
   }
-  // The region stays, and is overwritten.
+  // The region stays and is overwritten.
   count_copy(allocator_.share(group.members[parent], group.members[child], TokenCount(context)));
 }
 
@@ -101,7 +101,7 @@ void KvHoldings::release(const Group& group, std::size_t member, std::int64_t co
   }
 }
 
-// Visits [begin, end) of each physical block once, at the logical place of its first holder.
+// Visits [begin, end) of each physical block once, at the logical position of its first holder.
 template <typename Visit>
 void KvHoldings::visit_unique_blocks(const Group& group, Visit visit) const {
   const std::int64_t block_size = allocator_.block_size().value();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Keeps the allocator and the account in step: all code that moves slots goes through here, so that
-// no slot changes hands without changing state.
+// Keeps allocator and account consistent: all code that moves slots calls this class, so that no
+// slot changes its holder without changing state.
 
 #include <cstdint>
 #include <optional>
@@ -25,7 +25,7 @@ class KvHoldings {
   void close(const Group& group);
 
   // Allocates room for the first `length` tokens of a new or recomputed group. Returns the context
-  // that was found cached, or nullopt, in which case nothing changes.
+  // found cached, or nullopt, in which case nothing changes.
   std::optional<std::int64_t> admit(const Group& group, std::int64_t length);
 
   // Allocates room for [context, length) of one member. If false, nothing changes.
@@ -55,15 +55,15 @@ class KvHoldings {
     allocator_.commit(group.members[member], TokenCount(context));
   }
 
-  // Releases all slots of the member; `context` is what it had computed.
+  // Releases all slots of the member; `context` is its number of computed tokens.
   void release(const Group& group, std::size_t member, std::int64_t context);
 
-  // Allocates room for a swapped group; its tokens count as written from `finish_restore` on.
+  // Allocates room for a swapped group. Its tokens count as written after `finish_restore`.
   bool restore(const Group& group, TokenCount spare);
   void finish_restore(const Group& group);
 
-  // The slots that a swapped group holds on the host when the first `context` tokens of its members
-  // are there; shared slots count once.
+  // The slots that a swapped group holds on the host while the first `context` tokens of its
+  // members are there; shared slots count once.
   PoolStates parked_states(const Group& group, std::int64_t context) const;
 
   // Returns all states; checks that they sum to the pool and agree with the allocator. O(1).
@@ -82,7 +82,7 @@ class KvHoldings {
 
   Allocator& allocator_;
   Counters& counters_;
-  bool finds_prefixes_;  // does the allocator want to know what is computed?
+  bool finds_prefixes_;  // whether the allocator needs to know which tokens are computed
   TokenCount window_;
   PoolAccount account_;
   TokenCount copied_;

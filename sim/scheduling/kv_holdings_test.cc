@@ -20,7 +20,7 @@ TEST_CASE("what a member shares goes from the one that is named to the one that 
   for (std::int32_t member = 0; member < 4; ++member) group.members.emplace_back(member);
   holdings.open(group);
   REQUIRE(holdings.grow(group, 0, 0, 8));
-  REQUIRE(holdings.grow(group, 1, 0, 12));  // as much as is asked for, and more
+  REQUIRE(holdings.grow(group, 1, 0, 12));  // the requested length, and more
   holdings.share(group, 0, 2, 8);
   REQUIRE(allocator.shape(group.members, TokenCount(8)).entries ==
           Entries{{0, 1}, {2, 3, 4}, {0, 1}, {}});

@@ -1,5 +1,6 @@
-// Who gives way, how, and when he comes back; on examples small enough for paper. Blocks of 4
-// slots; a step takes 100 ns, 3 a prefilled token, 2 a decoding sequence, 1 a KV token read.
+// Tests of which request is preempted, how, and when it resumes, on examples that can be checked by
+// hand. Blocks of 4 slots; a step takes 100 ns, plus 3 per prefilled token, 2 per decoding sequence
+// and 1 per KV token read.
 
 #include <algorithm>
 #include <string>
@@ -49,8 +50,8 @@ TEST_CASE("the latest arrivals give way, stand first in the queue, and nobody is
   const Scenario scenario = crowd(5, {{8, 3}, {8, 2}, {4, 2}});
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
-  // At 160 all five blocks are full. Request 0 takes the one of request 2; request 1 finds none
-  // and gives way itself. Two blocks are free then, and would do for request 2, but not for 1.
+  // At 160 all five blocks are full. Request 0 takes the block of request 2; request 1 finds none
+  // and is preempted itself. Two blocks are then free: enough for request 2, but not for request 1.
   CHECK(seen.lines == Lines{"0 arrived 0", "0 arrived 1", "0 arrived 2", "0 admitted 0",
                             "0 admitted 1", "0 admitted 2", "160 first token 0",
                             "160 first token 1", "160 first token 2", "160 forgotten 2",
@@ -71,11 +72,12 @@ TEST_CASE("no admission in a step that preempted, also where a first chunk would
   scenario.options.scheduler.admission = AdmissionRule::kFirstChunk;
   Recorder seen;
   run_scenario(scenario, &seen);
-  // At 256 request 1 lacks a block for its second chunk, and gives back the two of its first.
+  // At 256 request 1 lacks a block for its second chunk and returns the two blocks of its first
+  // chunk.
   REQUIRE(std::find(seen.lines.begin(), seen.lines.end(), "256 forgotten 1") != seen.lines.end());
   CHECK(seen.gauges_at(256)[Gauge::kRunningRequests] == 1);
   CHECK(seen.gauges_at(256)[Gauge::kFree] == 8);
-  CHECK(seen.gauges_at(256)[Gauge::kBlockedFree] == 0);  // it is the rule that keeps it out
+  CHECK(seen.gauges_at(256)[Gauge::kBlockedFree] == 0);  // the rule keeps it out, not memory
 }
 
 TEST_CASE("a preempted request finds its own blocks again, and prefills only the rest") {
@@ -83,7 +85,7 @@ TEST_CASE("a preempted request finds its own blocks again, and prefills only the
   scenario.pool.kind = AllocatorKind::kPrefixCached;
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
-  // Request 0 evicted the block of request 2; both of request 1 were still there.
+  // Request 0 evicted the block of request 2; both blocks of request 1 were still cached.
   CHECK(report.counters.prefix_hit_tokens == 8);
   CHECK(report.counters.readmitted_hit_tokens == 8);
   CHECK(report.counters.prefix_query_tokens == 20 + 9 + 5);
@@ -95,7 +97,7 @@ TEST_CASE("a preempted request finds its own blocks again, and prefills only the
 }
 
 TEST_CASE("what a preempted request has answered is found again, too") {
-  // Request 1 has filled a block with what it answered when request 0 takes the last one.
+  // Request 1 has filled a block with output tokens when request 0 takes the last block.
   Scenario scenario = crowd(5, {{8, 9}, {3, 9}});
   scenario.pool.kind = AllocatorKind::kPrefixCached;
   const Report report = run_scenario(scenario, nullptr);
@@ -110,7 +112,7 @@ TEST_CASE("slots in flight to the host stay used until their copy ends") {
   CHECK(seen.lines == Lines{"0 arrived 0", "0 arrived 1", "0 admitted 0", "0 admitted 1",
                             "148 first token 0", "148 first token 1", "148 swapped 1",
                             "380 finished 0", "389 admitted 1", "612 finished 1"});
-  // 8 slots at 1 ns, begun: 9 ns each way.
+  // 8 slots at 1 ns take 9 ns each way: a transfer takes 1 ns more than the time rounded down.
   CHECK(seen.gauges_at(148)[Gauge::kUsed] == 16);
   CHECK(seen.gauges_at(148)[Gauge::kHostReserved] == 8);
   CHECK(seen.gauges_at(148)[Gauge::kHostUsed] == 0);
@@ -129,7 +131,7 @@ TEST_CASE("slots in flight to the host stay used until their copy ends") {
 }
 
 TEST_CASE("a swapped request waits until there is room for its next token too") {
-  // Request 1 stops for want of a third block, and leaves exactly the two that it had.
+  // Request 1 stops because it lacks a third block, and leaves exactly its two blocks.
   const Scenario scenario = with_host(crowd(5, {{8, 3}, {8, 3}}), 16);
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
@@ -165,7 +167,7 @@ TEST_CASE("the sequences of a group give way together") {
   scenario.requests[1].width = 2;
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
-  // At 136 request 0 takes a block, the first sample another, and there is none for the second.
+  // At 136 request 0 takes a block and the first sample another; the second sample finds none.
   CHECK(seen.gauges_at(0)[Gauge::kRunningSequences] == 3);
   CHECK(seen.gauges_at(136)[Gauge::kRunningSequences] == 1);
   CHECK(seen.gauges_at(136)[Gauge::kHeldBlocks] == 3);
@@ -178,13 +180,14 @@ TEST_CASE("samples share their prompt, and copy its last block when they begin t
   scenario.requests[0].width = 3;
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
-  // Before: two blocks, named by three tables. After: the first is still shared, the tails are not.
+  // Before: two blocks, named by three tables. After: the first block is still shared, the tails
+  // are not.
   const GaugeValues forked = seen.gauges_at(118);
   CHECK(forked[Gauge::kTableEntries] == 6);
   CHECK(forked[Gauge::kHeldBlocks] == 4);
   CHECK(forked[Gauge::kUsed] == 4 + 3 * 2);
   CHECK(report.counters.copied_slots == 2 * 4);
-  std::vector<std::int64_t> copied;  // by steps
+  std::vector<std::int64_t> copied;  // by step
   for (const StepPlan& plan : seen.plans) copied.push_back(plan.load.copied_slots.value());
   CHECK(copied == std::vector<std::int64_t>{0, 2 * 4, 0});
   CHECK(report.counters.decode_tokens == 3 * 2);

@@ -1,7 +1,7 @@
 #pragma once
 
 // The running groups in order of arrival: a linked list threaded through a table, so that a group
-// leaves from any position in O(1), and joins in O(1) if it is the latest, as nearly all are.
+// leaves any position in O(1), and joins in O(1) if it is the latest, as nearly all are.
 
 #include <cstddef>
 #include <cstdint>

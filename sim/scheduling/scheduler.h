@@ -1,7 +1,7 @@
 #pragma once
 
-// Decides which sequence computes what in the next step. A scheduler owns the requests in flight
-// and drives the allocator; it uses time only to stamp requests.
+// Decides which sequences compute which tokens in the next step. A scheduler owns the requests in
+// flight and drives the allocator; it uses time only to stamp requests.
 
 #include <cstdint>
 #include <vector>
@@ -15,7 +15,7 @@ namespace recto::sim {
 
 enum class PrefillRule : std::uint8_t {
   kChunked,  // a prompt may be computed over several steps, within the token budget
-  kWhole,    // in one step; a prompt beyond the budget has a step's prefill for itself
+  kWhole,    // in one step; a prompt beyond the budget is the only prefill of its step
 };
 
 enum class AdmissionRule : std::uint8_t {
@@ -25,7 +25,7 @@ enum class AdmissionRule : std::uint8_t {
 
 enum class PreemptionRule : std::uint8_t {
   kRecompute,  // forget the context; compute it again later
-  kSwap,       // copy it to the host; recompute where the host has no room
+  kSwap,       // copy it to the host; recompute if the host has no room
 };
 
 struct SchedulerOptions {
@@ -37,8 +37,8 @@ struct SchedulerOptions {
   PreemptionRule preemption = PreemptionRule::kRecompute;
   TokenCount host_pool{0};      // slots for swapped sequences
   TokenCount max_length{2048};  // longest context served; longer requests are rejected
-  TokenCount window{0};         // sliding window of the model; 0: none. No shared blocks with it
-  double beam_switch_probability = 0;  // that a beam is replaced by a fork of another, per step
+  TokenCount window{0};         // sliding window of the model; 0: none. Excludes shared blocks
+  double beam_switch_probability = 0;  // per step, that a beam is replaced by a fork of another
   std::uint64_t seed = 0;
 };
 
@@ -56,7 +56,7 @@ struct StepPlan {
 
 enum class PreemptionKind : std::uint8_t { kRecompute, kSwap };
 
-// Observes what happens to requests. Calls come in order of simulated time.
+// Observes requests. Calls come in order of simulated time.
 class SchedulerObserver {
  public:
   virtual ~SchedulerObserver() = default;
@@ -80,12 +80,12 @@ class Scheduler {
   virtual const StepPlan& plan(SimTime now) = 0;
   virtual void complete(SimTime now) = 0;
 
-  // Returns the present values of all gauges; checks that the states sum to the pool. O(1), except
-  // for asking the allocator whether the head of the queue fits.
+  // Returns the current values of all gauges; checks that the states add up to the pool. O(1),
+  // except for asking the allocator whether the head of the queue fits.
   virtual GaugeValues gauges() const = 0;
 
-  // For exhaustive checks: all groups that hold slots on the device or the host, and how many
-  // tokens a member of one has in the device cache now.
+  // For exhaustive checks: all groups that hold slots on the device or the host, and the number of
+  // tokens that a member of a group has in the device cache now.
   virtual std::vector<const Group*> holders() const = 0;
   virtual std::int64_t context(const Group& group, std::size_t member) const = 0;
 };

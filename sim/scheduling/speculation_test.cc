@@ -1,4 +1,4 @@
-// Steps that give more than a token. Blocks of 4 slots.
+// Tests of steps that yield more than one token. Blocks of 4 slots.
 
 #include <algorithm>
 #include <map>
@@ -17,7 +17,7 @@ Request request_of(std::int64_t id, std::int64_t prompt, std::int64_t output) {
   return {.id = id, .prompt_tokens = TokenCount(prompt), .output_tokens = TokenCount(output)};
 }
 
-// Counts steps; the gauges check that the states sum to the pool after each of them.
+// Counts steps; the gauges check after each step that the states add up to the pool.
 struct Run {
   Run(Allocator& allocator, const SchedulerOptions& options)
       : scheduler(options, allocator, counters, nullptr) {}
@@ -46,7 +46,7 @@ TEST_CASE("tokens beyond a step's own one are counted, and have slots") {
   PagedAllocator allocator({.pool_slots = TokenCount(32), .block_size = TokenCount(4)});
   Run run(allocator, {});
   run.scheduler.enqueue(request_of(0, 5, 9), SimTime(0));
-  // The prompt, then a token.
+  // One step for the prompt, one for a token.
   for (int step = 0; step < 2; ++step) {
     REQUIRE(run.plan());
     run.complete();
@@ -57,7 +57,7 @@ TEST_CASE("tokens beyond a step's own one are counted, and have slots") {
   CHECK(run.scheduler.gauges()[Gauge::kUsed] == 9);
   CHECK(run.scheduler.gauges()[Gauge::kReserved] == 3);
   CHECK(run.scheduler.gauges()[Gauge::kHeldBlocks] == 3);
-  // The context ends at 13: of four more steps three are gained.
+  // The context ends at 13: three of the last four tokens are gained.
   REQUIRE(run.plan());
   run.complete();
   run.gain(0, 2);
@@ -93,15 +93,15 @@ TEST_CASE("who does not run gains nothing") {
   PagedAllocator allocator({.pool_slots = TokenCount(32), .block_size = TokenCount(4)});
   Run run(allocator, {});
   run.scheduler.enqueue(request_of(0, 5, 5), SimTime(0));
-  CHECK_THROWS_AS(run.gain(0, 1), ContractFailure);  // it waits
+  CHECK_THROWS_AS(run.gain(0, 1), ContractFailure);  // it is waiting
   REQUIRE(run.plan());
   run.complete();
   CHECK_THROWS_AS(run.gain(1, 1), ContractFailure);
   run.gain(0, 1);
 }
 
-// What any group that decodes might gain, where the pool has room for it at once. Returns how many
-// tokens were gained.
+// Gains random numbers of tokens for decoding groups while the pool has room. Returns the number of
+// tokens gained.
 std::int64_t gain_at_random(Run& run, const Allocator& allocator, RandomStream& stream) {
   std::map<std::int64_t, std::int64_t> most;  // by request
   std::int64_t all = 0;
@@ -112,7 +112,7 @@ std::int64_t gain_at_random(Run& run, const Allocator& allocator, RandomStream& 
   for (const auto& [request, tokens] : most) {
     const auto gained = static_cast<std::int64_t>(stream.next_below(4));
     const PoolCounts counts = allocator.counts();
-    // Three members, of which each may begin two blocks.
+    // Room for three members, each of which may begin two blocks.
     if ((counts.free + counts.cached).value() < 3 * 2 * 4) break;
     if (gained == 0 || gained > tokens) continue;
     run.gain(request, gained);
@@ -131,7 +131,7 @@ TEST_CASE("every request ends with its tokens, whatever the others gain and whoe
     PagedAllocator plain(pool);
     PrefixCachedAllocator cached(pool);
     Allocator& allocator = seed % 2 == 0 ? static_cast<Allocator&>(plain) : cached;
-    // A window is for sequences that share no blocks.
+    // Windows require sequences that share no blocks.
     const bool has_window = seed % 4 == 0;
     Run run(allocator,
             {.admission = AdmissionRule::kFirstChunk, .window = TokenCount(has_window ? 7 : 0)});
@@ -153,7 +153,7 @@ TEST_CASE("every request ends with its tokens, whatever the others gain and whoe
     INFO("seed " << seed);
     CHECK(run.counters.requests_finished == 8);
     CHECK(run.scheduler.gauges()[Gauge::kHeldBlocks] == 0);
-    // A group that comes back computes its newest token again, and is told it as if it were new.
+    // A resumed group computes its newest token again, and counts it as new.
     CHECK(run.counters.output_tokens >= expected);
     if (run.counters.preemptions_recompute == 0) CHECK(run.counters.output_tokens == expected);
     preemptions += run.counters.preemptions_recompute;

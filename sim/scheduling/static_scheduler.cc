@@ -48,7 +48,7 @@ const StepPlan& StaticScheduler::plan(SimTime now) {
     plan_.load.prefill_pairs = rows * visible_pairs(0, padded_prompt_, options_.window.value());
     return plan_;
   }
-  // Rows that are done are computed all the same, as if they went on from where they ended.
+  // Finished rows are still computed, as if they continued from their end.
   batch_.add_decode_load(plan_.load);
   plan_.load.decode_sequences = rows;
   for (const GroupIndex index : batch_.running()) {
@@ -83,8 +83,8 @@ bool StaticScheduler::admit(GroupIndex index, SimTime now) {
   Group& group = batch_.at(index);
   if (fit(group) != Fit::kFits) return false;
   const TokenCount prompt = group.request.prompt_tokens;
-  // Only in the prompt may anything be found cached: the output is about to be written. Rows of a
-  // padded batch are computed from their first token all the same.
+  // Only the prompt may be found cached, because the output is still to be written. Rows of a
+  // padded batch are computed from their first token in any case.
   group.prefill_context = holdings_.admit(group, prompt.value()).value();
   RECTO_CHECK(holdings_.grow(group, 0, group.prefill_context, group.final_context()));
   group.phase = GroupPhase::kPrefilling;
@@ -149,7 +149,7 @@ void StaticScheduler::handle_deadline(GroupIndex index, SimTime now) {
   batch_.set_deadline(index, next_deadline(group, context));
 }
 
-// The answer is out, but the row stays in the batch and keeps its slots.
+// The answer is complete, but the row stays in the batch and keeps its slots.
 void StaticScheduler::answer(GroupIndex index, SimTime now) {
   Group& group = batch_.at(index);
   group.phase = GroupPhase::kAnswered;

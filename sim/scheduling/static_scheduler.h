@@ -1,8 +1,8 @@
 #pragma once
 
-// Static batching, the old baseline: requests are taken in order of arrival until the batch or the
+// Static batching, the baseline: requests are taken in order of arrival until the batch or the
 // memory is full, prompts are padded to the longest, and no request leaves or joins before the last
-// one is done.
+// one is finished.
 
 #include <cstdint>
 #include <deque>
@@ -47,13 +47,13 @@ class StaticScheduler final : public Scheduler {
   SchedulerObserver* observer_;
   KvHoldings holdings_;
   Batch batch_;
-  HostPool host_;  // stays empty: nobody is preempted
+  HostPool host_;  // stays empty: no group is preempted
   std::deque<GroupIndex> waiting_;
   StepPlan plan_;
   std::vector<GroupIndex> deadlines_;  // scratch
   std::int64_t padded_prompt_ = 0;     // longest prompt of the batch
   std::int64_t unanswered_ = 0;        // requests of the batch
-  bool is_prefill_ = false;            // the planned step
+  bool is_prefill_ = false;            // of the planned step
 };
 
 }  // namespace recto::sim

@@ -96,7 +96,7 @@ void Audit::check_counts(const GaugeValues& gauges, const Scheduler& scheduler) 
   RECTO_CHECK_EQ(gauges[Gauge::kRunningSequences], sequences);
 }
 
-// During a step every slot that is written belongs to its writer alone.
+// During a step, only the writer of a slot holds it.
 void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) const {
   if (!is_step_running_ || !allocator_.is_paged()) return;
   const std::int64_t block_size = allocator_.block_size().value();
@@ -118,7 +118,7 @@ void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) 
   }
 }
 
-// What the step was charged for, counted sequence by sequence.
+// Counts the load of the step sequence by sequence and compares it with the charged load.
 void Audit::check_load(const Scheduler& scheduler) const {
   const std::int64_t window = options_.rules.window.value();
   const std::int64_t block_size = allocator_.block_size().value();
@@ -172,8 +172,8 @@ void Audit::check_host(const GaugeValues& gauges, const Scheduler& scheduler) co
   RECTO_CHECK_EQ(sum, pool);
 }
 
-// A sequence's output tokens come one at a time, in order, whatever happens to it on the way: the
-// k-th is there when the context is the prompt and the k - 1 tokens before it.
+// A sequence's output tokens appear one at a time, in order, whatever happens to the sequence: the
+// k-th token exists when the context is the prompt plus the k - 1 tokens before it.
 void Audit::follow_outputs(const Scheduler& scheduler) {
   for (const Group* group : scheduler.holders()) {
     if (group->phase != GroupPhase::kDecoding) continue;
@@ -211,7 +211,7 @@ void Audit::on_admitted(const Group& group, SimTime) {
   }
 }
 
-// What the step before handed out was not seen yet, and is not lost.
+// Output of the previous step that was not yet observed is not lost by the preemption.
 void Audit::on_preempted(const Group& group, PreemptionKind kind, SimTime now) {
   memory_.on_preempted(group, kind, now);
   RECTO_CHECK(group.phase ==

@@ -1,8 +1,8 @@
 #pragma once
 
-// An independent check of the accounting. After every event, it walks over every sequence and every
-// slot, determines each slot's state from the definition alone, and compares the counts with the
-// gauges, which the simulator keeps as running sums. It shares no arithmetic with them.
+// An independent check of the accounting. After every event it walks over every sequence and every
+// slot, derives each slot's state from the definition alone, and compares the counts with the
+// gauges, which the simulator keeps as running sums. It shares no arithmetic with the simulator.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@
 
 namespace recto::sim {
 
-// Counts of the things that a test wants to have happened.
+// Counts of the events that a test requires to happen.
 struct CoverageEvents {
   std::int64_t events = 0;
   std::int64_t preemptions_recompute = 0;
@@ -31,7 +31,7 @@ struct CoverageEvents {
   std::int64_t blocked_in_swaps = 0;
   std::int64_t unplaceable = 0;
   std::int64_t out_of_window = 0;
-  std::int64_t host_reserved = 0;  // events with such slots in the host pool
+  std::int64_t host_reserved = 0;  // events with reserved slots in the host pool
   std::int64_t host_tail = 0;
   std::int64_t host_out_of_window = 0;
   std::int64_t host_overhead = 0;
@@ -72,7 +72,7 @@ class Audit final : public SimulationObserver {
   TokenMemory memory_;
   QueueAudit queue_;
   std::map<std::int64_t, std::int64_t> output_tokens_;  // seen so far, by request id
-  std::optional<StepPlan> new_plan_;                    // not checked yet
+  std::optional<StepPlan> new_plan_;                    // not yet checked
   bool is_step_running_ = false;
   bool is_swapping_ = false;
   std::int64_t steps_ = 0;

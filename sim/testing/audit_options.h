@@ -1,6 +1,6 @@
 #pragma once
 
-// What the checks of a run need to know about its pool and its rules.
+// What the checks of a run need to know about its pool and rules.
 
 #include <cstdint>
 #include <functional>
@@ -15,7 +15,7 @@ struct AuditOptions {
   SchedulerOptions rules;
   Batching batching = Batching::kContinuous;
   BlockCount null_blocks{0};
-  // The slots that a contiguous allocator requests, and how it places them; unused for paged ones.
+  // The slots that a contiguous allocator requests, and how it places them; unused if paged.
   std::function<std::int64_t(const Request&)> reservation;
   PlacementKind placement = PlacementKind::kBuddy;
   std::int64_t steps_max = 100'000;  // a run with more steps is assumed never to end

@@ -20,7 +20,7 @@ HostMap::HostMap(const Scheduler& scheduler, const HostMapOptions& options) {
   counts_[static_cast<std::size_t>(SlotState::kFree)] = options.slots - overhead - held;
 }
 
-// Tokens on their way to the host are not there yet; those on their way back still are.
+// Tokens being copied to the host do not count there yet; tokens being copied back still do.
 void HostMap::walk(const Group& group, const HostMapOptions& options) {
   RECTO_CHECK(group.phase == GroupPhase::kSwappingOut || group.phase == GroupPhase::kSwapped ||
               group.phase == GroupPhase::kSwappingIn);

@@ -1,6 +1,6 @@
 #pragma once
 
-// The state of every slot of the host pool, found by walking over all swapped groups.
+// The state of every slot of the host pool, determined by a walk over all swapped groups.
 
 #include <array>
 #include <cstdint>

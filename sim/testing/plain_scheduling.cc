@@ -1,4 +1,4 @@
-// What a step does, by walking over all running sequences.
+// Plans a step by a walk over all running sequences.
 
 #include <algorithm>
 #include <utility>
@@ -45,7 +45,7 @@ void PlainSimulation::serve_running() {
     while (!give_slots(sequence, sequence.context + chunk)) {
       const bool itself = running_.back() == id;
       preempt_last();
-      if (itself) return;  // nobody stands behind it
+      if (itself) return;  // it was the last one
     }
     if (!sequence.decoding) charge_prefill(sequence, chunk);
   }
@@ -63,7 +63,7 @@ void PlainSimulation::charge_prefill(PlainSequence& sequence, std::int64_t chunk
   ++load_.prefill_sequences;
   load_.prefill_tokens += TokenCount(chunk);
   load_.prefill_kv_tokens += TokenCount(sequence.context + chunk);
-  // The first query sees `context` tokens and itself, the last one all; one more each in between.
+  // The first query sees `context` tokens and itself, each later query one more, the last one all.
   const std::int64_t seen_first = sequence.context + 1;
   const std::int64_t seen_last = sequence.context + chunk;
   load_.prefill_pairs += (seen_first + seen_last) * chunk / 2;

@@ -48,7 +48,7 @@ void PlainSimulation::arrive(const Request& request) {
   waiting_.push_back(request.id);
 }
 
-// Whether the first in the queue finds room, whatever the other limits.
+// Whether the first request in the queue finds room, regardless of other limits.
 bool PlainSimulation::head_fits() const {
   if (waiting_.empty()) return true;
   const SchedulerOptions& rules = options_.scheduler;

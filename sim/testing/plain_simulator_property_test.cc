@@ -30,7 +30,7 @@ std::vector<Request> draw_requests(Draw& draw) {
     request.prompt_tokens = TokenCount(draw.growing(1, 59));
     request.output_tokens = TokenCount(draw.growing(1, 59));
     requests.push_back(request);
-    // Half of them arrive together: equal times are where orders go wrong.
+    // Half of the requests arrive simultaneously, where ordering mistakes are most likely.
     arrival += SimDuration(draw.element<std::int64_t>({0, 0, 7, 100, 1000}));
   }
   return requests;
@@ -56,7 +56,7 @@ Scenario draw_scenario(Draw& draw) {
   return scenario;
 }
 
-// Every count of a step takes time of its own, so that no difference in one goes unseen.
+// Each count of a step has its own cost, so that a difference in any count changes the time.
 class EveryCount final : public TimeModel {
  public:
   StepCost cost(const StepLoad& load) const override {

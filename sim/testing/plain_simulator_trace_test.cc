@@ -1,5 +1,6 @@
-// The event-driven simulator and the plain one on a real trace, as the benchmark runs them: large
-// batches, thousands of requests, where counters wrap around rings that small scenarios never fill.
+// Compares the event-driven simulator with the plain one on a real trace, with the benchmark's
+// loads: large batches and thousands of requests, in which counters wrap around rings that small
+// scenarios never fill.
 
 #include <utility>
 #include <vector>

@@ -18,8 +18,8 @@ std::int64_t blocks_of(std::int64_t tokens, std::int64_t block_size) {
   return tokens / block_size + (tokens % block_size == 0 ? 0 : 1);
 }
 
-// A group on the host wants its blocks back, and for each member a place to write the next token
-// that nobody else reads.
+// A group on the host needs its blocks again, and for each member an unshared slot for the next
+// token.
 std::int64_t blocks_to_resume(const Group& group, std::int64_t block_size) {
   std::set<std::int32_t> held;
   std::set<std::int32_t> written;
@@ -35,7 +35,7 @@ std::int64_t blocks_to_resume(const Group& group, std::int64_t block_size) {
 
 }  // namespace
 
-// First come, first served: whoever was preempted came before all who were never admitted.
+// First come, first served: preempted requests arrived before all that were never admitted.
 const Group* QueueAudit::head() const {
   for (const auto& [id, group] : groups_) {
     if (waits(*group)) return group;
@@ -53,7 +53,7 @@ void QueueAudit::check(const GaugeValues& gauges, const SlotMap& map) const {
   const bool is_unplaceable = room.is_enough_in_sum && !room.has_places;
   RECTO_CHECK_EQ(gauges[Gauge::kBlockedFree], room.has_places ? 0 : reusable);
   RECTO_CHECK_EQ(gauges[Gauge::kUnplaceableFree], is_unplaceable ? reusable : 0);
-  // What paging is for.
+  // Paging never fails for lack of contiguous space.
   if (allocator_.is_paged()) RECTO_CHECK(!is_unplaceable);
 }
 
@@ -73,7 +73,8 @@ QueueAudit::Room QueueAudit::room_for(const Group& group, const SlotMap& map) co
   const Hits hits = find_hits(group, wanted);
   std::int64_t blocks = blocks_of(wanted, block_size) - hits.blocks;
   if (wanted > prompt) {
-    // Preempted samples: each but the first recomputes what lies behind the prompt's full blocks.
+    // Preempted samples: each one after the first recomputes the tokens behind the prompt's full
+    // blocks.
     const std::int64_t own = blocks_of(wanted, block_size) - prompt / block_size;
     blocks += own * (group.request.width - 1);
   }
@@ -90,7 +91,7 @@ std::int64_t QueueAudit::context_wanted(const Group& group) const {
   return std::min(target, cached + rules.max_batched_tokens.value());
 }
 
-// `kept` blocks that nobody holds are hits, and so not room for others.
+// `kept` blocks without a holder are hits, so they are not available for other blocks.
 QueueAudit::Room QueueAudit::room_for_blocks(std::int64_t blocks, std::int64_t kept,
                                              const SlotMap& map) const {
   const std::int64_t block_size = allocator_.block_size().value();
@@ -116,12 +117,12 @@ QueueAudit::Room QueueAudit::room_for_regions(const Group& group, const SlotMap&
           .has_places = leaves_spare && map.places_for(placed, alignment) >= width};
 }
 
-// The last token is computed anyway, so its block is no hit.
+// The last token is always computed, so its block is not a hit.
 QueueAudit::Hits QueueAudit::find_hits(const Group& group, std::int64_t length) const {
   Hits hits;
   if (!allocator_.reuses_prefixes()) return hits;
   const std::int64_t block_size = allocator_.block_size().value();
-  std::map<std::uint64_t, BlockId> cached;  // by what they end with
+  std::map<std::uint64_t, BlockId> cached;  // by the hash of their last slot
   for (std::int64_t block = 0; block < allocator_.counts().pool.value() / block_size; ++block) {
     const BlockId id(static_cast<std::int32_t>(block));
     if (allocator_.is_cached(id)) RECTO_CHECK(cached.emplace(memory_.block_end(id), id).second);

@@ -1,7 +1,7 @@
 #pragma once
 
-// Checks which requests wait, and whether the first of them fits. Both are determined after every
-// event from the map of slots and their contents, not from what the allocator says.
+// Checks which requests wait, and whether the first one fits. After every event, derives both from
+// the map of slots and their contents, not from the allocator's answers.
 
 #include <cstdint>
 #include <map>
@@ -27,14 +27,14 @@ class QueueAudit {
   void check(const GaugeValues& gauges, const SlotMap& map) const;
 
  private:
-  // Two properties of the room that a group asks for.
+  // The room that a group asks for.
   struct Room {
     bool is_enough_in_sum = true;
     bool has_places = true;
   };
   struct Hits {
     std::int64_t blocks = 0;
-    std::int64_t evictable = 0;  // of these
+    std::int64_t evictable = 0;  // hits without a holder
   };
 
   const Group* head() const;

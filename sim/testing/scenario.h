@@ -1,6 +1,6 @@
 #pragma once
 
-// A small simulation as one value: a pool, rules, requests. Property tests draw and print it.
+// A small simulation as one value: pool, rules, requests. Property tests draw and print it.
 
 #include <memory>
 #include <ostream>

@@ -8,7 +8,7 @@ namespace {
 
 bool one_in(Draw& draw, std::int64_t times) { return draw.uniform(1, times) == times; }
 
-// Short ones, long ones, and those that end on a block or just beside it.
+// Draws short and long lengths, and lengths at or next to a block boundary.
 TokenCount draw_length(Draw& draw, std::int64_t block_size) {
   switch (draw.uniform(0, 3)) {
     case 0:
@@ -67,7 +67,7 @@ SimulationOptions draw_options(Draw& draw, const PoolSpec& pool) {
 }
 
 std::vector<std::int32_t> draw_ids(Draw& draw, TokenCount length) {
-  // Mostly one id, so that prompts often agree for a while; 0 is an id like others.
+  // Mostly one id, so that prompts often share a prefix; 0 is an ordinary id.
   std::vector<std::int32_t> ids(static_cast<std::size_t>(length.value()), 0);
   if (!ids.empty() && one_in(draw, 2)) {
     ids[static_cast<std::size_t>(draw.uniform(0, length.value() - 1))] = 1;

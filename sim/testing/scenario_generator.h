@@ -8,14 +8,14 @@
 
 namespace recto::sim {
 
-// Any allocator, any rules.
+// Draws any allocator and any rules.
 Scenario draw_scenario(Draw& draw);
 
 // The same for one kind of allocator.
 Scenario draw_scenario(Draw& draw, AllocatorKind kind);
 
-// Paged only: the fewest blocks that suffice for the request that needs the most, with requests
-// arriving close together.
+// Paged only: the pool has the fewest blocks that suffice for the largest request, and requests
+// arrive close together.
 Scenario draw_squeezed_scenario(Draw& draw, AllocatorKind kind);
 
 }  // namespace recto::sim

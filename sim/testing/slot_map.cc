@@ -19,7 +19,7 @@ SlotMap::SlotMap(const Allocator& allocator, const Scheduler& scheduler,
   sum_up();
 }
 
-// A next token, at position `context`, sees the positions above context - window.
+// The next token, at position `context`, sees the positions above context - window.
 SlotState state_at(const Holding& holding, std::int64_t position, SlotState beyond) {
   if (position < holding.context) {
     const bool in_sight = holding.window == 0 || position > holding.context - holding.window;

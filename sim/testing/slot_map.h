@@ -1,6 +1,6 @@
 #pragma once
 
-// The state of every slot of a pool, found by walking over everything that is held.
+// The state of every slot of a pool, determined by a walk over all held slots.
 
 #include <array>
 #include <cstdint>
@@ -25,7 +25,7 @@ enum class SlotState : std::uint8_t {
   kOverhead,
 };
 
-// What determines the states of a sequence's slots.
+// The inputs that determine the states of a sequence's slots.
 struct Holding {
   std::int64_t context = 0;
   std::int64_t final_context = 0;
@@ -42,7 +42,7 @@ struct SlotMapOptions {
 };
 
 // Also checks that reference counts match table entries; that holders overlap only by sharing; that
-// shared blocks are at the same logical position in all tables and, between groups, only below both
+// shared blocks have the same logical position in all tables and, between groups, lie below both
 // contexts; and that regions are disjoint.
 class SlotMap {
  public:
@@ -50,7 +50,7 @@ class SlotMap {
 
   std::int64_t count(SlotState state) const { return counts_[static_cast<std::size_t>(state)]; }
 
-  // Paged only: the entries that name the block, over all tables.
+  // Paged only: the number of table entries that name the block.
   std::int64_t references(std::int64_t block) const {
     return references_[static_cast<std::size_t>(block)];
   }
@@ -63,7 +63,7 @@ class SlotMap {
 
  private:
   struct Place {
-    std::int64_t group = -1;  // whose request; -1: nobody's
+    std::int64_t group = -1;  // the group of the first holder; -1: none
     std::int64_t index = 0;   // logical block
     std::int64_t context = 0;
   };

@@ -5,7 +5,7 @@
 namespace recto::sim {
 namespace {
 
-// What a token is: tokens with equal parts are equal.
+// The identity of a token: tokens with equal parts are equal.
 using Token = std::array<std::uint64_t, 4>;  // kind, whose, which sequence, position
 
 enum Kind : std::uint64_t { kId = 1, kRun = 2, kPrivate = 3 };
@@ -52,7 +52,7 @@ Token token_at(const Request& request, std::int64_t member, std::int64_t positio
 std::uint64_t extend_chain(std::uint64_t chain, const Request& request, std::int64_t member,
                            std::int64_t position) {
   const bool is_beam = request.decoding == Decoding::kBeam;
-  // FNV-1a, by words instead of bytes, and a shift that brings high bits down again.
+  // FNV-1a over words instead of bytes, with a shift that mixes high bits into low ones.
   for (const std::uint64_t part : token_at(request, is_beam ? 0 : member, position)) {
     chain = (chain ^ part) * 0x00000100000001b3u;
     chain ^= chain >> 29;

@@ -36,7 +36,7 @@ std::uint64_t TokenMemory::block_end(BlockId block) const {
   return slots_[static_cast<std::size_t>((block.value() + 1) * block_size - 1)];
 }
 
-// Blocks that take the place of others were copied, on the device or from the host.
+// New blocks in place of others were copied, on the device or from the host.
 void TokenMemory::move(Sequence& sequence, std::span<const BlockId> table) {
   const auto tokens = static_cast<std::int64_t>(sequence.chain.size());
   for (std::int64_t position = 0; position < tokens; ++position) {
@@ -62,12 +62,12 @@ void TokenMemory::follow(const Scheduler& scheduler, const Group& group, std::si
   Sequence& sequence = sequences_[{group.request.id, member}];
   std::vector<std::uint64_t>& chain = sequence.chain;
   if (member > 0 && chain.empty()) {
-    // It forks off the first one, whose turn was before.
+    // The member forks off the first member, which was followed before it.
     sequence = sequences_[{group.request.id, 0}];
     chain.resize(static_cast<std::size_t>(context));
   }
   const auto known = static_cast<std::int64_t>(chain.size());
-  if (known > 0) RECTO_CHECK_EQ(known, context);  // no step leaves a token out, or repeats one
+  if (known > 0) RECTO_CHECK_EQ(known, context);  // no step skips or repeats a token
   move(sequence, table);
   for (std::int64_t p = known; p < context; ++p) chain.push_back(slot(table, p));
   for (std::int64_t p = 0; p < context; ++p) {
@@ -91,7 +91,7 @@ void TokenMemory::on_preempted(const Group& group, PreemptionKind kind, SimTime)
 
 void TokenMemory::on_finished(const Group& group, SimTime) {
   for (std::size_t i = 0; i < group.members.size(); ++i) {
-    // Members that never wrote anything have what the first one has.
+    // Members that never wrote anything have the contents of the first member.
     const auto own = sequences_.find({group.request.id, i});
     const bool has_own = own != sequences_.end() && !own->second.chain.empty();
     const Sequence& sequence = has_own ? own->second : sequences_[{group.request.id, 0}];

@@ -1,9 +1,9 @@
 #pragma once
 
 // The contents of the slots of a paged pool: for each slot, a hash of its token and of all tokens
-// before it, as the sequence that wrote it saw them. Follows sequences from plan to plan: what they
-// compute is written into the slots that their tables name; what they did not compute must already
-// be there, and must be theirs.
+// before it, as seen by the sequence that wrote it. Follows sequences from plan to plan: tokens
+// that they compute are written into the slots in their tables; tokens that they do not compute
+// must already be there, with their own content.
 
 #include <cstdint>
 #include <map>
@@ -31,8 +31,8 @@ class TokenMemory final : public SimulationObserver {
   // The hash in a block's last slot.
   std::uint64_t block_end(BlockId block) const;
 
-  // For every finished sequence, the hash over all its tokens that were ever cached, i.e. over its
-  // final context.
+  // For every finished sequence, the hash over all its tokens that were ever cached: its final
+  // context.
   const std::map<Key, std::uint64_t>& finished() const { return finished_; }
 
  private:
@@ -51,7 +51,7 @@ class TokenMemory final : public SimulationObserver {
   std::vector<std::uint64_t> slots_;  // [pool]
   std::map<Key, Sequence> sequences_;
   std::map<Key, std::uint64_t> finished_;
-  bool is_planned_ = false;  // and not followed yet
+  bool is_planned_ = false;  // whether a plan has not been followed yet
   bool is_step_ = false;
 };
 

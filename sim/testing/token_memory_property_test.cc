@@ -1,4 +1,4 @@
-// Whatever happens to a request on its way, it ends with the tokens that it would have had alone.
+// Whatever happens to a request, its tokens are finally those that it would have had alone.
 
 #include <map>
 
@@ -55,7 +55,7 @@ TEST_CASE("a preempted request ends with the tokens that it has where nobody is 
   property("prefix cache", [&](Draw& draw) {
     check_same_tokens(draw_squeezed_scenario(draw, AllocatorKind::kPrefixCached), seen);
   });
-  // Of the one property that ran, whichever it was.
+  // Counts over the property that ran.
   CHECK(seen.preemptions_recompute > 0);
   CHECK(seen.preemptions_swap > 0);
 }
@@ -71,7 +71,7 @@ TEST_CASE("chains tell tokens apart, and equal prefixes are equal") {
   CHECK(chain_of(plain, 0, 4) == chain_of(plain, 1, 4));
   CHECK(chain_of(plain, 0, 5) != chain_of(plain, 1, 5));
 
-  // A second turn repeats the first one's prompt and output, up to where its own part begins.
+  // A second turn repeats the first turn's prompt and output, then adds its own tokens.
   Request first = plain;
   first.content = content({.prompt_runs = {{7, TokenCount(4)}}, .output_content_id = 9});
   Request second = other;

@@ -15,14 +15,15 @@ constexpr double kContiguous = kContiguousAttentionEfficiency;
 
 std::vector<AttentionCurve> make_curves() {
   return {
-      // The default: the one kernel whose small-block point was published as a fraction of its
-      // own contiguous speed, so that it carries over to cards other than the one measured.
+      // The default, because it is the only kernel whose small-block speed was published as a
+      // fraction of its own contiguous speed, so that it carries over to cards that were not
+      // measured.
       {.name = "flashinfer",
        .points = {{1, 0.90 * kContiguous}, {16, kContiguous}},
        .provenance = Provenance::kCited,
        .source = "FlashInfer (arXiv 2501.01005): 70-83 % of peak, block 1 at 90 % of contiguous; "
                  "no loss from 16 on is our reading"},
-      // Irregular blocks miss the bulk-copy engine, which needs a block of a whole tile (128).
+      // Blocks smaller than a tile (128) cannot use the bulk-copy engine.
       {.name = "fa4",
        .points = {{1, of_b200(0.867)}, {32, of_b200(1.354)}, {128, of_b200(4.001)}},
        .provenance = Provenance::kCited,
@@ -100,7 +101,7 @@ double attention_efficiency(const AttentionCurve& curve, TokenCount block_size) 
     const double left = interpolated_log2(points[i - 1].block_size);
     const double right = interpolated_log2(points[i].block_size);
     const double share = (at - left) / (right - left);
-    // This form gives both end points exactly, and never leaves their range by rounding.
+    // This form is exact at both end points, and rounding never leaves the range between them.
     return points[i - 1].efficiency * (1 - share) + points[i].efficiency * share;
   }
   return points.back().efficiency;

@@ -1,8 +1,8 @@
 #pragma once
 
 // The share of a card's memory bandwidth that paged decode attention reaches, by block size. Small
-// blocks mean short contiguous reads and more address arithmetic; without such a curve, block size
-// 1, which wastes no slot, would always win a simulation.
+// blocks mean short contiguous reads and more address arithmetic. Without such a curve block size
+// 1, which wastes no slots, would win every simulation.
 
 #include <cstdint>
 #include <string>

@@ -14,7 +14,7 @@ namespace recto::sim {
 // `expected` says what should be there: "a JSON file of coefficients".
 Result<std::string> read_text(const std::string& path, std::string_view expected);
 
-// Invalid input if `text` is not an object or repeats one of its keys; `expected`: "an object of
+// Invalid input if `text` is not an object or repeats a key; `expected`: "an object of
 // coefficients".
 Result<Json> parse_json_object(std::string_view text, const std::string& file_name,
                                std::string_view expected);

@@ -14,7 +14,7 @@ namespace {
 struct Number {
   const char* name;
   double* target;
-  bool is_optional = false;  // if absent, it keeps its value
+  bool is_optional = false;  // if absent, the coefficient keeps its value
 };
 
 Status read_number(const Json& object, const Number& number) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// Step time as a sum of at most five terms, with coefficients that were fitted to a measured run,
-// and that JSON gives: one object with exactly the fields of LinearCoefficients, of which only
+// Step time as a sum of at most five terms, with coefficients fitted to a measured run. They are
+// read from JSON: one object with exactly the fields of LinearCoefficients, of which only
 // per_kv_block_ns may be missing, e.g.
 //
 //   {"source": "vLLM 0.19, Llama-3.1-8B, RTX 4090", "fixed_ns": 17250000,
@@ -21,7 +21,7 @@ struct LinearCoefficients {
   double per_prefill_token_ns = 0;  // per prompt token computed
   double per_kv_token_ns = 0;       // per KV token that decode reads
   double per_sequence_ns = 0;       // per sequence that decodes
-  std::string source;               // what they were fitted on; for reports
+  std::string source;               // the run that they were fitted to; for reports
   double per_kv_block_ns = 0;       // per block-table entry that decode walks; 0: not fitted
 
   friend bool operator==(const LinearCoefficients&, const LinearCoefficients&) = default;

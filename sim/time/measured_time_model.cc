@@ -14,7 +14,8 @@ namespace {
 
 double to_double(std::int64_t value) { return static_cast<double>(value); }
 
-// What kernels differ by, for one rank, which has its share of the heads.
+// The kernel properties that measurements are selected by, for one rank with its share of the
+// heads.
 struct KernelShape {
   std::int64_t group = 0;
   std::int64_t head_dim = 0;
@@ -54,8 +55,7 @@ const char* name_of(MeasuredStage stage) {
   return stage == MeasuredStage::kDecode ? "decode" : "prefill";
 }
 
-// Of the shapes that the stage was measured with, those that agree with the wanted one in most
-// fields.
+// Among the measured shapes of the stage, those that agree with the wanted shape in most fields.
 std::string nearest(const MeasuredTimes& times, MeasuredStage stage, const KernelShape& wanted) {
   const auto agreement = [&](const KernelShape& shape) {
     return (shape.group == wanted.group) + (shape.head_dim == wanted.head_dim) +
@@ -90,7 +90,7 @@ Result<std::vector<MeasuredPoint>> points_of(const MeasuredTimes& times, Measure
                                "; nearest that was: " + nearest(times, stage, wanted));
 }
 
-// The card as it was measured: nothing is left to derate.
+// The card with its measured rates, to which no efficiencies apply.
 RooflineSetup with_rates(RooflineSetup setup, const MeasuredTimes& times) {
   setup.gpu.memory_bandwidth_bytes_per_s = times.copied_bytes_per_s;
   setup.gpu.dense_16bit_flops_per_s = times.matrix_flops_per_s;

@@ -1,8 +1,8 @@
 #pragma once
 
-// Step time from attention measured on a card (cuda/bench), with that card's own copy and matrix
-// rates for everything else. What none of recto's kernels does, launches between kernels and
-// all-reduces, keeps its cited constants. docs/time_models.md has the formulae.
+// Step time from attention measured on a card (cuda/bench), with that card's measured copy and
+// matrix rates for the other parts. Launches between kernels and all-reduces, which no recto kernel
+// performs, keep their cited constants. docs/time_models.md has the formulae.
 
 #include <string>
 
@@ -17,7 +17,7 @@ namespace recto::sim {
 enum class KvPlacement : std::uint8_t { kBlocks, kContiguous };
 
 struct MeasuredSetup {
-  // Model, card, ranks, block size and host work; measured values replace the curve and the rates.
+  // Model, card, ranks, block size and host work; measured values replace its curve and rates.
   RooflineSetup roofline;
   KvPlacement placement = KvPlacement::kBlocks;
 };
@@ -33,8 +33,8 @@ struct MeasuredDecode {
 // prefill for as many operations or, if longer, of decode for as many bytes as prefill reads.
 class MeasuredTimeModel final : public TimeModel {
  public:
-  // Invalid input unless the setup is usable and `times` has decode and prefill of this group, head
-  // dim, KV element size and block size; the message lists the nearest that were measured.
+  // Invalid input unless the setup is valid and `times` has decode and prefill of this group, head
+  // dim, KV element size and block size; the message lists the nearest measured shapes.
   static Result<MeasuredTimeModel> make(const MeasuredSetup& setup, const MeasuredTimes& times);
 
   // O(log points).

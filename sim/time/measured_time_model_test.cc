@@ -1,4 +1,5 @@
-// On round figures of a card that never was: 1 TB/s, 100 TFLOP/s (testdata/synthetic-not-measured).
+// Tests with round figures of an invented card: 1 TB/s, 100 TFLOP/s
+// (testdata/synthetic-not-measured).
 
 #include "sim/time/measured_time_model.h"
 
@@ -13,7 +14,7 @@ MeasuredTimes synthetic() {
   return load_measured_times("sim/time/testdata/synthetic-not-measured/attention.json").value();
 }
 
-// 32 layers, 32 query heads, 8 KV heads of 128, as the synthetic figures are of.
+// 32 layers, 32 query heads and 8 KV heads of dim 128, as in the synthetic figures.
 MeasuredSetup setup_of(std::int64_t block_size) {
   MeasuredSetup setup;
   setup.roofline.model = find_model("Llama-3.1-8B").value();
@@ -65,7 +66,7 @@ TEST_CASE("a decode step alone says whether it was measured") {
 
 TEST_CASE("prefill takes what its products took, or what reading its keys took") {
   CHECK(model_of(16).cost(prefill(512, 512)).attention == SimDuration(32 * 100'000));
-  // One row over a long context: as a decode of as many tokens.
+  // One row over a long context costs as much as a decode of that many tokens.
   CHECK(model_of(16).cost(prefill(262144, 1)).attention == SimDuration(32 * 1'600'000));
 }
 

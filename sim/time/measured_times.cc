@@ -13,7 +13,7 @@ namespace recto::sim {
 namespace {
 
 std::vector<MeasuredPoint> merged(std::vector<MeasuredPoint> points) {
-  // By time as well: a sum must not depend on the order in which points were given.
+  // Also sorts by time, so that a sum does not depend on the order of the given points.
   std::ranges::sort(points, [](const MeasuredPoint& a, const MeasuredPoint& b) {
     return std::pair(a.work, a.ns) < std::pair(b.work, b.ns);
   });
@@ -30,7 +30,7 @@ std::vector<MeasuredPoint> merged(std::vector<MeasuredPoint> points) {
   return kept;
 }
 
-constexpr double kLargest = 1e18;  // larger values are a mistake of units
+constexpr double kLargest = 1e18;  // larger values indicate a wrong unit
 
 // Reads the fields of an object, and keeps the first mistake.
 class Fields {
@@ -88,7 +88,7 @@ std::optional<MeasuredStage> stage_of(std::string_view name) {
   return std::nullopt;
 }
 
-// Google Benchmark's words for it differ by version.
+// Google Benchmark versions mark skipped cases differently.
 bool was_skipped(const Json& benchmark) {
   const Json* const error = benchmark.find("error_occurred");
   if (error != nullptr && error->is_boolean()) return error->get<bool>();
@@ -114,7 +114,7 @@ Status add_benchmark(const Json& benchmark, const std::string& where, MeasuredTi
                              .kv_bytes = fields.positive("kv_bytes"),
                              .flops = fields.positive("flops"),
                              .ns = fields.positive("median_us") * 1e3});
-  // The same in each benchmark of a run.
+  // These are equal in all benchmarks of a run.
   times.copied_bytes_per_s = fields.positive("copy_GB_per_s") * 1e9;
   times.matrix_flops_per_s = fields.positive("matrix_TFLOP_per_s") * 1e12;
   return fields.status();

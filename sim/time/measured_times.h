@@ -1,7 +1,7 @@
 #pragma once
 
-// What cuda/bench measured on one card, as far as a time model needs it: times by amounts of work,
-// and the reader for them.
+// The results of cuda/bench on one card, as far as a time model needs them: times by amounts of
+// work, and the reader for the file.
 
 #include <cstdint>
 #include <string>
@@ -12,20 +12,20 @@
 
 namespace recto::sim {
 
-// Time by amount of work, through measured points. More work never takes less time, and no point is
-// extrapolated to a speed that was not measured.
+// Time by amount of work, interpolated between measured points. More work never takes less time,
+// and no speed is extrapolated.
 struct MeasuredPoint {
   double work = 0;  // bytes or operations, more than 0
   double ns = 0;    // more than 0
 };
 
-// Where an amount of work is relative to the points: only at a point is its time a measured one.
+// The position of an amount of work relative to the points; only at a point is the time measured.
 enum class CurvePart : std::uint8_t { kBelowFirst, kAtPoint, kBetween, kBeyondLast };
 
-// Points of equal work are averaged; a point that took less time than one with less work gets that
-// one's time. No work takes no time. Work up to the first point takes the first point's time, since
-// a launch has a minimum cost; between points, time is linear; beyond the last point, it grows in
-// proportion, at the last point's speed.
+// Points of equal work are averaged. A point that took less time than a point with less work gets
+// that point's time. No work takes no time. Up to the first point the time is constant, because a
+// launch has a minimum cost; between points it is linear; beyond the last point it grows in
+// proportion to the work.
 class MeasuredCurve {
  public:
   // At least one point, in any order. O(points log points).
@@ -43,7 +43,7 @@ class MeasuredCurve {
 
 enum class MeasuredStage : std::uint8_t { kDecode, kPrefill };
 
-// One case: attention of one layer, over equal contexts in a head-major cache.
+// One measured case: attention of one layer, over equal contexts in a head-major cache.
 struct MeasuredAttention {
   MeasuredStage stage = MeasuredStage::kDecode;
   std::int64_t group = 0;  // query heads of a KV head
@@ -60,7 +60,7 @@ struct MeasuredTimes {
   std::string gpu;     // as the driver names it
   std::string commit;  // of the kernels
   std::string date;
-  double copied_bytes_per_s = 0;  // read and written, of a copy within the card
+  double copied_bytes_per_s = 0;  // bytes read plus bytes written, by a copy within the card
   double matrix_flops_per_s = 0;
   std::vector<MeasuredAttention> attention;
 };

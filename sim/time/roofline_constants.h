@@ -1,7 +1,7 @@
 #pragma once
 
 // Every constant of the roofline model that is not a property of the language model or of the card.
-// They are taken from publications, are the same for every card, and are not fitted to any run.
+// The constants come from publications, are the same for every card, and are not fitted to any run.
 
 #include <array>
 
@@ -29,8 +29,8 @@ struct RooflineConstants {
       0.70,
       "FlashAttention-3 (arXiv 2407.08608): 740 TFLOPS fp16, 0.75 of an H100; FlashAttention-2 "
       "(arXiv 2307.08691): up to 0.73 of an A100; paged kernels 1-10 % below ragged ones"};
-  // A block-table entry is one 4-byte load; at worst it costs a memory transaction for each KV
-  // head, as the heads of a sequence are handled by different thread blocks.
+  // A block-table entry is one 4-byte load. At worst it costs one memory transaction per KV head,
+  // because different thread blocks handle the heads of a sequence.
   CitedConstant table_entry_read_bytes{
       32, "CUDA C++ Best Practices Guide, coalesced access: 32-byte transactions"};
   CitedConstant kernels_per_layer{
@@ -42,8 +42,8 @@ struct RooflineConstants {
       1300,
       "Hazy Research, Look Ma, No Bubbles (2025): about 1.3 us per kernel on an H100 with "
       "CUDA graphs"};
-  // Scheduling and input preparation while the card waits; only for engines whose host does not run
-  // ahead of the card.
+  // Time for scheduling and input preparation during which the card waits; only for engines whose
+  // host does not run ahead of the card.
   CitedConstant exposed_host_ns{
       4'000'000,
       "github.com/vllm-project/vllm/issues/6854: about 4 ms of idle GPU per decode "

@@ -60,7 +60,7 @@ void set_linear_rates(const RooflineSetup& setup, RooflineRates& rates) {
   const double bandwidth =
       setup.gpu.memory_bandwidth_bytes_per_s * setup.constants.streaming_efficiency.value;
   const double flops = setup.gpu.dense_16bit_flops_per_s * setup.constants.matmul_efficiency.value;
-  // An input embedding of its own is looked up row by row and not counted.
+  // A separate input embedding is looked up row by row and not counted.
   rates.weight_read_ns =
       (in_layers + in_head) * to_double(model.weight_element_bytes) / bandwidth * kNs;
   rates.token_matmul_ns = 2 * in_layers / flops * kNs;
@@ -128,7 +128,7 @@ StepCost RooflineTimeModel::cost(const StepLoad& load) const {
 
   const double tokens = to_double(load.decode_sequences + load.prefill_tokens.value());
   if (tokens > 0) {
-    // A chunk that does not end its prompt needs no logits; counting its row costs next to nothing.
+    // A chunk before the end of its prompt needs no logits; counting its row costs almost nothing.
     const double sampled = to_double(load.decode_sequences + load.prefill_sequences);
     const double matmul_ns = rates_.token_matmul_ns * tokens + rates_.head_matmul_ns * sampled;
     const double reduce_ns = rates_.all_reduce_latency_ns + rates_.all_reduce_token_ns * tokens;

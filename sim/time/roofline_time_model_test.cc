@@ -11,7 +11,7 @@ namespace {
 
 using Catch::Approx;
 
-// Round figures: 1 TB/s, 100 TFLOPS, 100 GB/s links, no derating but what a test sets.
+// Round figures: 1 TB/s, 100 TFLOPS, 100 GB/s links; no derating unless a test sets it.
 GpuSpec plain_gpu() {
   GpuSpec gpu = find_gpu("A100-80").value();
   gpu.name = "plain";

@@ -60,7 +60,7 @@ class SteppedTimeModel final : public TimeModel {
   StepCost overlapped(const StepLoad& load) const {
     const StepCost decode = model_->cost(decode_side(load));
     const StepCost prefill = model_->cost(prefill_side(load));
-    StepCost cost = model_->cost(load);  // for its fixed and copy parts
+    StepCost cost = model_->cost(load);  // supplies the fixed and copy parts
     cost.linear = decode.linear + prefill.linear;
     cost.attention = decode.attention + prefill.attention;
     const SimDuration shorter =

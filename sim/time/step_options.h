@@ -1,8 +1,7 @@
 #pragma once
 
-// Two things that engines do to a step, on top of any time model: pad the decode batch to the
-// sizes for which a CUDA graph was captured, and run prefill concurrently with decode on a second
-// stream.
+// Two engine features on top of any time model: padding the decode batch to the sizes of captured
+// CUDA graphs, and running prefill on a second stream concurrently with decode.
 
 #include <cstdint>
 #include <memory>

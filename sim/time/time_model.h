@@ -1,8 +1,8 @@
 #pragma once
 
-// Computes how long one step of the engine takes. The simulator counts what a step does (StepLoad);
-// a time model converts the counts to nanoseconds, in parts, so that a report can say where time
-// went.
+// Computes how long one step of the engine takes. The simulator counts the work of a step
+// (StepLoad); a time model converts the counts to nanoseconds, in parts, so that a report can
+// attribute the time.
 
 #include <cstdint>
 #include <string>
@@ -12,7 +12,7 @@
 
 namespace recto::sim {
 
-// What one step does, over all sequences in it. Counts only: no bytes, no FLOPs, no model.
+// The work of one step, over all its sequences. Counts only: no bytes, no FLOPs, no model.
 struct StepLoad {
   std::int64_t decode_sequences = 0;   // each computes one token
   TokenCount decode_kv_tokens;         // KV tokens read by them, shared ones once per reader
@@ -26,13 +26,13 @@ struct StepLoad {
   friend bool operator==(const StepLoad&, const StepLoad&) = default;
 };
 
-// Where the time of one step goes. The parts add up to `total` exactly.
+// The time of one step by part. The parts add up to `total` exactly.
 struct StepCost {
   SimDuration fixed;      // launch, scheduling, sampling
   SimDuration linear;     // projections and MLPs: weights read, or FLOPs
   SimDuration attention;  // KV read by decode, pairs computed by prefill
   SimDuration copy;       // copy-on-write
-  SimDuration overlap;    // zero or negative: what a second stream hid
+  SimDuration overlap;    // zero or negative: time hidden by a second stream
 
   SimDuration total() const { return fixed + linear + attention + copy + overlap; }
 };

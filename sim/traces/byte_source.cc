@@ -50,7 +50,7 @@ class MemorySource final : public ByteSource {
   std::size_t position_ = 0;
 };
 
-// First returns what was read ahead to recognise the content. Pipes cannot seek.
+// First returns the bytes that were read ahead to detect the content: pipes cannot seek.
 class PrefixedSource final : public ByteSource {
  public:
   PrefixedSource(std::string prefix, std::unique_ptr<ByteSource> rest)
@@ -95,7 +95,7 @@ class GzipSource final : public ByteSource {
   std::vector<char> chunk_;
   z_stream stream_ = {};
   Place place_ = Place::kInsideMember;
-  Status problem_;                // once set, it stays
+  Status problem_;                // permanent once set
   std::int64_t bytes_taken_ = 0;  // compressed bytes pulled so far
 };
 
@@ -117,7 +117,7 @@ Result<std::size_t> GzipSource::read(std::span<char> buffer) {
   while (stream_.avail_out == room && place_ != Place::kEnd && problem_.is_ok()) {
     problem_ = advance();
   }
-  // What came out before the data went bad is handed out first.
+  // Output from before the damage is returned first.
   const std::size_t count = room - stream_.avail_out;
   if (count == 0 && !problem_.is_ok()) return problem_;
   return count;
@@ -143,7 +143,7 @@ Status GzipSource::enter_next_member() {
     place_ = Place::kEnd;
     return Status::ok();
   }
-  // A lone first byte of the magic is told apart by inflate itself, as corrupt or truncated.
+  // If only the first magic byte matches, inflate itself reports the data as corrupt or truncated.
   if (*stream_.next_in != static_cast<Bytef>(kGzipMagic[0])) {
     return Status::invalid_input("bytes that are not gzip follow the gzip data, from offset " +
                                  std::to_string(offset()));
@@ -180,7 +180,7 @@ Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path) {
     return Status::invalid_input("is no name of standard input here: expected a trace file");
   }
   RECTO_RETURN_IF_ERROR(file.status().in("cannot be opened"));
-  // Unbuffered, as readers have a buffer of their own.
+  // Unbuffered, because readers have their own buffer.
   std::setvbuf(file.value().get(), nullptr, _IONBF, 0);
   return std::unique_ptr<ByteSource>(std::make_unique<FileSource>(std::move(file).value()));
 }

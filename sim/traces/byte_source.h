@@ -1,7 +1,7 @@
 #pragma once
 
-// Where the bytes of a trace come from: a file, memory, or the plain text inside gzip data. Bytes
-// are pulled in chunks of the caller's size, so that memory does not grow with the file.
+// The bytes of a trace: from a file, from memory, or decompressed from gzip data. Bytes are pulled
+// in chunks of the caller's size, so that memory does not grow with the file.
 
 #include <cstddef>
 #include <memory>
@@ -27,8 +27,8 @@ Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path);
 std::unique_ptr<ByteSource> make_memory_source(std::string bytes);
 
 // `source` itself, or its decompressed content if it starts with gzip's magic bytes. Consecutive
-// members are concatenated, as gzip does; anything else after a member is an error, and so is
-// truncated data. `chunk_bytes` (> 0) is how much compressed data is held at a time.
+// members are concatenated, as gzip does. Other data after a member is an error, as is truncated
+// data. Holds `chunk_bytes` (> 0) of compressed data at a time.
 Result<std::unique_ptr<ByteSource>> decompress_if_gzip(std::unique_ptr<ByteSource> source,
                                                        std::size_t chunk_bytes);
 

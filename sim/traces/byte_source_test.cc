@@ -43,7 +43,7 @@ TEST_CASE("data without gzip's magic passes unchanged, however short") {
 
 using recto::testing::gzip;
 
-// Everything that `compressed` holds, read through buffers of the given sizes.
+// The decompressed content of `compressed`, read through buffers of the given sizes.
 Result<std::string> gunzip(std::string compressed, std::size_t chunk_bytes = 1000,
                            std::size_t piece_bytes = 1000) {
   auto source = decompress_if_gzip(make_memory_source(std::move(compressed)), chunk_bytes);
@@ -112,7 +112,7 @@ TEST_CASE("what came before the damage is handed out, and then the same error ea
 
 TEST_CASE("a flipped bit is noticed") {
   std::string damaged = gzip(kText);
-  damaged[damaged.size() - 6] ^= 1;  // in the checksum
+  damaged[damaged.size() - 6] ^= 1;  // damages the checksum
   CHECK(gunzip(damaged).status().message() == "gzip data is corrupt at offset " +
                                                   std::to_string(damaged.size() - 4) +
                                                   ": incorrect data check");

@@ -23,7 +23,7 @@ namespace {
 enum class ArrivalUnit : std::uint8_t { kSeconds, kDateAndTime };
 enum class ZeroOutput : std::uint8_t { kIsError, kIsFailedRequest };
 
-// Places in CsvSchema::columns.
+// Indices into CsvSchema::columns.
 enum Role : std::size_t { kArrival, kPrompt, kOutput, kRoleCount };
 
 struct CsvSchema {
@@ -110,7 +110,7 @@ class CsvRowParser final : public RowParser {
   CsvFields fields_;
 };
 
-// Where the columns of one schema stand in a header.
+// The positions of one schema's columns in a header.
 struct HeaderMatch {
   std::array<std::optional<std::size_t>, kRoleCount> positions;
   std::optional<Role> duplicated;

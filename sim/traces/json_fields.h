@@ -18,10 +18,10 @@
 
 namespace recto::sim {
 
-// The text of the field's number as written in the file, or whatever is there instead.
+// The text of the field's number as written in the file, or of any other value in its place.
 std::string_view raw_text(simdjson::ondemand::value& value);
 
-// Errors read "field F: expected E, got ...": the raw text must be taken before anything else is
+// Errors read "field F: expected E, got ...". The raw text must be taken before anything else is
 // read.
 Result<std::int64_t> read_token_count(std::string_view field, simdjson::ondemand::value value);
 
@@ -80,7 +80,7 @@ class JsonFields {
       }
       RECTO_RETURN_IF_ERROR(visit(name, field.value()));
     }
-    // Behind the object there is nothing to be located.
+    // After the end of the object there is nothing to locate.
     const char* location = nullptr;
     const simdjson::error_code at_end = document.current_location().get(location);
     return at_end == simdjson::OUT_OF_BOUNDS ? Status::ok() : not_an_object(line);

@@ -84,7 +84,7 @@ class JsonRowParser : public RowParser {
   JsonFields json_;
 };
 
-// Stores what was read, if it was.
+// Stores the ids if the field was read.
 template <typename Id>
 Status keep(Result<std::vector<Id>> ids, std::vector<Id>& kept) {
   if (ids.is_ok()) kept = std::move(ids).value();

@@ -1,7 +1,7 @@
 #pragma once
 
-// Traces of JSON lines: with block ids in place of tokens (Mooncake, Qwen-Bailian), or with every
-// token (LLMServingSim).
+// JSON-lines traces: with block ids in place of tokens (Mooncake, Qwen-Bailian), or with all tokens
+// (LLMServingSim).
 
 #include <memory>
 
@@ -13,8 +13,8 @@ namespace recto::sim {
 // stands for a block and all blocks before it, so equal ids mean equal prefixes.
 std::unique_ptr<RowParser> make_mooncake_row_parser();
 
-// The same fields with "timestamp" in seconds and one id per 16 tokens, among others such as
-// "chat_id". An id stands for the block alone, whatever comes before it.
+// The same fields, but "timestamp" in seconds and one id per 16 tokens, among other fields such as
+// "chat_id". An id stands for its block alone, regardless of the blocks before it.
 std::unique_ptr<RowParser> make_bailian_row_parser();
 
 // {"input_toks": n, "output_toks": n, "arrival_time_ns": t, "input_tok_ids": [...],

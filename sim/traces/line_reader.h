@@ -24,7 +24,7 @@ struct Line {
 inline constexpr std::size_t kLinePadding = 64;
 
 struct LineReaderOptions {
-  std::size_t buffer_bytes = 64 * 1024;           // asked of the source at a time; > 0
+  std::size_t buffer_bytes = 64 * 1024;           // requested from the source at a time; > 0
   std::size_t line_bytes_max = 64 * 1024 * 1024;  // a longer line is an error
 };
 
@@ -53,7 +53,7 @@ class LineReader {
   std::vector<char> buffer_;
   std::size_t begin_ = 0;    // of the current line
   std::size_t scanned_ = 0;  // no '\n' in [begin_, scanned_)
-  std::size_t end_ = 0;      // of the bytes at hand
+  std::size_t end_ = 0;      // end of the buffered bytes
   std::int64_t line_number_ = 0;
   std::int64_t bytes_read_ = 0;
   enum class SourceState { kOpen, kAtEnd } source_state_ = SourceState::kOpen;

@@ -67,7 +67,7 @@ TEST_CASE("a line beyond the limit is an error, at the limit it is none") {
   }
 }
 
-// Gives zeros without end; stands for a file that no memory could hold.
+// An endless source of zeros, which stands for a file larger than memory.
 class EndlessSource final : public ByteSource {
  public:
   Result<std::size_t> read(std::span<char> buffer) override {

@@ -26,7 +26,7 @@ void LruSet::touch(std::uint64_t key) {
   link_newest(place);
 }
 
-// A place that no key holds: a new one, or the oldest key's.
+// A place for a new key: an unused one, or that of the oldest key.
 LruSet::Place LruSet::take_place() {
   if (nodes_.size() < capacity_) {
     nodes_.push_back({});
@@ -50,7 +50,7 @@ void LruSet::link_newest(Place place) {
   if (places_.size() == 1) {
     node.newer = node.older = place;
   } else {
-    // The ring closes: what is "newer" than the newest is the oldest.
+    // The list is a ring: the "newer" neighbour of the newest key is the oldest.
     const Place oldest = nodes_[newest_].newer;
     node.older = newest_;
     node.newer = oldest;
@@ -121,8 +121,8 @@ void PrefixReuse::split_runs(const std::vector<ContentRun>& runs) {
 }
 
 void PrefixReuse::count_infinite() {
-  // One set serves both ways of counting: keys are chained, so what full blocks alone would hit
-  // are the hits before the first partial block.
+  // One set serves both counts: keys are chained, so the hits with full blocks alone are those
+  // before the first partial block.
   const auto is_full = [&](const Block& block) { return block.tokens == options_.block_tokens; };
   const auto miss = std::find_if(blocks_.begin(), blocks_.end(),
                                  [&](const Block& block) { return !seen_.contains(block.key); });

@@ -1,7 +1,7 @@
 #pragma once
 
-// How much of the prompts a prefix cache could have served: an unbounded cache, and caches of given
-// sizes.
+// Computes how much of the prompts a prefix cache could have served, for an unbounded cache and for
+// caches of given sizes.
 
 #include <absl/container/flat_hash_map.h>
 #include <absl/container/flat_hash_set.h>
@@ -15,8 +15,8 @@
 
 namespace recto::sim {
 
-// Memory O(min(capacity, distinct keys)).
 // A bounded set of keys that evicts the least recently touched one.
+// Memory O(min(capacity, distinct keys)).
 class LruSet {
  public:
   explicit LruSet(std::size_t capacity) : capacity_(capacity) {}
@@ -61,18 +61,18 @@ struct PrefixReuseOptions {
 // they are touched in reverse order, so that the tail of a prompt is evicted first. Tokens outside
 // blocks never match but count as prompt tokens.
 struct LruFigures {
-  TokenCount capacity;  // in whole blocks, a partial one taking a whole
+  TokenCount capacity;  // in whole blocks; a partial block takes a whole one
   std::int64_t hit_blocks = 0;
-  TokenCount hit_tokens;  // in these blocks
+  TokenCount hit_tokens;  // tokens in the hit blocks
 };
 
 struct PrefixReuseFigures {
-  std::int64_t requests = 0;  // with content
-  TokenCount prompt_tokens;   // of those
+  std::int64_t requests = 0;  // requests with content
+  TokenCount prompt_tokens;   // tokens of their prompts
   std::int64_t blocks = 0;
   std::int64_t full_blocks = 0;
   std::int64_t distinct_blocks = 0;
-  std::int64_t hit_blocks = 0;  // in an infinite cache, partial blocks included
+  std::int64_t hit_blocks = 0;  // in an unbounded cache, partial blocks included
   TokenCount hit_tokens;
   std::int64_t full_hit_blocks = 0;  // the same, where only full blocks are cached
   TokenCount full_hit_tokens;
@@ -119,7 +119,7 @@ class PrefixReuse {
   PrefixReuseFigures figures_;
   absl::flat_hash_set<std::uint64_t> seen_;
   std::vector<LruSet> caches_;  // one per capacity
-  std::vector<Block> blocks_;   // of the request at hand
+  std::vector<Block> blocks_;   // of the current request
 };
 
 }  // namespace recto::sim

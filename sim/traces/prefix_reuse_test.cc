@@ -87,7 +87,7 @@ TEST_CASE("the match stops at the first miss") {
   CHECK(figures.hit_blocks == 1);
   CHECK(figures.hit_tokens == TokenCount(4));
   CHECK(figures.hit_block_share() == Catch::Approx(1.0 / 6));
-  // The last block has another prefix, so it is another block.
+  // The last block has a different prefix, so it is a different block.
   CHECK(figures.distinct_blocks == 5);
 }
 

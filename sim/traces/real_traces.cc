@@ -7,8 +7,8 @@
 namespace recto::testing {
 namespace {
 
-// Any file of the workspace that tests can see: through its links it leads to the workspace, also
-// out of a sandbox.
+// Any workspace file that tests can see. Its symbolic links lead to the workspace, even from a
+// sandbox.
 constexpr std::string_view kWorkspaceFile = "sim/traces/testdata/plain.csv";
 constexpr int kWorkspaceFileDepth = 4;
 

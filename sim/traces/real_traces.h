@@ -8,8 +8,8 @@
 
 namespace recto::testing {
 
-// Returns the path of `file` in the folder named by the environment variable RECTO_TRACES or, if it
-// is not set, in shared/traces beside the workspace; nullopt if it is not there. Use:
+// Returns the path of `file` in the folder named by the environment variable RECTO_TRACES or, if
+// that is not set, in shared/traces beside the workspace; nullopt if it does not exist. Use:
 //
 //   const auto path = recto::testing::find_real_trace("azure-llm-2023-conv.csv");
 //   if (!path) RECTO_SKIP(recto::testing::kNoRealTrace);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The interface of all trace formats: turns a line into a row, or into an error that says why it is
-// not one.
+// The interface of all trace formats: converts a line to a row, or to an error that says what is
+// wrong.
 
 #include <cstdint>
 #include <memory>
@@ -26,7 +26,7 @@ enum class RowOutcome : std::uint8_t {
 };
 
 struct TraceRow {
-  std::int64_t arrival_ns = 0;     // from the format's own zero
+  std::int64_t arrival_ns = 0;     // relative to the format's own zero
   std::string_view arrival_field;  // name and text of the field, for messages; the text is valid
   std::string_view arrival_text;   // as long as the line is
   std::int64_t prompt_tokens = 0;  // both from 1 to kTokensPerRequestMax, unless kFailed

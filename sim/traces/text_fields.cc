@@ -11,7 +11,7 @@
 namespace recto::sim {
 namespace {
 
-// Exponents beyond this are beyond every unit of time; the bound keeps sums from overflowing.
+// Larger exponents exceed every unit of time; the bound keeps sums from overflowing.
 constexpr int kExponentMax = 1000;
 
 std::size_t count_digits(std::string_view text) {
@@ -46,7 +46,7 @@ constexpr std::int64_t kSecondsPerHour = 3600;
 constexpr int kYearMin = 1970;
 constexpr int kYearMax = 2261;  // the last whole year that 64 bits of nanoseconds reach
 
-// Takes fixed-width pieces off the front of a text; if one does not fit, the whole is invalid.
+// Consumes fixed-width pieces of a text; if one does not match, the whole text is invalid.
 class Scanner {
  public:
   explicit Scanner(std::string_view text) : rest_(text) {}
@@ -118,13 +118,13 @@ std::int64_t scan_offset(Scanner& scanner) {
 Status CsvFields::split(std::string_view line) {
   fields_.clear();
   unquoted_.clear();
-  unquoted_.reserve(line.size());  // views into it must not move while the line is taken apart
+  unquoted_.reserve(line.size());  // views into it must stay valid while the line is split
   std::string_view rest = line;
   while (true) {
     if (rest.starts_with('"')) {
       RECTO_RETURN_IF_ERROR(split_quoted(rest));
     } else {
-      // Fields are a few bytes long: a loop beats a call of memchr for each.
+      // Fields have only a few bytes, so a loop is faster than a memchr call per field.
       std::size_t length = 0;
       while (length < rest.size() && rest[length] != ',') ++length;
       const std::string_view field = rest.substr(0, length);
@@ -132,7 +132,7 @@ Status CsvFields::split(std::string_view line) {
       rest.remove_prefix(field.size());
     }
     if (rest.empty()) return Status::ok();
-    rest.remove_prefix(1);  // the comma; what follows it, even nothing, is one more field
+    rest.remove_prefix(1);  // the comma; another field follows, even if it is empty
   }
 }
 
@@ -180,7 +180,7 @@ std::optional<std::int64_t> parse_scaled_decimal(std::string_view text, int powe
   const std::optional<int> exponent = parse_exponent(rest);
   if (!exponent) return std::nullopt;
 
-  // Of the digits in a row, whole part first, `kept` stand before the point of the result.
+  // Among the digits, whole part first, `kept` precede the point of the result.
   const auto digits = static_cast<std::int64_t>(whole.size() + fraction.size());
   const std::int64_t kept = static_cast<std::int64_t>(whole.size()) + *exponent + power;
   const auto digit_at = [&](std::int64_t index) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The fields of a line of text: CSV, numbers, dates. No floating point is involved, so a run uses
-// exactly what a file says, on every machine.
+// The fields of a line of text: CSV, numbers, dates. No floating point is involved, so every
+// machine reads exactly what the file says.
 
 #include <cstdint>
 #include <optional>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Helpers for traces that tests write as text.
+// Test helpers for traces written as text.
 
 #include <memory>
 #include <optional>

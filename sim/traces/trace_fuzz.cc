@@ -1,5 +1,5 @@
-// Any bytes at all, as a trace: no crash, no endless reading, no request that breaks the promises
-// of RequestSource, and skipping bad rows never loses one that failing would have delivered.
+// Fuzzes traces with arbitrary bytes: no crash, no endless reading, no violation of RequestSource's
+// contract, and skipping bad rows never loses a row that failing would have delivered.
 
 #include <cstddef>
 #include <cstdint>
@@ -44,7 +44,7 @@ std::int64_t read_all(const std::string& bytes, const TraceOptions& options) {
   const TraceCounters counters = trace.counters();
   RECTO_CHECK_EQ(counters.requests, count);
   RECTO_CHECK_LE(counters.skip_messages.size(), kSkipMessagesMax);
-  // Nothing is lost silently: every row is accounted for, but for one that ended the trace.
+  // Every row is accounted for, except one that ended the trace.
   const std::int64_t accounted = count + counters.failed_requests + counters.skipped_rows;
   RECTO_CHECK_LE(accounted, counters.rows);
   RECTO_CHECK_LE(counters.rows, accounted + 1);
@@ -57,7 +57,7 @@ std::int64_t read_all(const std::string& bytes, const TraceOptions& options) {
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using recto::sim::OnBadRow;
   const std::string bytes(reinterpret_cast<const char*>(data), size);
-  // Gzip can unfold a thousandfold; a short line limit keeps memory bounded all the same.
+  // Gzip can expand a thousandfold; a short line limit bounds the memory.
   recto::sim::TraceOptions options{.lines = {.buffer_bytes = 64, .line_bytes_max = 4096}};
   const std::int64_t until_failure = recto::sim::read_all(bytes, options);
   options.lines.buffer_bytes = 7;

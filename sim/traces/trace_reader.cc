@@ -10,7 +10,7 @@
 namespace recto::sim {
 namespace {
 
-// A trace longer than this is taken for a damaged one.
+// A longer trace is assumed to be damaged.
 constexpr std::int64_t kTraceYearsMax = 100;
 constexpr std::int64_t kTraceNsMax = kTraceYearsMax * 365 * 24 * 3600 * kNanosecondsPerSecond;
 
@@ -145,7 +145,7 @@ Status TraceReader::check_order(const TraceRow& row) const {
 }
 
 Result<SimTime> TraceReader::place_arrival(const TraceRow& row) const {
-  // Never negative: rows are in order. Only dates before 1970, by an offset, can overflow.
+  // Never negative, because rows are in order. Only dates before 1970 can overflow.
   std::int64_t ns = 0;
   bool is_too_late =
       __builtin_sub_overflow(row.arrival_ns, first_arrival_ns_.value_or(row.arrival_ns), &ns);

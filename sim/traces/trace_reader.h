@@ -39,12 +39,12 @@ struct TraceOptions {
 };
 
 struct TraceCounters {
-  std::int64_t rows = 0;             // read, whatever became of them; one ahead of the requests
-  std::int64_t requests = 0;         // returned by next()
-  std::int64_t failed_requests = 0;  // recorded without an answer, left out
-  std::int64_t skipped_rows = 0;     // bad, left out under OnBadRow::kSkip
-  std::int64_t text_bytes = 0;       // read so far, after decompression
-  std::vector<std::string> skip_messages;  // why, for the first kSkipMessagesMax of them
+  std::int64_t rows = 0;                   // rows read, with any outcome; one ahead of the requests
+  std::int64_t requests = 0;               // returned by next()
+  std::int64_t failed_requests = 0;        // recorded without an answer, left out
+  std::int64_t skipped_rows = 0;           // bad, left out under OnBadRow::kSkip
+  std::int64_t text_bytes = 0;             // read so far, after decompression
+  std::vector<std::string> skip_messages;  // reasons for the first kSkipMessagesMax skipped rows
 };
 
 inline constexpr std::size_t kSkipMessagesMax = 5;

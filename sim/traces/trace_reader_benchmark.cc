@@ -1,5 +1,5 @@
-// Reading a trace in the Azure format, against the loop that one would write by hand: getline,
-// stringstream, stod. Both read the same text from memory; rates are per second of CPU.
+// Reads a trace in the Azure format, and compares with a typical handwritten loop: getline,
+// stringstream, stod. Both read the same text from memory; rates are per second of CPU time.
 
 #include <cstdint>
 #include <sstream>
@@ -22,7 +22,7 @@ const std::string& azure_text() {
   static const std::string kText = [] {
     RandomStream random(1);
     std::string rows = "TIMESTAMP,ContextTokens,GeneratedTokens\r\n";
-    std::int64_t ticks = 0;  // of 100 ns
+    std::int64_t ticks = 0;  // units of 100 ns
     for (int i = 0; i < kRows; ++i) {
       ticks += static_cast<std::int64_t>(random.next_below(5'000'000));
       const std::int64_t s = ticks / 10'000'000;
@@ -41,7 +41,7 @@ void report_rates(benchmark::State& state) {
 }
 
 void read_with_trace_reader(benchmark::State& state) {
-  azure_text();  // made before the clock starts
+  azure_text();  // built before the clock starts
   for ([[maybe_unused]] auto _ : state) {
     auto trace = std::move(read_trace(make_memory_source(azure_text()), "azure")).value();
     std::int64_t tokens = 0;

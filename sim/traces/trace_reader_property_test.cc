@@ -1,5 +1,5 @@
-// Random requests, written in each format and read back: what comes out is what went in, plain and
-// compressed, however the reader's buffers cut the text.
+// Random requests, written in each format and read back unchanged, plain and compressed, for any
+// division of the text into buffers.
 
 #include <algorithm>
 #include <chrono>
@@ -19,10 +19,10 @@
 namespace recto::sim {
 
 struct WrittenRequest {
-  std::int64_t ticks = 0;  // since the request before, in the finest unit that the format writes
+  std::int64_t ticks = 0;  // since the previous request, in the format's finest unit
   std::int64_t prompt_tokens = 1;
   std::int64_t output_tokens = 1;
-  std::vector<std::uint64_t> ids;  // of blocks or tokens; as many as there is use for
+  std::vector<std::uint64_t> ids;  // of blocks or tokens; as many as the format uses
 };
 
 std::ostream& operator<<(std::ostream& out, const WrittenRequest& request) {
@@ -114,7 +114,7 @@ std::string row(const Format& format, std::int64_t ns, const WrittenRequest& req
   return "";
 }
 
-// Gives each request as many ids as its format needs, out of those it was drawn with.
+// Gives each request as many ids as its format needs, from its drawn ids.
 void fit_ids(const Format& format, std::vector<WrittenRequest>& requests) {
   for (WrittenRequest& request : requests) {
     if (format.tokens_per_id == 0) continue;
@@ -154,8 +154,8 @@ void check_content(const Format& format, const WrittenRequest& written, const Re
     for (std::size_t i = 0; i < runs.size(); ++i) {
       RECTO_REQUIRE(runs[i].length.value() == std::min(left, format.tokens_per_id));
       left -= format.tokens_per_id;
-      // Equal ids, equal content, anywhere in the trace; that different ids differ, the caller
-      // sees.
+      // Equal ids mean equal content anywhere in the trace; the caller checks that different ids
+      // differ.
       const auto [entry, is_new] = content_ids.emplace(written.ids[i], runs[i].content_id);
       RECTO_REQUIRE(entry->second == runs[i].content_id);
     }

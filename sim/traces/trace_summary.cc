@@ -49,7 +49,7 @@ void ArrivalStatistics::add(SimTime arrival) {
     RECTO_CHECK_LE(last_, arrival);
     const double gap = recto::seconds(arrival - last_);
     const double deviation = gap - gap_mean_;
-    gap_mean_ += deviation / static_cast<double>(count_);  // this is gap number count_
+    gap_mean_ += deviation / static_cast<double>(count_);  // `count_` is the number of this gap
     gap_squares_ += deviation * (gap - gap_mean_);
   }
   last_ = arrival;

@@ -18,15 +18,15 @@ namespace recto::sim {
 struct LengthFigures {
   std::int64_t count = 0;
   TokenCount sum;
-  double mean = 0;  // 0 without any length, as all the rest
+  double mean = 0;  // 0 without any length, as are all fields
   TokenCount p50;
   TokenCount p90;
   TokenCount p99;
   TokenCount max;
 };
 
-// Memory O(distinct lengths), which the longest length bounds, not the number of requests.
 // Exact statistics of token lengths, from the number of occurrences of each length.
+// Memory O(distinct lengths), which the longest length bounds, not the number of requests.
 class LengthCounts {
  public:
   void add(TokenCount length);  // O(log distinct lengths)
@@ -62,7 +62,7 @@ class ArrivalStatistics {
   ArrivalFigures figures() const;
 
  private:
-  // Finds the fullest of the windows of one length.
+  // Finds the window with the most arrivals, among windows of one length.
   class Windows {
    public:
     explicit Windows(SimDuration length) : length_(length) {}
@@ -86,8 +86,8 @@ class ArrivalStatistics {
   double gap_squares_ = 0;
 };
 
-// What paging would leave unused at the end of each request if paged alone: the rest of its last
-// block.
+// The slots that paging leaves unused at the end of each request without sharing: the rest of its
+// last block.
 struct TailWaste {
   TokenCount block_size;
   TokenCount allocated;

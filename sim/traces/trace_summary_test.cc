@@ -87,7 +87,7 @@ TEST_CASE("no lengths give zeros") {
   CHECK(figures.p99 == TokenCount(0));
 }
 
-// As tables print it: `share` in percent with two digits.
+// `share` in percent with two digits, as tables print it.
 std::string percent(double share) { return fmt::format("{:.2f}", 100 * share); }
 std::string percent_1(double share) { return fmt::format("{:.1f}", 100 * share); }
 
@@ -168,7 +168,7 @@ TEST_CASE("the ShareGPT workload with token ids has the published lengths and pr
   CHECK(summary.prompt.max == TokenCount(3998));
   CHECK(fmt::format("{:.1f}", summary.output.mean) == "652.5");
   CHECK(summary.output.max == TokenCount(1021));
-  // The file's own zero lies 46,926,808 ns before its first arrival, and 29.2 s before its last.
+  // The file's time zero is 46,926,808 ns before its first arrival and 29.2 s before its last.
   CHECK(summary.arrivals.duration == SimDuration(29'136'836'395));
   REQUIRE(summary.prefix_reuse.has_value());
   CHECK(percent(summary.prefix_reuse->full_hit_block_share()) == "7.65");

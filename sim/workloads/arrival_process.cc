@@ -24,7 +24,7 @@ Result<SimTime> later(SimTime from, double gap_s) {
   return from + SimDuration(static_cast<std::int64_t>(gap_ns));
 }
 
-// Independent gaps, `Gaps` being called with a stream for the next one in seconds.
+// Independent gaps: `Gaps` is called with a stream for the next gap in seconds.
 template <typename Gaps>
 class OpenLoop : public ArrivalProcess {
  public:
@@ -59,9 +59,9 @@ struct ConstantGaps {
   double operator()(RandomStream&) const { return gap_s; }
 };
 
-// A Poisson process that is switched on and off. Since exponential gaps have no memory, a gap that
-// runs past the end of an on period is simply drawn again in the next one. Periods have a stream
-// of their own: changing the rate leaves the bursts where they are.
+// A Poisson process that is switched on and off. Exponential gaps have no memory, so a gap that
+// extends past the end of an on period is drawn again in the next one. Periods have their own
+// stream: changing the rate does not move the bursts.
 class OnOffGaps {
  public:
   OnOffGaps(const OnOffArrivals& spec, const RandomStream& stream)
@@ -131,7 +131,7 @@ class ClosedLoop : public ArrivalProcess {
   }
 
  private:
-  using Ready = std::pair<SimTime, std::int64_t>;  // when, and which client
+  using Ready = std::pair<SimTime, std::int64_t>;  // time and client
 
   void think(std::int64_t client, SimTime from, RandomStream stream) {
     const double pause_s = think_s_ > 0 ? Exponential(think_s_)(stream) : 0;

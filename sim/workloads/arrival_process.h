@@ -15,7 +15,7 @@ namespace recto::sim {
 
 struct Arrival {
   SimTime time;
-  std::optional<std::int64_t> client;  // who sends it, from 0; open loops have no clients
+  std::optional<std::int64_t> client;  // the sender, from 0; open loops have no clients
 };
 
 // Generates arrivals in order of time; the k-th arrival, from 0, is that of request k. Memory does
@@ -41,8 +41,9 @@ class ArrivalProcess {
 // The spec must be valid. The first arrival is one gap, or one think time, after time zero; an
 // on/off process begins in its stationary mixture of on and off.
 //
-// Ask a closed loop for an arrival only when its time has come: times never decrease, so a client
-// that becomes ready before an arrival that was already returned is delayed until then.
+// In a closed loop, ask for an arrival only when its time has come. Times never decrease, so a
+// client that becomes ready before an arrival that was already returned is delayed until that
+// arrival.
 std::unique_ptr<ArrivalProcess> make_arrival_process(const ArrivalSpec& spec,
                                                      const RandomStream& stream);
 

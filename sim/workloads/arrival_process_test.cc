@@ -58,7 +58,7 @@ TEST_CASE("constant gaps are all the same number of nanoseconds") {
 }
 
 TEST_CASE("on/off arrivals come at the given rate while on and fill the given share of time") {
-  // A gap that crosses an off period is longer than all but e^-30 of those within an on period.
+  // Gaps across an off period are longer than all but e^-30 of the gaps within an on period.
   constexpr double kWithin = 0.3;
   const std::vector<double> gaps = gaps_of("onoff:rate=100,on_s=5,off_s=20");
   double within = 0, within_count = 0, silent = 0, silent_count = 0;
@@ -66,14 +66,14 @@ TEST_CASE("on/off arrivals come at the given rate while on and fill the given sh
     (gap < kWithin ? within : silent) += gap;
     (gap < kWithin ? within_count : silent_count) += 1;
   }
-  // The gap's mean within: 10 ms. Burst ends: every on period of mean 5 s ends once, seen through
-  // silences longer than kWithin, which are exp(-0.3 / 20) of all.
+  // The mean gap within a burst is 10 ms. Ends of bursts: every on period of mean 5 s ends once;
+  // visible are silences longer than kWithin, a fraction exp(-0.3 / 20) of all.
   CHECK(within / within_count == Catch::Approx(0.01).epsilon(0.05));
   const double bursts = silent_count / std::exp(-kWithin / 20);
   const double slack = testing::kDeviations / std::sqrt(bursts);
   CHECK(within / bursts == Catch::Approx(5).epsilon(slack));
   CHECK(silent / silent_count == Catch::Approx(20).epsilon(slack));
-  // Duty cycle 20 %: the mean rate is a fifth of that while on.
+  // At a duty cycle of 20 %, the mean rate is a fifth of the rate while on.
   CHECK(static_cast<double>(gaps.size()) / (within + silent) ==
         Catch::Approx(20).epsilon(1.5 * slack));
 }

@@ -9,8 +9,8 @@
 namespace recto::sim {
 namespace {
 
-// Parameters are set so that the means *after* truncation are the published ones; the test beside
-// this file holds them to 1 %.
+// Parameters are set so that the means *after* truncation are the published ones; the test in this
+// folder checks them to 1 %.
 constexpr BuiltinWorkload kBuiltinWorkloads[] = {
     {
         .name = "sharegpt-like",
@@ -70,7 +70,7 @@ constexpr BuiltinWorkload kBuiltinWorkloads[] = {
     },
 };
 
-// The table is ours: what does not parse is a defect, which the tests would see.
+// The table is part of recto: an entry that does not parse is a defect, which the tests would find.
 template <typename Part>
 Part parsed(Result<Part> part) {
   RECTO_CHECK_EQ(part.status(), Status::ok());

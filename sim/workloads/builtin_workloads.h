@@ -14,7 +14,7 @@ namespace recto::sim {
 struct BuiltinWorkload {
   std::string_view name;
   std::string_view description;  // one line
-  std::string_view source;       // of its figures
+  std::string_view source;       // source of the figures
 
   // Parts in their text forms; empty follow_ups means the same as prompts.
   std::string_view arrivals;

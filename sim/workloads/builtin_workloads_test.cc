@@ -13,7 +13,7 @@ struct Means {
   double prompt = 0;
   double output = 0;
   double output_square = 0;
-  double shared = 0;  // prompt tokens that some earlier request has too, over all
+  double shared = 0;  // fraction of prompt tokens shared with earlier requests
 };
 
 constexpr std::int64_t kManyRequests = 400'000;
@@ -49,8 +49,8 @@ TEST_CASE("sharegpt-like and alpaca-like have the published means after truncati
 }
 
 // A request that reserves its whole output holds on average o / 2 slots that it will use later, for
-// a time proportional to o. Orca (Max) in the source's Fig. 2: 13.3 of the 91.1 % that requests of
-// 2,048 slots hold.
+// a time proportional to o. Source, Fig. 2, Orca (Max): 13.3 of the 91.1 % of the pool that
+// requests of 2,048 slots hold.
 TEST_CASE("sharegpt-like outputs imply the reserved slots of their source within 5 %") {
   const Means sharegpt = means_of("sharegpt-like");
   const double reserved = sharegpt.output_square / (2 * sharegpt.output);
@@ -65,7 +65,7 @@ TEST_CASE("sharegpt-like lasts an hour at its rate") {
 
 TEST_CASE("chat repeats histories, agent its system prompt, with the means of their sources") {
   const Means chat = means_of("chat");
-  // Two turns on average: half of all requests are a second or later turn.
+  // Two turns on average: half of all requests are second or later turns.
   CHECK(chat.output == Catch::Approx(214.5).epsilon(0.01));
   CHECK(chat.prompt == Catch::Approx(69.5 + (69.5 + 214.5)).epsilon(0.02));
   CHECK(chat.shared > 0.7);

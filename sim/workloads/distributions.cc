@@ -67,7 +67,7 @@ double LogNormal::operator()(RandomStream& stream) const {
   return portable_exp(log_mean_ + log_deviation_ * StandardNormal()(stream));
 }
 
-// The area under h from 1/2 to 1 is replaced by a bar of height h(1) = 1, so that k = 1 needs no
+// The area under h from 1/2 to 1 is replaced by a bar of height h(1) = 1, so that k = 1 is not a
 // special case; hence the -1.
 Zipf::Zipf(ZipfOptions options) : options_(options) {
   constexpr std::int64_t kLargestN = std::int64_t{1} << 50;
@@ -101,7 +101,7 @@ double Zipf::integral(double x) const {
 }
 
 double Zipf::inverse_integral(double area) const {
-  const double t = std::max(area * (1 - options_.s), -1.0);  // rounding may go below
+  const double t = std::max(area * (1 - options_.s), -1.0);  // rounding may give less than -1
   return portable_exp(t == 0 ? area : area * (portable_log1p(t) / t));
 }
 

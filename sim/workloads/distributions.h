@@ -83,7 +83,7 @@ class Zipf {
   ZipfOptions options_;
   double area_low_;
   double area_high_;
-  double sure_width_;  // a draw this close to its integer is accepted without looking further
+  double sure_width_;  // a draw this close to its integer is accepted at once
 };
 
 // The number of trials up to and including the first success; each succeeds with probability

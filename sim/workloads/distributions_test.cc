@@ -36,13 +36,14 @@ double share_above(const std::vector<double>& samples, double threshold) {
   return above / static_cast<double>(samples.size());
 }
 
-// The tail that a Kolmogorov-Smirnov distance hardly sees.
+// Checks the tail, to which a Kolmogorov-Smirnov distance is nearly blind.
 void check_tail(const std::vector<double>& samples, double threshold, double probability) {
   CHECK(std::abs(share_above(samples, threshold) - probability) <
         share_bound(probability, samples.size()));
 }
 
-// Of integers 1, 2, 3, ... with the given probabilities; the rest falls into a last bin.
+// Checks counts of the integers 1, 2, 3, ... with given probabilities; a last bin collects the
+// rest.
 void check_counts(const std::vector<double>& samples, const std::vector<double>& probabilities) {
   const double n = static_cast<double>(samples.size());
   std::vector<double> observed(probabilities.size() + 1);

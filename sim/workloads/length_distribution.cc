@@ -26,7 +26,7 @@ class ConstantSampler : public LengthSampler {
   std::int64_t tokens_;
 };
 
-// A distribution that is already over integers in range.
+// A distribution over integers that are already in range.
 template <typename Distribution>
 class IntegerSampler : public LengthSampler {
  public:
@@ -37,7 +37,8 @@ class IntegerSampler : public LengthSampler {
   Distribution distribution_;
 };
 
-// Rounds, and draws again above `max`; compared as doubles, since a far tail fits no integer.
+// Rounds, and redraws above `max`. Compares doubles, because a value in the far tail fits no
+// integer.
 template <typename Distribution>
 class TruncatedSampler : public LengthSampler {
  public:
@@ -56,7 +57,7 @@ class TruncatedSampler : public LengthSampler {
   double max_;
 };
 
-// Inversion over whole counts: no rounding at all.
+// Inversion over integer counts: no rounding.
 class EmpiricalSampler : public LengthSampler {
  public:
   explicit EmpiricalSampler(const EmpiricalLength& spec) : counts_(spec.counts) {
@@ -79,7 +80,8 @@ class EmpiricalSampler : public LengthSampler {
 
 using Sampler = std::shared_ptr<const LengthSampler>;
 
-// Inversion over running totals of the weights: one draw for the part, then the part's own.
+// Inversion over running totals of the weights: one draw selects the part, which then draws a
+// length.
 class MixtureSampler : public LengthSampler {
  public:
   MixtureSampler(const MixtureLength& spec, std::vector<Sampler> parts)
@@ -92,7 +94,7 @@ class MixtureSampler : public LengthSampler {
   std::int64_t draw(RandomStream& stream) const override {
     for (;;) {
       const double point = stream.next_unit() * ends_.back();
-      // Where the product rounds up to the total, no end lies above it: the last part.
+      // If the product rounds up to the total, no end exceeds it: take the last part.
       const auto end = std::upper_bound(ends_.begin(), ends_.end() - 1, point);
       const std::int64_t length =
           parts_[static_cast<std::size_t>(end - ends_.begin())]->draw(stream);
@@ -134,7 +136,7 @@ Sampler make_sampler(const MixtureLength& spec) {
   return std::make_shared<MixtureSampler>(spec, std::move(parts));
 }
 
-// Sorted and without repetition, so that equal distributions have equal specs.
+// Sorts and removes repetitions, so that equal distributions have equal specs.
 void normalise(LengthSpec& spec) {
   auto* const empirical = std::get_if<EmpiricalLength>(&spec);
   if (empirical == nullptr) return;

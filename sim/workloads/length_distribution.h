@@ -14,7 +14,7 @@
 
 namespace recto::sim {
 
-class LengthSampler;  // in the .cc: a spec with its constants worked out
+class LengthSampler;  // in the .cc: a spec with its precomputed constants
 
 // Immutable, cheap to copy.
 class LengthDistribution {

@@ -9,7 +9,7 @@
 namespace recto::sim {
 namespace {
 
-// Any valid text of a kind that a mixture may have as a part.
+// Draws a valid text of a kind that can be a part of a mixture.
 std::string draw_simple_text(Draw& draw) {
   const double mean = draw.growing<int>(10, 49'999) / 10.0;
   const double factor = draw.growing<int>(1, 499) / 100.0;
@@ -29,7 +29,7 @@ std::string draw_simple_text(Draw& draw) {
   }
 }
 
-// Any valid text, of any kind.
+// Draws a valid text of any kind.
 std::string draw_text(Draw& draw) {
   const int number = draw.growing<int>(1, 999);
   switch (draw.growing<int>(0, 6)) {
@@ -68,7 +68,7 @@ TEST_CASE("lengths of any distribution") {
   });
 
   property("scale with the mean, draw by draw", [](Draw& draw) {
-    // The same uniforms and a doubled mean: twice the length, up to rounding.
+    // With the same uniform numbers and a doubled mean, the length doubles, up to rounding.
     const int mean = draw.growing<int>(10, 999);
     const double cv = draw.growing<int>(10, 299) / 100.0;
     const auto single = LengthDistribution::parse(fmt::format("lognormal:{},{}", mean, cv)).value();

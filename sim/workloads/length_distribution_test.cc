@@ -30,7 +30,7 @@ template <typename Cdf>
 void check_bins(const std::vector<double>& samples, double bin_width, const Cdf& cdf) {
   const double n = static_cast<double>(samples.size());
   std::vector<double> expected, observed;
-  double edge = 0;  // the first bin takes what was rounded up to 1
+  double edge = 0;  // the first bin includes values rounded up to 1
   while (n * (1 - cdf(edge)) > 40) {
     const double next = (edge == 0 ? 0.5 : edge) + bin_width;
     expected.push_back(n * (cdf(next) - cdf(edge)));
@@ -108,7 +108,7 @@ TEST_CASE("the parts of a mixture come in proportion to their weights, however t
     for (const double x : samples) ++observed[x == 7 ? 0 : x < 200 ? 1 : 2];
     CHECK(testing::chi_square(observed, {0.3 * n, 0.1 * n, 0.6 * n}) <
           testing::chi_square_bound(2));
-    // Per part, the square of its mean and its variance.
+    // For each part, the square of its mean and its variance.
     const double mean = 0.3 * 7 + 0.1 * 149.5 + 0.6 * 349.5;
     const double within = 9999.0 / 12;
     const double square =
@@ -117,7 +117,8 @@ TEST_CASE("the parts of a mixture come in proportion to their weights, however t
   }
 }
 
-// Of 0.6xlognormal:mean=12,cv=0.2+0.4xlognormal:mean=30.275,cv=0.7, before rounding.
+// The distribution of 0.6xlognormal:mean=12,cv=0.2+0.4xlognormal:mean=30.275,cv=0.7 before
+// rounding.
 double two_lognormals_cdf(double x) {
   const auto cdf = [x](double mean, double cv) {
     const double deviation = std::sqrt(std::log1p(cv * cv));
@@ -137,7 +138,7 @@ TEST_CASE("a mixture has the mean, variance and tail of its parts together") {
   check_bins(samples, 5, two_lognormals_cdf);
 }
 
-// Had each part been truncated alone, the second would keep its share, 0.4, in full.
+// If each part were truncated alone, the second would keep its full share of 0.4.
 TEST_CASE("truncating a mixture keeps the whole below the maximum, as if the rest had not been") {
   const std::vector<double> samples =
       lengths_of("mixture:max=40,0.6xlognormal:mean=12,cv=0.2+0.4xlognormal:mean=30.275,cv=0.7");

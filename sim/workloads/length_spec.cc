@@ -9,14 +9,14 @@
 namespace recto::sim {
 namespace {
 
-// What values the kinds allow, ...
+// The values that the kinds allow.
 
 constexpr CountRange kLengths = {1, kLongestSequence.value()};
 constexpr NumberRange kMeans = {1, static_cast<double>(kLongestSequence.value())};
 constexpr NumberRange kVariations = {1e-6, 100};
 constexpr NumberRange kShapes = {1e-4, 1e12};  // the same range of variations: 1 / sqrt(shape)
 constexpr NumberRange kZipfExponents = {0, 100};
-constexpr NumberRange kWeights = {1e-9, 1e9};  // far from where their sum loses the small ones
+constexpr NumberRange kWeights = {1e-9, 1e9};  // far above where their sum loses small ones
 
 Status check_mean_below_max(double mean, TokenCount max) {
   RECTO_RETURN_IF_ERROR(check_number("mean", mean, kMeans));
@@ -55,7 +55,7 @@ Status check(const EmpiricalLength& spec) {
   return Status::ok();
 }
 
-// At least half of what a part draws is no more than this.
+// A value that at least half of a part's draws do not exceed.
 double middle(const ConstantLength& spec) { return static_cast<double>(spec.tokens.value()); }
 double middle(const UniformLength& spec) {
   return 0.5 * static_cast<double>(spec.min.value() + spec.max.value());
@@ -67,7 +67,7 @@ double middle(const ZipfLength& spec) { return 0.5 * static_cast<double>(spec.n 
 Status check_part(const MixtureLength::Part& part, TokenCount max) {
   RECTO_RETURN_IF_ERROR(check_number("weight", part.weight, kWeights));
   RECTO_RETURN_IF_ERROR(std::visit([](const auto& kind) { return check(kind); }, part.length));
-  // Not the mean of the mixture: nine parts in ten may lie above that, and would be thrown away.
+  // The middle, not the mean: nine of ten draws may exceed the mean of a mixture and be rejected.
   const double least = std::visit([](const auto& kind) { return middle(kind); }, part.length);
   if (static_cast<double>(max.value()) >= least) return Status::ok();
   return Status::invalid_input(
@@ -86,7 +86,7 @@ Status check(const MixtureLength& spec) {
   return Status::ok();
 }
 
-// ... what they draw, ...
+// The ranges of lengths that the kinds draw.
 
 LengthRange range(const ConstantLength& spec) { return {spec.tokens, spec.tokens}; }
 LengthRange range(const UniformLength& spec) { return {spec.min, spec.max}; }
@@ -106,7 +106,7 @@ LengthRange range(const MixtureLength& spec) {
   return {all.min, std::min(all.max, spec.max)};
 }
 
-// ... and their text.
+// The text forms of the kinds.
 
 std::string max_field(TokenCount max) {
   return max == kLongestSequence ? "" : fmt::format(",max={}", max.value());
@@ -180,7 +180,7 @@ EmpiricalLength read_empirical(SpecReader& reader) {
   return spec;
 }
 
-// The forms of simple lengths stand in two tables, of all lengths and of a mixture's parts.
+// Forms of simple lengths are in two tables: of all lengths, and of the parts of a mixture.
 template <typename Spec, auto Read>
 Spec read_as(SpecReader& reader) {
   return Read(reader);
@@ -205,14 +205,14 @@ constexpr SpecForm<SimpleLength> kPartForms[] = {
     kGammaForm<SimpleLength>,    kZipfForm<SimpleLength>,
 };
 
-// What stands before the separator (all, if there is none); `rest` becomes what comes after it.
+// The text before the separator (all, if there is none); `rest` becomes the text after it.
 std::string_view take_until(std::size_t separator, std::string_view& rest) {
   const std::string_view head = rest.substr(0, separator);
   rest.remove_prefix(std::min(head.size() + 1, rest.size()));
   return head;
 }
 
-// The '+' of a number such as 1e+3 joins no parts.
+// A '+' inside a number such as 1e+3 does not join parts.
 std::size_t find_join(std::string_view text) {
   std::size_t join = text.find('+');
   while (join != std::string_view::npos && join > 0 && (text[join - 1] | 0x20) == 'e') {
@@ -245,7 +245,7 @@ MixtureLength read_mixture(SpecReader& reader) {
     if (!limit.finish().is_ok()) reader.fail(limit.finish().message());
   }
   if (rest.empty()) return spec;
-  // Splitting n '+' gives n + 1 parts; an empty one is an error of its own.
+  // n '+' signs separate n + 1 parts; an empty part is an error.
   for (bool more = true; more;) {
     const std::size_t join = find_join(rest);
     more = join != std::string_view::npos;

@@ -55,7 +55,7 @@ struct ZipfLength {
   double s = 1;
   friend bool operator==(const ZipfLength&, const ZipfLength&) = default;
 };
-// What a mixture can be made of.
+// The lengths that a mixture can contain.
 using SimpleLength =
     std::variant<ConstantLength, UniformLength, LogNormalLength, GammaLength, ZipfLength>;
 

@@ -36,7 +36,7 @@ TEST_CASE("a mixture is read part by part") {
       {{0.6, LogNormalLength{12, 0.2}}, {0.4, LogNormalLength{30.275, 0.7}}}, TokenCount(1024)};
   CHECK(parsed("mixture:max=1024,0.6xlognormal:mean=12,cv=0.2+0.4xlognormal:mean=30.275,cv=0.7") ==
         LengthSpec(expected));
-  // The last max is the last part's own.
+  // The last max belongs to the last part.
   CHECK(parsed("mixture:3xconstant:5+1xgamma:mean=30,shape=2,max=99") ==
         LengthSpec(MixtureLength{
             {{3, ConstantLength{TokenCount(5)}}, {1, GammaLength{30, 2, TokenCount(99)}}}}));

@@ -16,7 +16,7 @@ constexpr double kLn2Low = 0x1.a39ef35793c76p-33;
 constexpr double kLog2E = 0x1.71547652b82fep0;
 constexpr double kSqrtHalf = 0x1.6a09e667f3bcdp-1;
 
-// 2 (z / 3 + z^2 / 5 + z^3 / 7 + ...) for z <= 0.0295; what is left out is below 2^-58.
+// 2 (z / 3 + z^2 / 5 + z^3 / 7 + ...) for z <= 0.0295; omitted terms are below 2^-58.
 double atanh_tail(double z) {
   constexpr int kTerms = 10;
   double sum = 0;
@@ -24,7 +24,7 @@ double atanh_tail(double z) {
   return sum;
 }
 
-// r^2/2! + r^3/3! + ... for |r| <= 0.35; what is left out is below 2^-57.
+// r^2/2! + r^3/3! + ... for |r| <= 0.35; omitted terms are below 2^-57.
 double exp_tail(double r) {
   constexpr int kLastPower = 13;
   double sum = 1;
@@ -54,8 +54,8 @@ double portable_log(double x) {
   return k * kLn2High - ((half_square - (correction + k * kLn2Low)) - f);
 }
 
-// The rounding of u = 1 + x is undone by the factor x / (u - 1): Higham, "Accuracy and Stability
-// of Numerical Algorithms", 2nd ed., problem 1.5 (due to Kahan).
+// The factor x / (u - 1) corrects the rounding of u = 1 + x: Higham, "Accuracy and Stability of
+// Numerical Algorithms", 2nd ed., problem 1.5 (due to Kahan).
 double portable_log1p(double x) {
   constexpr double kOneIsRoundedAway = 0x1p54;
   if (x >= kOneIsRoundedAway) return portable_log(x);

@@ -2,9 +2,9 @@
 
 // Transcendental functions that give the same bits on every machine. A libm does not guarantee
 // this: exp and log differ in the last place between versions and processors, and one differing bit
-// changes every later draw. These use only +, -, *, / of IEEE doubles, which are exact to the bit
-// as long as the compiler does not contract them (-ffp-contract=off); std::sqrt, std::floor,
-// std::frexp and std::ldexp are exactly specified and need no substitute.
+// changes every later draw. These functions use only +, -, *, / of IEEE doubles, which are exactly
+// specified if the compiler does not contract them (-ffp-contract=off); so are std::sqrt,
+// std::floor, std::frexp and std::ldexp, which need no substitute.
 //
 // Special values follow C's annex F. All are O(1).
 

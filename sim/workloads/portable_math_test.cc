@@ -38,7 +38,7 @@ double any_positive(RandomStream& stream) {
   }
 }
 
-// Small, with magnitudes spread over 60 binades.
+// Small numbers, with magnitudes spread over 60 binades.
 double near_zero(RandomStream& stream) {
   return std::ldexp(uniform(stream, -0.9, 0.9), -static_cast<int>(stream.next_below(60)));
 }

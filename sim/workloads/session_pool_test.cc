@@ -56,7 +56,7 @@ TEST_CASE("a later turn repeats the runs of the one before, then its output, the
     before[&session] = *content;
     request_before[&session] = request;
   }
-  // Geometric with mean 4: three of four turns are later ones.
+  // Geometric with mean 4: three of four turns are later turns.
   CHECK(later_turns / 2000.0 == Catch::Approx(0.75).margin(0.08));
 }
 
@@ -134,7 +134,7 @@ TEST_CASE("sessions interleave without strict rotation, and none is forgotten") 
     last[&session] = request;
   }
   CHECK(last.size() == 10);
-  CHECK(*distances.begin() == 6);  // the five that spoke last rest
+  CHECK(*distances.begin() == 6);  // the five most recent sessions rest
   CHECK(distances.size() > 10);
   for (const auto& [session, request] : last) CHECK(request > 4900);
 }

@@ -16,7 +16,7 @@ std::string_view take_until(char separator, std::string_view& rest) {
   return head;
 }
 
-// std::from_chars, because it does not depend on the locale. The whole text must be consumed.
+// Uses std::from_chars because it ignores the locale. The whole text must be consumed.
 template <typename Number>
 std::optional<Number> parse_whole(std::string_view text) {
   Number value{};
@@ -32,7 +32,7 @@ SpecReader::SpecReader(std::string_view text) {
   kind_ = take_until(':', text);
   if (!has_fields) return;
   body_ = text;
-  // Splitting n commas gives n + 1 fields; an empty one is an error of its own.
+  // n commas separate n + 1 fields; an empty field is an error.
   for (bool more = true; more;) {
     more = text.find(',') != std::string_view::npos;
     std::string_view field = take_until(',', text);

@@ -15,7 +15,7 @@ namespace {
 enum class Speaker : std::uint64_t { kTemplate, kUser, kModel };
 constexpr std::uint64_t kSpeakers = 3;
 
-// Unlike a hash, this cannot collide. `number` is the template's or the request's.
+// Unlike a hash, this id cannot collide. `number` identifies the template or the request.
 std::uint64_t content_id(Speaker speaker, std::int64_t number) {
   return static_cast<std::uint64_t>(number) * kSpeakers + static_cast<std::uint64_t>(speaker);
 }
@@ -34,7 +34,7 @@ std::optional<std::int64_t> client_count(const ArrivalSpec& arrivals) {
   return closed == nullptr ? std::nullopt : std::optional(closed->clients);
 }
 
-// The shortest request that these options can make.
+// The shortest request that these options allow.
 TokenCount shortest_context(const SyntheticOptions& options) {
   const TokenCount prefix =
       options.sharing.template_count > 0 ? options.sharing.template_tokens_min : TokenCount();
@@ -160,7 +160,7 @@ Result<std::optional<Request>> SyntheticWorkload::next() {
   Session& session = sessions_.pick(issued_, arrival.value()->client);
   const Result<Turn> turn = draw_turn(session);
   if (!turn.is_ok()) return turn.status();
-  // Braces are evaluated in order: the prompt is counted before its turn is added to the history.
+  // Braces evaluate in order: the prompt is counted before its turn is added to the history.
   return std::optional<Request>(Request{
       .id = issued_++,
       .arrival = arrival.value()->time,

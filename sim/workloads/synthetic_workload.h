@@ -26,12 +26,12 @@
 
 namespace recto::sim {
 
-// A chat, or a single request, at some turn. It begins with its template, if templates are used.
+// A chat, or a single request, at some turn. It begins with its template if there are templates.
 struct Session {
   std::int64_t turns_done = 0;
   std::int64_t turns_left = 0;
   TokenCount history;            // sum of the runs
-  std::vector<ContentRun> runs;  // all that was said so far
+  std::vector<ContentRun> runs;  // all tokens so far
 };
 
 // The new tokens of one request.
@@ -78,13 +78,13 @@ class SessionPool {
   Geometric turns_;
   std::vector<Session> sessions_;
   std::vector<std::size_t> rested_;  // slots that may be picked, in no particular order
-  std::deque<std::size_t> resting_;  // slots that spoke last, latest at the back
+  std::deque<std::size_t> resting_;  // most recently used slots, latest at the back
 };
 
 struct SyntheticOptions {
-  LengthDistribution prompts;  // what a request adds to its template, if it has one
+  LengthDistribution prompts;  // tokens that a request adds to its template, if any
   LengthDistribution outputs;
-  // What a later turn of a session adds to its history: the user's next words, or a tool's result.
+  // Tokens that a later turn adds to its session: the user's next message, or a tool's result.
   // Defaults to `prompts`.
   std::optional<LengthDistribution> follow_ups;
 

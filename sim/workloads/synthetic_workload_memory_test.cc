@@ -1,4 +1,4 @@
-// Memory does not grow with the number of requests: every byte that is allocated is counted.
+// Memory does not grow with the number of requests: the test counts every allocated byte.
 
 #include <malloc.h>
 
@@ -23,7 +23,7 @@ void* operator new(std::size_t bytes) {
   return memory;
 }
 
-// The library's own would call the one above, but those of sanitizers do not.
+// The library's version would call the operator above, but those of sanitizers do not.
 void* operator new(std::size_t bytes, const std::nothrow_t&) noexcept {
   return operator new(bytes);
 }
@@ -38,7 +38,7 @@ void operator delete(void* memory, std::size_t) noexcept { operator delete(memor
 namespace recto::sim {
 namespace {
 
-// Peak over the run, beyond what was live before it. Requests are answered at once.
+// Peak over the run, beyond the memory in use before it. Requests are answered at once.
 std::size_t peak_of_run(SyntheticOptions options, std::int64_t request_count) {
   options.request_count = request_count;
   const std::size_t before = live_bytes;
@@ -53,8 +53,8 @@ std::size_t peak_of_run(SyntheticOptions options, std::int64_t request_count) {
   return peak_bytes - before;
 }
 
-// Sessions keep the room of the longest one in their slot, so the peak creeps up to a bound; a
-// tenth of a byte per request is less than anything that is kept for each request.
+// Each slot keeps the memory of its longest session, so the peak rises slowly to a bound. A tenth
+// of a byte per request is less than any per-request data would take.
 TEST_CASE("a million requests take no more memory than ten thousand") {
   constexpr std::size_t kSlackBytes = 100'000;
   for (const BuiltinWorkload& builtin : builtin_workloads()) {

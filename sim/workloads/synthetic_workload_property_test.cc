@@ -60,7 +60,7 @@ SyntheticOptions draw_options(Draw& draw) {
   };
 }
 
-// Each request is answered a while after it came.
+// Each request is answered some time after its arrival.
 std::vector<Request> all_requests(const SyntheticOptions& options) {
   const auto source = parsed(SyntheticWorkload::create(options));
   std::vector<Request> requests;

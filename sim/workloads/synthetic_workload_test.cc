@@ -128,7 +128,7 @@ TEST_CASE("sessions end at the maximal context and begin anew") {
   options.follow_ups = lengths("constant:50");
   options.sharing = parse_prefix_sharing("sessions:turns=10000,active=4").value();
   options.max_context = TokenCount(500);
-  // Turns of 100 + 100, then 50 + 100 each: 200, 350, 500, and no more.
+  // Turns of 100 + 100, then 50 + 100 each: 200, 350, 500 tokens, and no further turn.
   int of_turn[3] = {};
   for (const Request& request : all_requests(options)) {
     REQUIRE(request.final_length() <= TokenCount(500));
@@ -158,7 +158,7 @@ TEST_CASE("a closed loop has one request per client open and goes on when one is
     }
     REQUIRE((open.size() == 3 || source->exhausted()));
     now += SimDuration(1000);
-    // The client's next prompt repeats the answered one and its output.
+    // The client's next prompt repeats the answered prompt and its output.
     source->finish(open.front().id, now);
     if (source->exhausted()) break;
     const Request next = *source->next().value();

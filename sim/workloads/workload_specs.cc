@@ -28,7 +28,7 @@ Status check(const OnOffArrivals& spec) {
   RECTO_RETURN_IF_ERROR(check_number("rate", spec.rate_per_s, kRates));
   RECTO_RETURN_IF_ERROR(check_number("on_s", spec.on_s, kPeriods));
   RECTO_RETURN_IF_ERROR(check_number("off_s", spec.off_s, kPeriods));
-  // Otherwise an arrival would have to be searched for in more than a thousand on periods.
+  // With fewer, an arrival might have to be searched for in more than a thousand on periods.
   constexpr double kFewestPerPeriod = 1e-3;
   return check_number("on_s", spec.on_s, {kFewestPerPeriod / spec.rate_per_s, kPeriods.max});
 }
@@ -103,7 +103,7 @@ constexpr CountRange kActive = {1, 1'000'000};
 
 PrefixSharing read_none(SpecReader&) { return {}; }
 
-// Zero templates are `none` or `sessions`, and should be called so.
+// Zero templates would mean `none` or `sessions`, so those names must be used.
 std::int64_t at_least_one(std::int64_t count, SpecReader& reader) {
   if (count == 0) reader.fail("field count: expected at least 1, got 0");
   return count;
@@ -150,7 +150,7 @@ constexpr SpecForm<PrefixSharing> kSharingForms[] = {
     {"agent", "agent:tokens=N,turns=T,active=A[,count=K][,s=S][,tokens_max=M]", read_agent},
 };
 
-// Out of range values stay out of range when narrowed.
+// Values that are out of range stay so when narrowed.
 std::int32_t read_width(SpecReader& reader) {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int32_t>::max();
   return static_cast<std::int32_t>(std::clamp<std::int64_t>(reader.count("width"), 0, kLargest));

@@ -30,7 +30,7 @@ Result<Engine> Engine::create(const CacheOptions& options, const Limits& limits)
   RECTO_RETURN_IF_ERROR(check_field("max_rows", limits.max_rows, options.max_sequences));
   RECTO_RETURN_IF_ERROR(check_field("max_chunk", limits.max_chunk, kMaxChunk));
   Engine engine(std::move(manager).value(), limits);
-  // The tables refer to what the manager and the vector point to, which stays where it is when an
+  // The tables refer to the manager's state and the vector's elements, which do not move when an
   // engine is moved.
   Result<BatchTables> tables =
       BatchTables::create(engine.manager_, {.max_rows = limits.max_rows}, engine.host_tables_);
@@ -67,8 +67,8 @@ bool Engine::step() {
   return true;
 }
 
-// First come, first served. What there is no room for waits for others to end; where there are no
-// others it never will be, and what is not exhausted is the request's own fault.
+// First come, first served. A request that exhausts something waits for others to end. If no other
+// runs it can never be served; any other failure is the request's own fault.
 void Engine::admit() {
   while (!waiting_.empty()) {
     Sample sample = waiting_.front();
@@ -87,7 +87,7 @@ void Engine::admit() {
   }
 }
 
-// What was preempted keeps its handle, and its place among the manager's sequences.
+// A preempted sample keeps its handle, and its place among the manager's sequences.
 Status Engine::admit(Sample& sample) {
   const Prompt prompt{.tokens = {.ids = sample.answer.tokens, .items = {}}, .keys = {}};
   if (sample.sequence) {
@@ -109,15 +109,15 @@ void Engine::take_row(Sample& sample) {
   RECTO_CHECK_EQ(tables_->assign(sample.row, *sample.sequence), Status::ok());
 }
 
-// Of all that run, with the samples that they will yet become.
+// Rows of the running samples and of the further samples that will branch off them.
 std::int32_t Engine::rows_spoken_for() const {
   std::int32_t rows = 0;
   for (const Sample& sample : running_) rows += 1 + sample.more_samples;
   return rows;
 }
 
-// Slots for what this step computes. Prompts have theirs since they were admitted. Those that need
-// one more token get it all together, or the last that came has to leave.
+// Reserves slots for the tokens of this step. Prompts have had theirs since admission. The samples
+// that need one more token get it all together, or the latest arrival is preempted.
 void Engine::grow() {
   for (Sample& sample : running_) {
     sample.in_step = std::min(sample.length() - sample.computed, limits_.max_chunk);
@@ -137,7 +137,7 @@ void Engine::grow() {
   }
 }
 
-// What it has generated is computed again as well, but for what is still cached then.
+// Generated tokens are computed again too, except those still cached on return.
 void Engine::preempt_last() {
   ++num_preemptions_;
   Sample sample = std::move(running_.back());
@@ -147,8 +147,8 @@ void Engine::preempt_last() {
   waiting_.push_front(std::move(sample));
 }
 
-// Before the manager is called again, or in the order of its answers: blocks that are copied from
-// may be somebody else's by then.
+// Call this before the next call of the manager, or in the order of its answers: the source blocks
+// may belong to another sequence afterwards.
 void Engine::copy(std::span<const BlockCopy> copies) {
   for (const BlockCopy& copy : copies) {
     std::copy_n(cache_.begin() + copy.source.value() * block_size(), copy.slots.value(),
@@ -157,7 +157,7 @@ void Engine::copy(std::span<const BlockCopy> copies) {
   num_copies_ += std::ssize(copies);
 }
 
-// Tables are uploaded, then K and V of the step's tokens are written.
+// Uploads the tables, then writes K and V of the step's tokens.
 void Engine::write_step() {
   for (const TableRange& range : tables_->update()) {
     std::copy_n(host_tables_.begin() + range.first, range.count,
@@ -188,7 +188,7 @@ std::int64_t Engine::attend(const Sample& sample) const {
   return sum;
 }
 
-// Who is in the batch shares what it has computed, and has its next token if its prompt is through.
+// Publishes what the batch has computed; samples whose prompts are complete get their next token.
 void Engine::publish_and_sample() {
   for (Sample& sample : std::exchange(running_, {})) {
     const Tokens tokens{.ids = sample.answer.tokens, .items = {}};
@@ -204,7 +204,7 @@ void Engine::publish_and_sample() {
   }
 }
 
-// In the same blocks: the first of them to write into one that is not full gets a copy of it.
+// Shares the parent's blocks: the first sequence to write to a partly filled one gets a copy of it.
 void Engine::branch(const Sample& parent, std::int32_t number, std::int64_t sum) {
   Sample child = parent;
   child.answer.sample = number;

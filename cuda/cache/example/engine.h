@@ -1,12 +1,12 @@
 #pragma once
 
-// A serving engine's step loop around a block manager, whole, to be copied: admission with what is
-// cached, prompts in chunks, several samples of a prompt, copies before writes, tables and slots
-// for kernels, and a way back to the queue when blocks run out.
+// A complete step loop of a serving engine around a block manager, to be copied: admission with
+// cached prefixes, chunked prompts, several samples per prompt, copies before writes, tables and
+// slots for kernels, and preemption when blocks run out.
 //
-// Where an engine has kernels, K and V are token ids here, in a plain array, and the model is a sum
-// over what it reads through the block tables: whatever goes wrong with tables, slots or copies
-// gives other tokens than the same model without a cache.
+// In place of kernels, K and V are token ids in a plain array, and the model is a sum over what it
+// reads through the block tables. So any mistake in tables, slots or copies gives other tokens than
+// the same model without a cache.
 
 #include <cstdint>
 #include <deque>
@@ -31,25 +31,25 @@ struct Request {
 struct Answer {
   std::int32_t request = 0;
   std::int32_t sample = 0;
-  std::vector<TokenId> tokens = {};  // the prompt and what was generated; less if it is refused
+  std::vector<TokenId> tokens = {};  // the prompt and the generated tokens; fewer if refused
   Status status = Status::ok();
 };
 
-// Depends on every token, on where it stands, and on which sample it is.
+// Depends on every token, its position, and the number of the sample.
 TokenId next_token(std::int64_t sum, std::int64_t length, std::int32_t sample);
 
 class Engine {
  public:
   struct Limits {
     std::int32_t max_rows = 6;    // sequences of a batch
-    std::int64_t max_chunk = 10;  // tokens of a prompt that a step computes
+    std::int64_t max_chunk = 10;  // prompt tokens that a step computes
   };
 
-  // Invalid input, or exhausted, as BlockManager::create says; invalid input also for more than one
-  // group of layers, which these lines do without, and limits that can't be.
+  // Invalid input, or exhausted, as BlockManager::create; invalid input also for more than one
+  // group of layers, which this example does not support, and for impossible limits.
   static Result<Engine> create(const CacheOptions& options, const Limits& limits);
 
-  // Invalid input for what can never be served.
+  // Invalid input for a request that can never be served.
   Status submit(const Request& request);
   // One step of the batch; false when there is nothing left to do.
   bool step();
@@ -60,7 +60,7 @@ class Engine {
   std::int64_t num_preemptions() const { return num_preemptions_; }
 
  private:
-  // A sequence of the manager's, or what is to become one.
+  // A sequence of the manager's, or a request that will become one.
   struct Sample {
     Answer answer = {};
     std::int64_t final_length = 0;
@@ -68,7 +68,7 @@ class Engine {
     std::optional<SequenceHandle> sequence = {};
     std::int32_t row = -1;      // of the batch
     std::int64_t computed = 0;  // tokens whose K and V are in the cache
-    std::int64_t in_step = 0;   // tokens behind them that this step computes
+    std::int64_t in_step = 0;   // further tokens that this step computes
 
     std::int64_t length() const { return std::ssize(answer.tokens); }
     bool needs_one() const { return length() - computed == 1; }
@@ -95,8 +95,8 @@ class Engine {
   BlockManager manager_;
   std::vector<TokenId> cache_;               // [num_blocks, block_size]: K and V
   std::vector<std::int32_t> host_tables_;    // [max_rows, max_blocks]
-  std::vector<std::int32_t> device_tables_;  // the same, to which changes alone are uploaded
-  std::optional<BatchTables> tables_;        // what writes them
+  std::vector<std::int32_t> device_tables_;  // the same; receives only the changes
+  std::optional<BatchTables> tables_;        // writes host_tables_
   std::deque<Sample> waiting_;
   std::vector<Sample> running_;
   std::vector<Answer> answers_;

@@ -1,5 +1,5 @@
-// What the engine answers, against the same model without a cache: whatever was found cached,
-// shared, copied or taken away meanwhile.
+// Compares the engine's answers with those of the same model without a cache, whatever was found
+// cached, shared, copied or preempted.
 
 #include "cuda/cache/example/engine.h"
 
@@ -22,7 +22,7 @@ std::vector<TokenId> without_cache(const Request& request, std::int32_t sample) 
   return tokens;
 }
 
-// Behind one system prompt of 13 tokens.
+// A request that begins with the common system prompt of 13 tokens.
 Request request(std::int32_t name) {
   Request request{.name = name, .num_outputs = 5 + name % 7, .num_samples = 1 + name % 3};
   for (TokenId token = 1; token <= 13; ++token) request.prompt.push_back(token);

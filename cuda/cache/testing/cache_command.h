@@ -1,9 +1,9 @@
 #pragma once
 
-// A command for a block manager, as plain small numbers that mean something in any state: a random
-// sequence stays valid when commands are left out, so that it can be shrunk, and all sequences of a
-// length can be enumerated. What it means in one state is a call, which a manager and a model of it
-// carry out alike.
+// A command for a block manager, as small numbers that mean something in any state: a random
+// sequence of commands stays valid when some are removed, so that it can be shrunk, and all
+// sequences of a length can be enumerated. In a given state a command means a call, which a manager
+// and a model of it carry out alike.
 
 #include <cstdint>
 #include <optional>
@@ -43,18 +43,18 @@ inline constexpr int kNumCommandKinds = 18;
 
 const char* command_kind_name(CommandKind kind);
 
-// Numbers that name something are taken modulo how many there are.
+// Numbers that select an object are taken modulo the number of objects.
 struct CacheCommand {
   CommandKind kind = CommandKind::kAdmit;
-  // Which sequence, transfer or pin, of those in the right state; kAnyState + i is the i-th of all.
-  // For commands on several, one bit each; with kReversed the last comes first; with kTwice the
-  // first is named again at the end.
+  // Which sequence, transfer or pin, among those in the right state; kAnyState + i is the i-th of
+  // all. For commands on several, one bit each; with kReversed in reverse order; with kTwice the
+  // first one occurs again at the end.
   std::int32_t who = 0;
-  std::int32_t base = 0;    // remembered text that a prompt begins with; 0: none (resume: its own)
-  std::int32_t length = 0;  // tokens of it, or of a context
+  std::int32_t base = 0;    // remembered text that a prompt begins with; 0: none (resume: own text)
+  std::int32_t length = 0;  // tokens of that text, or of a context
   std::int32_t count = 0;   // further tokens
-  std::int32_t token = 0;   // which ones: digits in base `alphabet`, lowest first
-  std::int32_t extra = 0;   // room of an admission, plus 1; else a variant
+  std::int32_t token = 0;   // their ids: digits in base `alphabet`, lowest first
+  std::int32_t extra = 0;   // room of an admission, plus 1; otherwise a variant
   std::int32_t flavour = 0;
 
   friend bool operator==(const CacheCommand&, const CacheCommand&) = default;
@@ -67,8 +67,8 @@ inline constexpr std::int32_t kTwice = 0x400;
 // Variants, in `extra`.
 inline constexpr std::int32_t kBeyondTable = 1;  // append, reserve, swap in: more than a table has
 inline constexpr std::int32_t kNegative = 2;     // append, reserve, truncate, swap in, beam step
-inline constexpr std::int32_t kBehindContext = 1;  // truncate: to more than there is
-inline constexpr std::int32_t kContextOnly = 1;    // commit: no more ids than the context has
+inline constexpr std::int32_t kBehindContext = 1;  // truncate: beyond the context
+inline constexpr std::int32_t kContextOnly = 1;    // commit: only as many ids as the context has
 inline constexpr std::int32_t kTooFew = 2;         // commit
 inline constexpr std::int32_t kBadItem = 3;        // commit: an item without a length
 inline constexpr std::int32_t kNoSuchParent = 1;   // beam step
@@ -98,7 +98,7 @@ std::ostream& operator<<(std::ostream& out, const CacheCall& call);
 
 struct CacheAnswer {
   Status status = {};
-  std::vector<SequenceHandle> sequences = {};  // that came, or go on as beams
+  std::vector<SequenceHandle> sequences = {};  // new sequences, or continuing beams
   TokenCount length{};                         // found cached, or pinned
   std::vector<BlockCopy> copies = {};
   std::vector<SwapCopy> swaps = {};
@@ -113,7 +113,7 @@ std::vector<T> copy_of(std::span<const T> values) {
   return {values.begin(), values.end()};
 }
 
-// Carries out calls whose answer is a value.
+// Carries out calls that return a value.
 template <typename Manager>
 CacheAnswer value_of(Manager& manager, const CacheCall& call) {
   using enum CommandKind;
@@ -169,7 +169,7 @@ CacheAnswer value_of(Manager& manager, const CacheCall& call) {
 
 }  // namespace internal
 
-// Carries out a call, on the manager or on something that has the same members.
+// Carries out a call, on the manager or on a model with the same members.
 template <typename Manager>
 CacheAnswer carry_out(Manager& manager, const CacheCall& call) {
   using enum CommandKind;

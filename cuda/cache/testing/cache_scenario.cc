@@ -11,18 +11,19 @@ namespace {
 
 constexpr std::size_t kHeaderBytes = 64;
 constexpr std::size_t kCommandBytes = 12;
-// Most pools have no more: much happens in them.
+// Most pools are no larger, so that many events happen in them.
 constexpr std::int64_t kFewBlocks = 14;
-// Of long lists only larger pieces are left out, and no byte is touched: candidates are copies.
+// Long lists shrink only by larger pieces, without changes of bytes, because each candidate is a
+// copy.
 constexpr std::size_t kPiecesMax = 128;
 constexpr std::size_t kFewCommands = 60;
 
-// A number of each byte, and 0 when there are no more.
+// Reads one number from each byte; 0 after the last byte.
 class Numbers {
  public:
   explicit Numbers(std::string_view bytes) : left_(bytes) {}
 
-  // Both ends included; at most 256 numbers.
+  // Both ends are included; at most 256 values.
   std::int64_t number(std::int64_t least, std::int64_t most) {
     RECTO_CHECK_LE(least, most);
     if (left_.empty()) return least;
@@ -84,7 +85,7 @@ CacheOptions read_options(Numbers& numbers, const ScenarioDomain& domain) {
   return options;
 }
 
-// How often each kind comes; some never.
+// The relative frequencies of command kinds; some are 0.
 using Weights = std::array<std::int64_t, kNumCommandKinds>;
 
 Weights read_weights(Numbers& numbers, const ScenarioDomain& domain) {
@@ -111,7 +112,7 @@ Weights read_weights(Numbers& numbers, const ScenarioDomain& domain) {
   return weights;
 }
 
-// Families that go to host memory and come back: there is room for them, and little else is done.
+// Related sequences are swapped out and in: there is room for them, and other commands are rare.
 void prefer_swaps(Numbers& numbers, CacheScenario& scenario, Weights& weights) {
   using enum CommandKind;
   scenario.options.host_blocks = scenario.options.num_blocks;

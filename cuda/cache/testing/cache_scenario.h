@@ -1,14 +1,14 @@
 #pragma once
 
-// A cache and what is done to it, as one value: what a property draws, prints and shrinks, and what
-// a fuzz test makes of its input. Any bytes are a scenario: some of the first say what the cache is
-// like, and each command has bytes of its own after them, so that what is changed, left out or
-// repeated has a local effect. The smaller the bytes, the simpler the scenario, which is how one is
-// shrunk (MacIver and Donaldson, ECOOP 2020).
+// A cache and a list of commands for it, as one value that properties draw, print and shrink, and
+// that fuzz tests make from their input. Any bytes are a scenario: the first ones select the
+// options of the cache, and each command has its own bytes after them, so that changing, removing
+// or repeating bytes has a local effect. Smaller bytes give simpler scenarios, which is how
+// scenarios shrink (MacIver and Donaldson, ECOOP 2020).
 //
-// Pools are small so that they run out, and alphabets so that equal texts recur. Each scenario
-// leaves out some kinds of commands, so that none always hides another (swarm testing: Groce et
-// al., ISSTA 2012).
+// Pools are small so that they run out, and alphabets are small so that equal texts recur. Each
+// scenario leaves out some kinds of commands, so that none always hides another (swarm testing:
+// Groce et al., ISSTA 2012).
 
 #include <cstdint>
 #include <ostream>
@@ -21,7 +21,7 @@
 
 namespace recto::cache::testing {
 
-// What scenarios may be like.
+// The range of scenarios.
 struct ScenarioDomain {
   std::int64_t blocks_min = 1;
   std::int64_t blocks_max = 40;
@@ -38,20 +38,19 @@ struct CacheScenario {
   std::int32_t alphabet = 1;
   std::vector<CacheCommand> commands = {};
   ScenarioDomain domain = {};
-  std::string bytes = {};  // what it was made of
+  std::string bytes = {};  // the bytes that it was made from
 };
 
 std::ostream& operator<<(std::ostream& out, const CacheScenario& scenario);
 
-// A scenario of any bytes, with which a manager can be created. Bytes that are missing are 0; those
-// behind the last command that the domain allows are ignored.
+// Makes a scenario from any bytes; a manager can always be created with its options. Missing bytes
+// are 0; bytes after the last command that the domain allows are ignored.
 CacheScenario scenario_of(const ScenarioDomain& domain, const std::string& bytes);
 
-// Of random bytes, with at least a quarter of the commands that the domain allows.
+// Draws random bytes, with at least a quarter of the commands that the domain allows.
 CacheScenario draw_scenario(RandomStream& stream, const ScenarioDomain& domain);
 
-// Some simpler scenarios, simplest first; each is a step towards an empty list of commands on one
-// block.
+// Some simpler scenarios, simplest first; each is a step towards one block and no commands.
 std::vector<CacheScenario> simpler_scenarios(const CacheScenario& scenario);
 
 }  // namespace recto::cache::testing

@@ -1,7 +1,7 @@
 #pragma once
 
-// The text of a sequence, which owns its memory, and the part of it that a block's K and V depend
-// on besides the blocks before: the text itself, not a hash.
+// The text of a sequence, which owns its memory, and the part of it that determines a block's K and
+// V besides the preceding blocks: the text itself, not a hash.
 
 #include <compare>
 #include <cstdint>
@@ -18,15 +18,15 @@ struct CacheText {
   CacheKeys keys = {};
 
   std::int64_t length() const { return static_cast<std::int64_t>(ids.size()); }
-  // Valid while this lives and does not change.
+  // Valid as long as this object exists and does not change.
   Prompt prompt() const { return {.tokens = {.ids = ids, .items = items}, .keys = keys}; }
 };
 
 bool operator==(const CacheText& a, const CacheText& b);
 std::ostream& operator<<(std::ostream& out, const CacheText& text);
 
-// Whether items are in ascending order, disjoint, at least a token long, and none starts before the
-// first token.
+// Whether items are in ascending order, disjoint, and at least one token long, and none starts
+// before the first token.
 bool has_proper_items(const Tokens& tokens);
 
 // One block's worth: its tokens, the keys if it is the first block and there are any, and (content
@@ -42,12 +42,12 @@ struct BlockText {
 // The block of tokens [index * block_size, (index + 1) * block_size), which the prompt must have.
 BlockText block_text(const Prompt& prompt, std::int64_t block_size, std::int64_t index);
 
-// What a slot holds: equal tags mean equal K and V. 0 means that nothing was written.
+// The content of a slot: equal tags mean equal K and V. 0 means that nothing was written.
 using SlotTag = std::uint64_t;
 
-// The tag of a token whose predecessor has the tag `before` (0 for the first one): K and V depend
-// on the token, on what is before it, on the keys, on the item that covers it, and on the weights,
-// of which there may be one set after another.
+// The tag of a token whose predecessor has the tag `before` (0 for the first one). K and V depend
+// on the token, its predecessors, the keys, the item that covers it, and the set of weights, which
+// may be replaced.
 SlotTag slot_tag(SlotTag before, const CacheText& text, std::int64_t position,
                  std::uint64_t weights);
 // The tags of a text's first `length` tokens.

@@ -1,4 +1,4 @@
-// How calls are carried out, and what follows from their answers.
+// Carries out calls, and applies their answers to the walk's state.
 
 #include "cuda/cache/testing/cache_walk.h"
 
@@ -50,7 +50,7 @@ CacheAnswer CacheWalk::perform(const CacheCommand& command, const CacheCall& cal
   coverage_.count_answer(command.kind, answer.status.code());
   if (answer.status.is_ok()) follow(command, call, answer);
   const std::string before = std::exchange(state_, state_text(manager_));
-  // What can't be done changes nothing at all, not even the order of free blocks.
+  // A refused operation changes nothing at all, not even the order of free blocks.
   if (!answer.status.is_ok()) RECTO_CHECK(before == state_);
   return answer;
 }
@@ -146,7 +146,7 @@ void CacheWalk::write_token(Actor& actor) {
   }
 }
 
-// The first child of each parent goes on in its place.
+// The first child of each parent takes its place.
 void CacheWalk::follow_beams(const CacheCall& call, const CacheAnswer& answer) {
   RECTO_CHECK_EQ(answer.sequences.size(), call.parent_of.size());
   std::set<std::int32_t> continued;

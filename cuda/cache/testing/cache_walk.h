@@ -1,8 +1,8 @@
 #pragma once
 
-// An engine that does anything at any time to a block manager, on tiny pools and with few kinds of
-// tokens, so that everything happens. After every command it checks that the manager's invariants
-// hold, that a refusal changed nothing, that `can_*` announced the answer, and that each slot that
+// An engine that carries out any commands on a block manager, with tiny pools and few distinct
+// tokens, so that all events occur. After every command it checks that the manager's invariants
+// hold, that a refusal changed nothing, that `can_*` predicted the answer, and that each slot that
 // a later row sees, on the device and on the host, holds what its sequence wrote there. A
 // difference is a broken contract, which throws in tests.
 //
@@ -33,8 +33,8 @@ class CacheWalk {
     CacheText text = {};             // its first tags.size() tokens are the context
     std::vector<SlotTag> tags = {};  // what was written for them
   };
-  // Blocks on the move. They are copied at once, and at the end it is checked that nobody touched
-  // either side: so all instants at which a copy may be made give the same.
+  // Blocks in a transfer. They are copied at once. At the end, the walk checks that neither side
+  // has changed, so that a copy at any time in between would give the same result.
   struct Moving {
     CommandKind kind = CommandKind::kSwapOut;  // or kSwapIn
     TransferHandle handle = {};
@@ -43,22 +43,23 @@ class CacheWalk {
   };
   enum class Checks : std::uint8_t { kNone, kAll };
 
-  // `alphabet`: the number of distinct tokens. `remembered_max`: texts that prompts may begin with.
+  // `alphabet`: the number of distinct tokens. `remembered_max`: the number of texts kept as
+  // prefixes of prompts.
   CacheWalk(const CacheOptions& options, std::int32_t alphabet, Coverage& coverage,
             std::int64_t remembered_max = 8);
 
-  // What the command means now; none if there is nothing that it could act on.
+  // The call that the command means now; nullopt if there is nothing to act on.
   std::optional<CacheCall> meaning(const CacheCommand& command);
-  // Carries the call out and follows the answer: makes its copies, writes K and V.
+  // Carries out the call and applies the answer: makes its copies, writes K and V.
   CacheAnswer perform(const CacheCommand& command, const CacheCall& call,
                       Checks checks = Checks::kAll);
-  // The two together, and the checks.
+  // Both steps, with all checks.
   void run(const CacheCommand& command);
-  // What must hold between any two commands.
+  // Checks what must hold between any two commands.
   void check();
 
   const BlockManager& manager() const { return manager_; }
-  BlockManager& manager() { return manager_; }  // only to ask
+  BlockManager& manager() { return manager_; }  // for queries only
   const std::vector<Actor>& actors() const { return actors_; }
   const std::vector<Moving>& moving() const { return moving_; }
   const std::vector<PinHandle>& pins() const { return pins_; }
@@ -68,11 +69,11 @@ class CacheWalk {
     return manager_.view(actor.handle).value().state;
   }
   std::vector<SequenceHandle> all_in(SequenceState state) const;
-  // The commands so far, and what they were taken to mean.
+  // The commands so far, with their meanings.
   const std::string& log() const { return log_; }
 
  private:
-  // What of a command names sequences: those in the state, or all.
+  // The sequences that `who` selects from: those in the state, or all.
   std::vector<SequenceHandle> candidates(std::int32_t who, SequenceState state) const;
   std::vector<SequenceHandle> pick(std::int32_t who, SequenceState state) const;
   std::vector<SequenceHandle> pick_set(std::int32_t who, SequenceState state) const;
@@ -83,7 +84,7 @@ class CacheWalk {
   void add_tokens(CacheText& text, std::int64_t length, std::int32_t token) const;
   std::vector<SequenceHandle> bad_handles() const;
 
-  // Carries a call out, with all questions that announce the answer.
+  // Carries out a call after all queries that predict its answer.
   CacheAnswer ask(const CacheCall& call);
   std::optional<bool> is_announced(const CacheCall& call);
   void check_hashes(const CacheCall& call) const;
@@ -119,14 +120,14 @@ class CacheWalk {
   BlockManager manager_;
   ShadowCache shadow_;
   Checks checks_ = Checks::kAll;
-  std::uint64_t weights_ = 0;  // number of the set of weights; each reset brings a new one
+  std::uint64_t weights_ = 0;  // number of the current set of weights; each reset increases it
   std::vector<Actor> actors_;
   std::vector<Moving> moving_;
   std::vector<PinHandle> pins_;
   std::vector<CacheText> remembered_ = {{}};
-  std::vector<SequenceHandle> gone_;   // handles that were valid once
+  std::vector<SequenceHandle> gone_;   // handles that are no longer valid
   TransferHandle last_transfer_ = {};  // completed
-  PinHandle last_pin_ = {};            // given up
+  PinHandle last_pin_ = {};            // removed
   std::string state_;                  // state_text of the manager, as of the last command
   std::string log_;
 };

@@ -1,4 +1,4 @@
-// Whether answers are as announced, misuse is refused, and slots hold what they should.
+// Checks of a walk: answers equal predictions, misuse is refused, and slots hold the right content.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace recto::cache::testing {
 namespace {
 
-// With a message, which says in numbers what was needed and what there was if there was too little.
+// Refusals have a message; if something is exhausted, it says how much was needed and available.
 void check_refusal(const Status& status, StatusCode code) {
   RECTO_CHECK(status.code() == code);
   RECTO_CHECK(!status.message().empty());
@@ -72,8 +72,8 @@ std::optional<bool> CacheWalk::is_announced(const CacheCall& call) {
   }
 }
 
-// Hashes are those of the text, and change no answer: all of them, some, or some that are another
-// text's, with which no more is found.
+// Hashes are those of the text, and do not change the answer, whether all or some are given. With
+// the hashes of another text, no more is found.
 void CacheWalk::check_hashes(const CacheCall& call) const {
   const Prompt plain = call.text.prompt();
   const TokenCount cached = manager_.cached_prefix(plain);
@@ -109,8 +109,7 @@ std::vector<SequenceHandle> CacheWalk::bad_handles() const {
   return bad;
 }
 
-// Handles that name nothing are refused everywhere, alone, and behind good ones, which are not
-// touched either.
+// Invalid handles are refused by every operation, alone and after valid ones, which stay unchanged.
 CacheAnswer CacheWalk::misuse(SequenceHandle bad) {
   using enum CommandKind;
   const auto refused = [](const Status& status) {
@@ -160,7 +159,7 @@ void CacheWalk::check() {
   RECTO_CHECK_EQ(check_invariants(manager_), Status::ok());
 }
 
-// The tokens that the next row sees are where the tables say.
+// Checks that the tokens that the next row sees are where the tables say.
 void CacheWalk::check_reads(const Actor& actor) const {
   const SequenceState state = state_of(actor);
   const bool is_host = state == SequenceState::kSwapped;
@@ -181,14 +180,14 @@ void CacheWalk::check_reads(const Actor& actor) const {
   }
 }
 
-// Notes what stands in blocks that have become known, before their sequences go.
+// Records the contents of blocks that have become findable, before their sequences are released.
 void CacheWalk::note_stored() {
   for (auto& [key, stored] : events_.stored()) {
     if (stored.tags.empty()) stored.tags = written(key.second, key.first);
   }
 }
 
-// What can be found is what was written when it became so, and does not change.
+// Findable blocks hold what was written before they became findable, and do not change.
 void CacheWalk::check_stored() {
   note_stored();
   for (const auto& [key, stored] : events_.stored()) {
@@ -199,7 +198,8 @@ void CacheWalk::check_stored() {
   }
 }
 
-// What a sequence wrote into a block that it filled; a broken contract if no sequence has it.
+// The tags that a sequence wrote into a block that it filled; a broken contract if no sequence has
+// it.
 std::vector<SlotTag> CacheWalk::written(std::int32_t group, BlockId block) const {
   for (const Actor& actor : actors_) {
     const std::span<const BlockId> blocks = table(actor, group);
@@ -212,7 +212,8 @@ std::vector<SlotTag> CacheWalk::written(std::int32_t group, BlockId block) const
   RECTO_UNREACHABLE("nobody has the block that was stored");
 }
 
-// Nobody else sees the block, nobody can find it, and it is not set apart.
+// Checks that no other sequence sees the block, that it cannot be found, and that it is no null
+// block.
 void CacheWalk::check_writable(SequenceHandle who, std::int32_t group, BlockId block) const {
   RECTO_CHECK_GE(block.value(), manager_.options().null_blocks.value());
   const auto is_destination = [block](const SwapCopy& copy) { return copy.device == block; };
@@ -223,7 +224,7 @@ void CacheWalk::check_writable(SequenceHandle who, std::int32_t group, BlockId b
   for (std::int32_t other = 0; other < num_groups(); ++other) {
     RECTO_CHECK(!events_.stored().contains({block, other}));
     for (const Actor& actor : actors_) {
-      // What comes back to a sequence is looked at as a transfer.
+      // Blocks that are being swapped in are checked as part of their transfer.
       const bool is_itself = actor.handle == who && other == group;
       if (is_itself || state_of(actor) == SequenceState::kSwappingIn) continue;
       const std::span<const BlockId> blocks = table(actor, other);
@@ -232,7 +233,7 @@ void CacheWalk::check_writable(SequenceHandle who, std::int32_t group, BlockId b
   }
 }
 
-// What the copied slots hold on the device, if `side` is kSwapOut, or on the host.
+// The tags of the copied slots: on the device if `side` is kSwapOut, otherwise on the host.
 std::vector<SlotTag> CacheWalk::tags_of(const Moving& moving, CommandKind side) const {
   std::vector<SlotTag> tags;
   for (const SwapCopy& copy : moving.copies) {

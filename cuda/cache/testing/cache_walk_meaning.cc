@@ -1,4 +1,4 @@
-// What commands mean in the state that a walk is in.
+// Translates commands to calls, depending on the state of the walk.
 
 #include <algorithm>
 
@@ -46,7 +46,7 @@ std::vector<SequenceHandle> CacheWalk::pick_set(std::int32_t who, SequenceState 
   return picked;
 }
 
-// False if the command finds nothing to act on.
+// False if the command has no sequence to act on.
 bool CacheWalk::name_sequences(const CacheCommand& command, CacheCall& call) const {
   using enum CommandKind;
   const auto which = static_cast<std::size_t>(command.who & 0xff);
@@ -127,7 +127,7 @@ void CacheWalk::fill_arguments(const CacheCommand& command, CacheCall& call) con
   }
 }
 
-// A prompt, as who keeps the hashes of its blocks asks.
+// Fills in a prompt with the hashes of its blocks, as a caller that keeps them.
 void CacheWalk::fill_prompt(const CacheCommand& command, const Actor& own, CacheCall& call) const {
   const auto base = static_cast<std::size_t>(command.base) % remembered_.size();
   const bool is_own = command.kind == CommandKind::kResume && base == 0;
@@ -144,8 +144,8 @@ void CacheWalk::add_tokens(CacheText& text, std::int64_t length, std::int32_t to
   for (; text.length() < length; token /= alphabet_) text.ids.push_back(token % alphabet_);
 }
 
-// An item's length follows from what it is: 1, 2 or 3 tokens. Behind one at the last place stands
-// another out of order, which is refused.
+// The content of an item determines its length: 1, 2 or 3 tokens. At the last place a second item
+// follows out of order, which is refused.
 CacheText CacheWalk::make_text(const CacheCommand& command, const CacheText& base) const {
   CacheText text = base;
   text.ids.resize(std::min<std::size_t>(text.ids.size(), static_cast<std::size_t>(command.length)));

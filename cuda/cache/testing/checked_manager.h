@@ -1,7 +1,7 @@
 #pragma once
 
-// A block manager for tests that name their tokens: after each operation the invariants must hold,
-// and one that was refused must have left everything as it was.
+// A block manager for tests with explicit tokens: after each operation it checks the invariants,
+// and that a refused operation changed nothing.
 
 #include <cstdint>
 #include <optional>
@@ -32,7 +32,7 @@ inline CacheOptions small_options(std::int64_t num_blocks) {
   return options;
 }
 
-// Ids from `first` on.
+// Consecutive ids from `first` on.
 inline Ids ids_from(TokenId first, std::int64_t count) {
   Ids ids;
   for (std::int64_t i = 0; i < count; ++i) ids.push_back(first + static_cast<TokenId>(i));
@@ -44,7 +44,7 @@ class CheckedManager {
   explicit CheckedManager(const CacheOptions& options)
       : manager_(BlockManager::create(options).value()) {}
 
-  // Any operation: call([](BlockManager& m) { return m.release(handle); })
+  // Calls any operation: call([](BlockManager& m) { return m.release(handle); })
   template <typename Operation>
   auto call(const Operation& operation) {
     const std::string before = state_text(manager_);
@@ -102,14 +102,14 @@ class CheckedManager {
     CHECK(check_invariants(manager_) == Status::ok());
   }
 
-  // A sequence that has computed and published these ids.
+  // Admits a sequence that computes and publishes these ids.
   SequenceHandle computed(const Ids& ids, const CacheKeys& keys = {}) {
     const Admission admitted = admit(prompt_of(ids, keys));
     append(admitted.sequence, std::ssize(ids) - admitted.hit.value());
     CHECK(commit(admitted.sequence, ids) == Status::ok());
     return admitted.sequence;
   }
-  // One that came and went; its blocks are cached.
+  // Computes, publishes and releases a sequence; its blocks stay cached.
   void visit(const Ids& ids, const CacheKeys& keys = {}) {
     CHECK(release(computed(ids, keys)) == Status::ok());
   }

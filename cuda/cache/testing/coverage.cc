@@ -9,11 +9,11 @@ namespace {
 
 constexpr std::string_view kEvents[] = {
     "evictions",
-    "hits on live blocks",       // that another sequence holds
-    "hits on evictable blocks",  // that nobody holds
-    "hits on pinned blocks",     // that nobody holds
+    "hits on live blocks",       // held by another sequence
+    "hits on evictable blocks",  // without a holder
+    "hits on pinned blocks",     // without a holder
     "hits behind a gap",         // a window group has no block where the prefix begins
-    "duplicates",                // blocks with content that can be found elsewhere
+    "duplicates",                // blocks whose content can be found elsewhere
     "collisions",
     "evictions for a node",
     "commits without a free node",
@@ -21,11 +21,11 @@ constexpr std::string_view kEvents[] = {
     "hits with keys",
     "hits with items",
     "copies on write",
-    "copies of pinned blocks",  // that nobody else holds
+    "copies of pinned blocks",  // without another holder
     "answers with two copies of a block",
-    "divergences",                // another token where a sequence with the block has one
-    "overwritten blocks",         // that could be found, forgotten to be written into
-    "tokens in room held ahead",  // lookahead that is written into
+    "divergences",                // another token in place of the one in a shared block
+    "overwritten blocks",         // findable before, forgotten to be written to
+    "tokens in room held ahead",  // lookahead that is written to
     "blocks given back by windows",
     "blocks given back by windows, shared",
     "forks of sequences with lookahead",
@@ -34,9 +34,9 @@ constexpr std::string_view kEvents[] = {
     "truncates into a shared block",
     "truncates below what is published",
     "truncates refused by a window",
-    "swaps out with sharing",  // fewer blocks than table entries go
+    "swaps out with sharing",  // fewer blocks than table entries are copied
     "swaps out of blocks that others keep",
-    "swaps in with sharing",  // fewer copies than table entries come
+    "swaps in with sharing",  // fewer copies than table entries
     "host blocks that come back twice",
     "swaps out of blocks that can be found",
     "releases during a swap out",
@@ -49,7 +49,7 @@ constexpr std::string_view kEvents[] = {
     "resets with swapped sequences",
     "resets during a swap",
     "resets with pins",
-    "commits after a reset",  // of sequences that were there before
+    "commits after a reset",  // by sequences that were alive at the reset
     "full pools",
     "blocks used unevenly",  // holders of a block use different slots of it
 };

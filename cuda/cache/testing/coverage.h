@@ -1,6 +1,6 @@
 #pragma once
 
-// Counts how often the events worth testing happened, so that a test can check that they did.
+// Counts coverage events, so that a test can check that they happened.
 
 #include <array>
 #include <cstdint>
@@ -23,7 +23,7 @@ class Coverage {
 
   // Counts an event, which must be one of coverage_events().
   void count(std::string_view event, std::int64_t times = 1);
-  // Counts a command that ended with this code, or that found nothing to act on.
+  // Counts a command by its status code, or one that found nothing to act on.
   void count_answer(CommandKind kind, StatusCode code) {
     ++answers_[static_cast<std::size_t>(kind)][static_cast<std::size_t>(code)];
   }

@@ -1,6 +1,6 @@
 #pragma once
 
-// What a router would believe to be in a prefix cache, from events alone.
+// The content of a prefix cache as derived from its events alone, as a router sees it.
 
 #include <cstdint>
 #include <map>
@@ -22,7 +22,7 @@ class EventMirror final : public CacheEvents {
     BlockHash parent_hash = {};
     std::vector<TokenId> tokens = {};
     std::vector<std::uint64_t> words = {};
-    std::vector<SlotTag> tags = {};  // for whoever looks into the block
+    std::vector<SlotTag> tags = {};  // contents of the block, filled in by the walk
   };
   using Key = std::pair<BlockId, std::int32_t>;  // block and group
 

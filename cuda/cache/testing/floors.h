@@ -1,7 +1,7 @@
 #pragma once
 
-// What memory and hashing cost on this machine, in this run: what the manager's operations are held
-// against.
+// The cost of memory accesses and hashing on this machine, in this run: the floors and references
+// for the manager's operations.
 
 #include <cstdint>
 #include <span>
@@ -11,17 +11,17 @@
 
 namespace recto::cache::testing {
 
-// 0 to count - 1 in an order that no prefetcher guesses; the same each time.
+// 0 to count - 1 in an order that defeats prefetchers; always the same.
 std::vector<std::int32_t> scattered(std::int64_t count);
 
-// Memory of `bytes`, whose cache lines lead to each other in scattered order: each step is a load
-// that waits for the one before, and a miss of whatever cache the memory does not fit in. A
-// reference, and no floor: misses that need not wait for each other overlap, and take less.
+// Memory of `bytes` whose cache lines form a chain in scattered order: each step is a load that
+// waits for the previous one, and misses every cache that is smaller than the memory. A reference,
+// not a floor: misses that need not wait for each other overlap and take less time.
 class PointerChase {
  public:
   explicit PointerChase(std::int64_t bytes);
 
-  // As many steps; where it is then.
+  // Takes this many steps and returns the final position.
   std::int32_t walk(std::int64_t steps);
 
  private:
@@ -36,7 +36,7 @@ class PointerChase {
 // XXH3 of all tokens at once, 64 bits: the speed at which bytes can be hashed.
 std::uint64_t hash_at_once(std::span<const TokenId> tokens);
 
-// `count` ids that depend on the seed, from the first one on.
+// `count` ids that depend on the seed, already from the first one on.
 std::vector<TokenId> prompt_ids(std::uint64_t seed, std::int64_t count);
 
 }  // namespace recto::cache::testing

@@ -16,13 +16,13 @@ Status check_holdings(const CacheCore& core, const Holdings& holdings, const std
 // Failed unless the hash table, nodes, blocks, chains and pins point at each other.
 Status check_index(const CacheCore& core);
 
-// What is broken, in parts of a message.
+// Failed, with a message composed of parts.
 template <typename... Parts>
 Status broken(const Parts&... parts) {
   return Status::failed(message(parts...));
 }
 
-// Failed, with both values and what they are, unless they are equal.
+// Failed, with both values and their description, unless they are equal.
 template <typename Left, typename Right, typename... Parts>
 Status expect_same(const Left& is, const Right& expected, const Parts&... what) {
   return is == expected ? Status::ok() : broken(what..., " is ", is, "; expected ", expected);

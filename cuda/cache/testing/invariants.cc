@@ -14,7 +14,7 @@ bool is_on_the_move(const Sequence& sequence) {
          sequence.state == SequenceState::kSwappingIn;
 }
 
-// The lengths, states, runs and transfers of sequences are possible ones.
+// Checks lengths, states, runs and transfers of sequences.
 class SequencesCheck {
  public:
   explicit SequencesCheck(const CacheCore& core)
@@ -89,8 +89,8 @@ class SequencesCheck {
                : broken("it published more than it has");
   }
 
-  // The blocks that the next row sees, and the one into which it writes, must be there; those
-  // behind the context must be its own.
+  // The blocks that the next row sees, and the one into which it writes, must exist; those after
+  // the context must not be shared.
   Status check_blocks(std::int32_t index) const {
     const TableRow& row = core_.device.row(index);
     const std::int64_t touched = core_.geometry.blocks_for(row.length);

@@ -7,7 +7,7 @@
 namespace recto::cache::testing {
 namespace {
 
-// What the tables say about one block.
+// The table entries of one block.
 struct Holders {
   std::vector<std::int32_t> sequences;
   std::int32_t group = 0;
@@ -90,7 +90,7 @@ class HoldingsCheck {
     group.used += TokenCount(used);
     group.held_empty += TokenCount(slots.size() - used);
     if (pool_.is_uneven(block)) return Status::ok();
-    // All holders use the same slots, and all slots of the block if others could find it.
+    // All holders use the same slots, and all slots of the block if it can be found.
     for (const std::int32_t sequence : known.sequences) {
       const SlotRange range =
           core_.geometry.visible_in(known.group, holdings_.row(sequence).length, known.index);
@@ -174,7 +174,7 @@ class HoldingsCheck {
   const Holdings& holdings_;
   const BlockPool& pool_;
   std::vector<Holders> holders_;     // by block
-  std::vector<GroupStates> groups_;  // as walked
+  std::vector<GroupStates> groups_;  // as counted by the walk
   std::int64_t counts_[5] = {};      // blocks, by state
 };
 

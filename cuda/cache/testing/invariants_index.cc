@@ -33,7 +33,7 @@ class IndexCheck {
  private:
   struct Node {
     std::int32_t users = 0;
-    std::int32_t pins = 0;  // ends, and pinned children
+    std::int32_t pins = 0;  // pins that end here, and pinned children
     bool is_pinned = false;
   };
 
@@ -49,8 +49,8 @@ class IndexCheck {
     return expect_same(index_.table().num_entries(), live, "entries of the hash table");
   }
 
-  // A lookup of the node's content finds the node, and nothing else. No block has the content of an
-  // unused node, whether it is free or holds another node's words.
+  // A lookup of the node's content finds only this node. No block has the content of an unused
+  // node, whether the place is free or holds another node's words.
   Status read_node(NodeId node) {
     for (std::int32_t group = 0; group < index_.num_groups(); ++group) {
       const BlockId block = core_.prefix.block_with(node, group);

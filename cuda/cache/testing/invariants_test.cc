@@ -10,14 +10,14 @@
 namespace recto::cache::testing {
 namespace {
 
-// A fault planted behind the manager's back, and a part of what is then said.
+// A fault planted directly in the manager's parts, and a part of the expected message.
 struct Fault {
   void (*plant)(CacheCore&);
   std::string said;
 };
 
-// Sequences 0 and 1 share two full, cached blocks 0 and 1, and have a last one each, 2 and 3;
-// sequence 2 is in the host's pool; block 5 is cached and pinned, and nobody holds it.
+// Sequences 0 and 1 share two full, cached blocks 0 and 1, and have one last block each, 2 and 3;
+// sequence 2 is in the host pool; block 5 is cached and pinned, without a holder.
 BlockManager well_used() {
   CacheOptions options = small_options(8);
   options.host_blocks = BlockCount(4);
@@ -37,7 +37,7 @@ BlockManager well_used() {
   return std::move(cache.manager());
 }
 
-// What a part shows to be read, to be broken.
+// Write access to a read-only member, to break it.
 template <typename T>
 T& broken(const T& part) {
   return const_cast<T&>(part);

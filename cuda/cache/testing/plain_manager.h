@@ -1,10 +1,10 @@
 #pragma once
 
-// A block manager as one writes it on an afternoon: a deque of free ids, an unordered map of
-// hashes, a vector for each sequence's table. It is what the real one's speed is compared with, and
-// gives the same answers as that one's default group: free blocks first, then the least recently
-// used, ends of sequences before their starts. It trusts hashes, keeps no accounts, and an append
-// that finds no block leaves those before it done.
+// A straightforward block manager: a deque of free ids, an unordered map of hashes, a vector for
+// each sequence's table. It is the baseline for the real manager's speed, and gives the same
+// answers as that one's default group: free blocks first, then the least recently used, ends of
+// sequences before their starts. It trusts hashes, keeps no accounts, and an append that fails for
+// lack of a block leaves earlier ones done.
 
 #include <cstdint>
 #include <deque>
@@ -24,29 +24,30 @@ class PlainManager {
     std::int32_t destination = 0;
   };
 
-  // With a window, what its newest row does not see is given back as a sequence grows; such ones
-  // are not cut back, forked or published.
+  // With a window, a growing sequence gives back blocks that its newest row does not see. Such
+  // sequences are not truncated, forked or published.
   PlainManager(std::int32_t num_blocks, std::int64_t block_size,
                std::optional<std::int64_t> window = {});
 
-  // A block that is held once, or none if all are held.
+  // Returns a block that is held once; nullopt if all are held.
   std::optional<std::int32_t> allocate();
-  // One holder fewer.
+  // Removes one holder.
   void give_back(std::int32_t block);
 
-  // A new sequence with the longest cached prefix, and blocks for the rest; none without room.
+  // Returns a new sequence with the longest cached prefix and blocks for the rest; nullopt without
+  // room.
   std::optional<std::int32_t> admit(std::span<const TokenId> ids);
-  // Some tokens more for one, or one more for each; false if a block is missing.
+  // Appends `count` tokens to one sequence, or one token to each; false if a block is missing.
   bool append(std::int32_t sequence, std::int64_t count);
   bool append(std::span<const std::int32_t> sequences);
-  // The sequence's full blocks can be found from now on. `ids` begin with its context.
+  // From now on, the sequence's full blocks can be found. `ids` begin with its context.
   void commit(std::int32_t sequence, std::span<const TokenId> ids);
   std::int32_t fork(std::int32_t parent);
   void truncate(std::int32_t sequence, std::int64_t length);
   void release(std::int32_t sequence);
   void reset_prefix_cache();
 
-  // Rows of `columns` entries, one for each sequence, written as a whole; -1 where there is none.
+  // Writes whole rows of `columns` entries, one row per sequence; -1 where there is no block.
   void write_tables(std::span<const std::int32_t> sequences, std::int64_t columns,
                     std::span<std::int32_t> buffer) const;
 
@@ -65,16 +66,16 @@ class PlainManager {
     std::uint32_t times_freed = 0;
     std::optional<std::uint64_t> hash = {};
   };
-  // An entry of the queue is good while the block was not taken since.
+  // An entry of the queue is valid as long as the block has not been allocated since.
   struct Free {
     std::int32_t block = 0;
     std::uint32_t times_freed = 0;
   };
   struct Sequence {
     std::vector<std::int32_t> table = {};
-    std::vector<std::uint64_t> hashes = {};  // of its full blocks, as far as they are known
-    std::int64_t committed = 0;              // leading blocks that were told to the cache
-    std::int64_t first = 0;                  // blocks before it were given back
+    std::vector<std::uint64_t> hashes = {};  // of its full blocks, as far as computed
+    std::int64_t committed = 0;              // leading blocks that are in the cache
+    std::int64_t first = 0;                  // blocks before it have been given back
     std::int64_t length = 0;
   };
 

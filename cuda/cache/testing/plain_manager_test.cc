@@ -26,12 +26,12 @@ CacheOptions options() {
   options.block_size = TokenCount(kBlockSize);
   options.max_sequences = 8;
   options.max_blocks_per_sequence = BlockCount(kMaxTokens / kBlockSize);
-  // Never full: the plain one has no such limit.
+  // Never full, because the plain manager has no such limit.
   options.prefix.max_nodes = 1000;
   return options;
 }
 
-// The two managers side by side, asked the same.
+// Two managers that carry out the same calls.
 class Pair {
  public:
   Pair(std::uint64_t seed, Coverage& coverage)
@@ -46,7 +46,7 @@ class Pair {
                          .length = below(kMaxTokens + 1),
                          .count = below(4),
                          .token = below(256)};
-    // What is written after a cut is what was there before, so that no block changes its content.
+    // Writes the removed text again after a cut, so that no block changes its content.
     if (command.kind == kTruncate || command.kind == kFork) command.flavour = kKeepText;
     const std::optional<CacheCall> call = walk_.meaning(command);
     if (!call || !suits_both(*call)) return;
@@ -54,7 +54,7 @@ class Pair {
     follow(*call, walk_.perform(command, *call));
     walk_.check();
   }
-  // Do both hold the same lengths, and share the same blocks?
+  // Checks that both have the same lengths, and share the same blocks.
   void compare() {
     const BlockManager& real = walk_.manager();
     CHECK(plain_.available() == real.available_blocks().value());
@@ -77,7 +77,7 @@ class Pair {
     return static_cast<std::int32_t>(stream_.next_below(bound));
   }
 
-  // The plain manager knows no limits, and would do half of an append that does not fit.
+  // The plain manager has no limits, and would do half of an append that does not fit.
   bool suits_both(const CacheCall& call) const {
     using enum CommandKind;
     const bool is_full = walk_.actors().size() == 8;
@@ -94,7 +94,7 @@ class Pair {
     return names_.at(call.sequences.front().index);
   }
 
-  // Lookahead stays with the parent; the plain one does not know which that is.
+  // Lookahead stays with the parent, which the plain manager does not know.
   void cut_lookahead(SequenceHandle handle) {
     const auto place = std::ranges::find(walk_.actors(), handle, &CacheWalk::Actor::handle);
     const auto context = static_cast<std::int32_t>(place->tags.size());
@@ -132,7 +132,7 @@ class Pair {
   RandomStream stream_;
   CacheWalk walk_;
   PlainManager plain_{kNumBlocks, kBlockSize};
-  std::map<std::int32_t, std::int32_t> names_;  // of sequences, by the real one's index
+  std::map<std::int32_t, std::int32_t> names_;  // plain sequences by real index
 };
 
 TEST_CASE("the plain manager and the real one give the same answers") {

@@ -1,8 +1,8 @@
 #pragma once
 
-// A stand-in for K and V, in which each slot holds a tag of what was written there. The copies that
-// a manager asks for are made here, so that a read through a block table shows whether it still
-// leads to what the sequence wrote.
+// A model of K and V: each slot holds a tag of what was written there. Makes the copies that a
+// manager asks for, so that a read through a block table shows whether it leads to what the
+// sequence wrote.
 
 #include <cstdint>
 #include <span>
@@ -27,7 +27,7 @@ class ShadowCache {
   void copy_out(std::span<const SwapCopy> copies);
   void copy_in(std::span<const SwapCopy> copies);
 
-  // What the group wrote there; 0 if the last to write was another group, or nobody.
+  // The tag that the group wrote there; 0 if another group wrote last, or nothing was written.
   SlotTag read(std::int32_t group, BlockId block, std::int64_t offset) const;
   SlotTag read_host(std::int32_t group, BlockId block, std::int64_t offset) const;
 

@@ -1,9 +1,9 @@
 #pragma once
 
-// One operation done in several ways, in turns, in one run of a benchmark, so that whatever else
-// the machine does befalls them all: the manager, the plain one, and either the floor, which is the
-// part of it that nobody can leave out, and nothing else; or, where none is known that says much, a
-// reference, something well known of the same order, which ours may well beat.
+// Times one operation in several ways, in turns within one benchmark run, so that disturbances
+// affect all alike: by the manager, by the plain manager, and as a floor, which is the part of the
+// work that cannot be avoided. Where there is no meaningful floor, a reference takes its place: a
+// known cost of the same order, which the manager may undercut.
 
 #include <benchmark/benchmark.h>
 
@@ -19,8 +19,8 @@ class SideBySide {
  public:
   explicit SideBySide(benchmark::State& state) : state_(&state) {}
 
-  // The time of an iteration, and those that stand beside it. Each does the same number of
-  // operations, enough of them to be timed.
+  // ours() sets the time of the iteration; the others are timed beside it. Each does the same
+  // number of operations, enough of them for the clock.
   template <typename Work>
   void ours(const Work& work) {
     state_->SetIterationTime(time(kOurs, work));
@@ -39,8 +39,8 @@ class SideBySide {
     time(kReference, work);
   }
 
-  // Counters, of medians over the iterations: nanoseconds an operation takes (ns, plain_ns, and
-  // floor_ns or reference_ns), how often the plain one's are ours, and ours those of the last.
+  // Reports counters from medians over the iterations: nanoseconds per operation (ns, plain_ns, and
+  // floor_ns or reference_ns), and the ratios plain over ours and ours over floor or reference.
   void report(std::int64_t operations) {
     const double ours = ns(kOurs, operations);
     state_->counters["ns"] = ours;

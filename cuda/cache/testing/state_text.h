@@ -1,6 +1,6 @@
 #pragma once
 
-// All that a manager remembers, as text, for tests that compare before and after.
+// The whole state of a manager as text, for tests that compare before and after.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 namespace recto::cache::testing {
 
 // Lists in their order, tables, lengths, nodes, pins, transfers, counters; not the scratch memory.
-// Two managers with equal texts answer the same to everything. O(everything).
+// Two managers with equal texts answer every call alike. O(state).
 std::string state_text(const BlockManager& manager);
 
 }  // namespace recto::cache::testing

@@ -1,8 +1,8 @@
 #pragma once
 
-// The dialect in which kernels are written: plain CUDA C++ and the few names below. This is nvcc's
-// half. What is built for a CPU takes another kernel_dialect.h, which stands before this one on its
-// include path and gives the same names the same meaning.
+// The dialect in which kernels are written: plain CUDA C++ and the few names below. This file is
+// for nvcc. Builds for a CPU use another kernel_dialect.h, which comes first on their include path
+// and defines the same names with the same meaning.
 
 #include <cooperative_groups.h>
 #include <cuda_bf16.h>
@@ -14,38 +14,38 @@
 #include <cstdint>
 #include <type_traits>
 
-// T name DIMENSIONS; in shared memory: KERNEL_SHARED(float, tile, [4][32]).
+// Declares T name DIMENSIONS in shared memory: KERNEL_SHARED(float, tile, [4][32]).
 #define KERNEL_SHARED(type, name, ...) __shared__ type name __VA_ARGS__
 
-// The same, at a multiple of `alignment` bytes, for accesses that are wider than T.
+// The same, aligned to `alignment` bytes, for accesses that are wider than T.
 #define KERNEL_SHARED_ALIGNED(alignment, type, name, ...) \
   __shared__ __align__(alignment)                         \
   type name __VA_ARGS__
 
-// extern T name[], as many bytes as the launch gives, at a multiple of 16 bytes. One name has one T
-// in a file.
+// Declares extern T name[], with as many bytes as the launch requests, aligned to 16 bytes. Within
+// a file, a name must always have the same T.
 #define KERNEL_DYNAMIC_SHARED(type, name) extern __shared__ __align__(16) type name[]
 
 using KernelStream = cudaStream_t;
 
-// How a kernel is launched.
+// The launch configuration of a kernel.
 struct KernelLaunch {
   dim3 grid = {};
   dim3 block = {};
   std::size_t dynamic_shared_bytes = 0;
   KernelStream stream = nullptr;
-  bool is_cooperative = false;  // all thread blocks run side by side and may call grid_barrier()
+  bool is_cooperative = false;  // all thread blocks run concurrently and may call grid_barrier()
 };
 
-// What came of it: null, or what was wrong.
+// The outcome of a call: null, or an error message.
 struct KernelStatus {
   const char* error = nullptr;
 };
 
 namespace recto::kernel_dialect {
 
-// Kernels get 48 KiB of shared memory unless they ask for more. What they were given is not taken
-// away again: launches with less of it may be under way.
+// Kernels get 48 KiB of shared memory unless they ask for more. A higher limit is never lowered
+// again, because launches that rely on it may be in flight.
 inline cudaError_t allow_shared_memory(const void* kernel, std::size_t dynamic_bytes) {
   if (dynamic_bytes == 0) return cudaSuccess;
   cudaFuncAttributes attributes;
@@ -69,8 +69,8 @@ inline cudaError_t launch(const KernelLaunch& how, const void* kernel, void** ar
 
 }  // namespace recto::kernel_dialect
 
-// kernel<<<...>>>(arguments...), asynchronously. Errors of the launch itself are in the status, and
-// not left behind as CUDA's last error.
+// Launches kernel<<<...>>>(arguments...) asynchronously. Errors of the launch itself are in the
+// status, and do not remain as CUDA's last error.
 template <typename... Parameters>
 KernelStatus launch_kernel([[maybe_unused]] const char* name, const KernelLaunch& how,
                            void (*kernel)(Parameters...),
@@ -85,7 +85,7 @@ KernelStatus launch_kernel([[maybe_unused]] const char* name, const KernelLaunch
   return {cudaGetErrorString(error)};
 }
 
-// Copies from the device to the host, and waits for the stream. Not for captures.
+// Copies from the device to the host, and waits for the stream. Not allowed during captures.
 inline KernelStatus read_back(void* host, const void* device, std::size_t bytes,
                               KernelStream stream) {
   cudaError_t error = cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream);
@@ -95,5 +95,5 @@ inline KernelStatus read_back(void* host, const void* device, std::size_t bytes,
   return {cudaGetErrorString(error)};
 }
 
-// Waits for all thread blocks of a cooperative launch; what was written before it is seen after it.
+// Waits for all thread blocks of a cooperative launch. Writes before it are visible after it.
 __device__ inline void grid_barrier() { cooperative_groups::this_grid().sync(); }

@@ -1,8 +1,8 @@
 #pragma once
 
-// Instructions that CUDA C++ has no names for, as functions: copies in the background, matrices of
-// a warp, mbarriers and bulk copies, two fast functions. This is nvcc's half, and the only place
-// with inline PTX; what is built for a CPU takes another kernel_ptx.h. Details are the PTX ISA's.
+// Functions for instructions that CUDA C++ does not name: asynchronous copies, matrices of a warp,
+// mbarriers and bulk copies, two fast functions. This file is for nvcc, and is the only place with
+// inline PTX; builds for a CPU use another kernel_ptx.h. The PTX ISA has the details.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -38,9 +38,9 @@ __device__ inline float fast_tanh(float x) {
   return result;
 }
 
-// Copies 4, 8 or 16 bytes, both at multiples of as many, from global to shared memory (cp.async).
-// They may be read after this thread has waited, and by others after a barrier after that. With
-// source_bytes, only so many are read, and zeros written in place of the rest.
+// Copies 4, 8 or 16 bytes, aligned to that size, from global to shared memory (cp.async). This
+// thread may read them after waiting, other threads after a further barrier. With source_bytes,
+// only that many bytes are read, and zeros are written for the rest.
 __device__ inline void copy_async_4(void* shared, const void* global) {
   asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(
                    recto::kernel_dialect::shared_address(shared)),
@@ -65,7 +65,7 @@ __device__ inline void copy_async_8(void* shared, const void* global, unsigned s
                "l"(global), "r"(source_bytes)
                : "memory");
 }
-// Past L1.
+// Bypasses L1.
 __device__ inline void copy_async_16(void* shared, const void* global) {
   asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"(
                    recto::kernel_dialect::shared_address(shared)),
@@ -79,20 +79,20 @@ __device__ inline void copy_async_16(void* shared, const void* global, unsigned 
                : "memory");
 }
 
-// Makes a group of this thread's copies since the last time.
+// Forms a group of this thread's copies since the previous group.
 __device__ inline void commit_copies() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 
-// Until all of this thread's groups but the last kGroupsLeft have arrived.
+// Waits until all of this thread's groups except the last kGroupsLeft have arrived.
 template <int kGroupsLeft>
 __device__ inline void wait_for_copies() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kGroupsLeft) : "memory");
 }
 __device__ inline void wait_for_all_copies() { asm volatile("cp.async.wait_all;" ::: "memory"); }
 
-// 8x8 matrices of 16-bit elements from shared memory (ldmatrix), by all lanes of a warp. Lane
-// 8 i + j gives the address of row j of matrix i: 16 bytes, at a multiple of 16. Lane t gets
-// elements 2 (t % 4) and the next one of row t / 4 of matrix i in fragment[i], the first in the
-// lower half; transposed, these rows are the columns.
+// Loads 8x8 matrices of 16-bit elements from shared memory (ldmatrix), by all lanes of a warp. Lane
+// 8 i + j gives the address of row j of matrix i: 16 bytes, aligned to 16. Lane t gets elements 2
+// (t % 4) and the next one of row t / 4 of matrix i in fragment[i], the first in the lower half; in
+// the transposed form, rows are columns.
 __device__ inline void load_matrix_x1(unsigned (&fragment)[1], const void* row) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x1.shared.b16 {%0}, [%1];"
                : "=r"(fragment[0])
@@ -172,13 +172,13 @@ __device__ inline void multiply_accumulate_m16n8k8(float (&sum)[4], const unsign
   }
 }
 
-// Lies in shared memory, and is touched by these functions alone. A phase ends when all arrivals
-// have come, and all bytes of copies that they announced; then the next one begins. Phases are told
-// apart by their parity: the first one's is 0.
+// A barrier in shared memory, accessed only by these functions. A phase ends when all arrivals, and
+// all bytes of copies that they announced, have come; then the next phase begins. The parity of a
+// phase identifies it: the first one has parity 0.
 using Mbarrier = std::uint64_t;
 
-// Whether all cards for which this is compiled have what follows: sm_90 and later ones do. What
-// calls it for others, ptxas refuses.
+// Whether all target cards have the functions below, which require sm_90. For other cards, ptxas
+// rejects code that calls them.
 #if defined(__CUDA_ARCH_LIST__)
 inline constexpr int kCardsCompiledFor[] = {__CUDA_ARCH_LIST__};  // ascending
 inline constexpr bool kHasBulkCopies = kCardsCompiledFor[0] >= 900;
@@ -186,7 +186,7 @@ inline constexpr bool kHasBulkCopies = kCardsCompiledFor[0] >= 900;
 inline constexpr bool kHasBulkCopies = true;
 #endif
 
-// By one thread. Others, and copies, see it after a barrier and fence_async_proxy().
+// Called by one thread. Other threads, and copies, see it after a barrier and fence_async_proxy().
 __device__ inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(
                    recto::kernel_dialect::shared_address(mbarrier)),
@@ -194,7 +194,7 @@ __device__ inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals) {
                : "memory");
 }
 
-// Before its memory is used for something else.
+// Must be called before the memory is reused.
 __device__ inline void invalidate_mbarrier(Mbarrier* mbarrier) {
   asm volatile(
       "mbarrier.inval.shared::cta.b64 [%0];" ::"r"(recto::kernel_dialect::shared_address(mbarrier))
@@ -207,7 +207,7 @@ __device__ inline void arrive_at_mbarrier(Mbarrier* mbarrier) {
                : "memory");
 }
 
-// Announces copies of as many bytes, and arrives.
+// Announces copies of this many bytes, and arrives.
 __device__ inline void arrive_expecting(Mbarrier* mbarrier, unsigned bytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
                    recto::kernel_dialect::shared_address(mbarrier)),
@@ -215,7 +215,7 @@ __device__ inline void arrive_expecting(Mbarrier* mbarrier, unsigned bytes) {
                : "memory");
 }
 
-// Whether the phase of that parity has ended; waits for it for a while.
+// Whether the phase with this parity has ended; waits for a limited time.
 __device__ inline bool try_mbarrier(Mbarrier* mbarrier, unsigned parity) {
   unsigned has_ended;
   asm volatile(
@@ -230,18 +230,18 @@ __device__ inline bool try_mbarrier(Mbarrier* mbarrier, unsigned parity) {
   return has_ended != 0;
 }
 
-// Until the phase of that parity has ended. What came before its arrivals, and its copies, may be
-// read then.
+// Waits until the phase with this parity has ended. Writes before its arrivals, and its copies, are
+// then visible.
 __device__ inline void wait_at_mbarrier(Mbarrier* mbarrier, unsigned parity) {
   while (!try_mbarrier(mbarrier, parity)) {
   }
 }
 
-// Orders what threads wrote before it and what copies do after it.
+// Orders the threads' earlier writes before later copies.
 __device__ inline void fence_async_proxy() { asm volatile("fence.proxy.async;" ::: "memory"); }
 
-// Copies from global to shared memory, by one thread: a multiple of 16 bytes, both at multiples of
-// 16 (cp.async.bulk). The bytes count on the mbarrier, and may be read after waiting at it.
+// Copies from global to shared memory, by one thread: a multiple of 16 bytes, aligned to 16
+// (cp.async.bulk). The bytes count on the mbarrier, and may be read after waiting at it.
 __device__ inline void copy_bulk(void* shared, const void* global, unsigned bytes,
                                  Mbarrier* mbarrier) {
   asm volatile(

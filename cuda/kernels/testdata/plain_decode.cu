@@ -1,6 +1,6 @@
-// reference_decode and split_decode once more, in plain CUDA C++ without the dialect: what reaches
-// the card must be the same, byte for byte (../machine_code_test.py). What the dialect has a hand
-// in, shared memory first of all, is written out; what the kernels are made of besides is included.
+// reference_decode and split_decode in plain CUDA C++ without the dialect: the machine code must be
+// the same, byte for byte (../machine_code_test.py). The parts that use the dialect, above all
+// shared memory, are written out; all other parts of the kernels are included.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>

@@ -1,6 +1,6 @@
 #pragma once
 
-// Stands in for the dialect: what plain CUDA C++ has, and none of the dialect's macros.
+// Replaces the dialect with plain CUDA C++: defines none of the dialect's macros.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
