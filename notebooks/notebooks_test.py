@@ -47,7 +47,7 @@ class Notebooks(unittest.TestCase):
     def setUpClass(cls):
         made = tempfile.TemporaryDirectory()
         cls.addClassCleanup(made.cleanup)
-        os.environ.pop("MPLBACKEND", None)  # the kernel's own backend puts figures into the notebook
+        os.environ.pop("MPLBACKEND", None)  # the kernel's own puts figures into the notebook
         cls.results = Path(made.name) / "results"
         subprocess.run([FOLDER / "make_results.sh", RECTO, LIBRARY, cls.results], check=True)
         os.environ.update(RECTO_RESULTS=str(cls.results), RECTO_KERNELS_DOCUMENT=DOCUMENT,
