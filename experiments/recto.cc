@@ -1,4 +1,4 @@
-// The command line. Each command lives in a folder of its own; see experiments/support/command.h.
+// The command line. Each command has its own folder; see experiments/support/command.h.
 
 #include <algorithm>
 #include <iterator>

@@ -1,4 +1,4 @@
-// The commands of recto that judge kernels: a program that `recto` finds beside itself.
+// The commands of recto that judge kernels: a program that `recto` finds in its own folder.
 //
 //   recto_kernels --commands > experiments/kernel_commands.json      # after a change of their help
 

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int kNoGpuExitCode = 3;  // as for benchmarks
 
-// Flags of runs that only show something, and launch nothing.
+// Flags of runs that only print, and launch nothing.
 constexpr const char* kOnlyShown[] = {"--list", "--print-config"};
 
 std::optional<int> why_not_run(CommandContext& context) {

@@ -1,7 +1,7 @@
-"""What all notebooks share: where results are, how they are read, how pictures look.
+"""Code that all notebooks share: finds and reads results, and sets the style of figures.
 
-Colours are those of Okabe and Ito (Color Universal Design, 2008). Nothing is told by colour alone:
-areas have hatches, lines have dashes and markers.
+Colours are those of Okabe and Ito (Color Universal Design, 2008). Colour alone carries no
+information: areas have hatches, lines have dashes and markers.
 """
 
 import json
@@ -53,12 +53,12 @@ def read_runs(folder: str) -> pandas.DataFrame:
 
 
 def read_page(folder: str) -> dict:
-    """What the page of `recto fragmentation --report` shows, its advice too."""
+    """The data of the page of `recto fragmentation --report`, including its advice."""
     return read_json(f"{folder}/report.json")["data"]
 
 
 def source(name: str) -> str:
-    """Where the results of a folder or a report came from."""
+    """The origin of the results of a folder or a report."""
     path = find(name)
     document = json.loads((path / "manifest.json" if path.is_dir() else path).read_text())
     settings = document.get("settings") or document["configurations"][0]
@@ -93,7 +93,7 @@ def draw_line(axis, index: int, xs, ys, label: str) -> None:
 
 
 def draw_bars(axis, values: pandas.Series, label: str) -> None:
-    """Bars with their numbers, told apart by hatches."""
+    """Bars with their numbers, distinguished by hatches."""
     bars = axis.bar(values.index, values, edgecolor="#333333", color="#56B4E9")
     for bar, hatch in zip(bars, cycle(("", "///", "xxx", "...", "\\\\\\"))):
         bar.set_hatch(hatch)

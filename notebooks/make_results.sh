@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes what the notebooks read. All of it is simulated or counted, and takes a minute.
+# Writes the files that the notebooks read. All figures are simulated or counted; takes a minute.
 #
 #   make_results.sh RECTO LIBRARY [OUT]
 #
@@ -18,7 +18,7 @@ cd "$out"
   --allocators contiguous-max,contiguous-pow2,contiguous-oracle,paged --out memory >memory.txt
 
 # 02: agents with shared instructions, more than a small pool serves, over block sizes. 1000 tokens
-# are shared, which is no multiple of larger blocks.
+# are shared, which is not a multiple of larger block sizes.
 "$recto" fragmentation --workload agent --sharing agent:tokens=1000,turns=5,active=64 \
   --requests 300 --model Llama-3.1-8B --gpu H100 --pool-gib 3 --scale-rate 3 \
   --allocators paged,prefix-cached --block-sizes 1,4,16,64,256 --report --out block_sizes \
@@ -38,10 +38,10 @@ for allocator in paged prefix-cached; do
     --allocator "$allocator" --json >"agent_$allocator.json"
 done
 
-# 04: a small model that generates by the kernels, with its bytes and operations counted
+# 04: a small model that generates with the kernels, with bytes and operations counted
 "$recto" generate --brief >generate.txt
 
-# 05: a kernel whose sliding window is one key too wide. It has to fail.
+# 05: a kernel whose sliding window is one key too wide. It must fail.
 rm -rf failing-cases
 cp "$library" libfaulty.so
 if "$recto" verify --kernel ./libfaulty.so --law oracle >verify.txt 2>&1; then
@@ -53,7 +53,7 @@ if "$recto" replay "$case" --kernel ./libfaulty.so >replay.txt 2>&1; then
   echo "its failing case passed" >&2
   exit 1
 fi
-# The same with one token more, on which two faults that both fit differ.
+# The same with one token more: two fault models that both fit give different results on it.
 sed 's/"context_length":2/"context_length":3/' "$case" >longer.json
 if cmp -s longer.json "$case"; then
   echo "$case: expected a context of 2 tokens" >&2

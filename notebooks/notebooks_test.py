@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Runs each notebook on results that are made here, and sees to how they are stored.
+"""Runs each notebook on results that this test makes, and checks how notebooks are stored.
 
     notebooks_test.py RECTO FAULTY_LIBRARY KERNELS_DOCUMENT SYNTHETIC_MEASUREMENT
 """
@@ -23,7 +23,7 @@ del sys.argv[1:5]
 FOLDER = Path("notebooks").absolute()
 CELL_LIMIT_S = 600
 
-# How many pictures each notebook draws; without measurements.
+# The number of figures that each notebook draws without measurements.
 PICTURES = {
     "01_where_the_memory_goes": 3,
     "02_choosing_a_block_size": 2,
@@ -47,7 +47,7 @@ class Notebooks(unittest.TestCase):
     def setUpClass(cls):
         made = tempfile.TemporaryDirectory()
         cls.addClassCleanup(made.cleanup)
-        os.environ.pop("MPLBACKEND", None)  # a kernel's own puts pictures into the notebook
+        os.environ.pop("MPLBACKEND", None)  # the kernel's own puts figures into the notebook
         cls.results = Path(made.name) / "results"
         subprocess.run([FOLDER / "make_results.sh", RECTO, LIBRARY, cls.results], check=True)
         os.environ.update(RECTO_RESULTS=str(cls.results), RECTO_KERNELS_DOCUMENT=DOCUMENT,
@@ -73,7 +73,7 @@ class Notebooks(unittest.TestCase):
         said = self.run_notebook("02_choosing_a_block_size")
         self.assertIn("recommended: prefix-cached 16\n", said)
         self.assertIn("\nprefix-cached: Block 16 ", said)
-        # What its text says of prefix hits and throughput.
+        # The statements of the notebook's text on prefix hits and throughput.
         with open(self.results / "block_sizes/fragmentation.csv", newline="") as table:
             cached = [row for row in csv.DictReader(table) if row["allocator"] == "prefix-cached"]
         self.assertEqual([row["block_size"] for row in cached], ["1", "4", "16", "64", "256"])

@@ -126,7 +126,7 @@ Status narrow(const CaseFilter& filter, CaseDomain& domain) {
     RECTO_RETURN_IF_ERROR(check_packs(domain));
   }
   verify::SizeLimits limits = filter.limits;
-  // A group that is asked for is drawn.
+  // Requested groups are drawn.
   if (!filter.groups.empty())
     limits.num_q_heads_max = std::max(limits.num_q_heads_max, std::ranges::max(domain.groups));
   domain = within(limits, std::move(domain));
@@ -134,7 +134,7 @@ Status narrow(const CaseFilter& filter, CaseDomain& domain) {
   return Status::ok();
 }
 
-// What both lists have in common; if nothing, what is wished for.
+// Keeps the sizes that both lists have; if there are none, keeps `wished` unchanged.
 void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int64_t>& wished) {
   std::vector<std::int64_t> both;
   for (const std::int64_t size : of_kind)
@@ -142,7 +142,7 @@ void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int6
   if (!both.empty()) wished = std::move(both);
 }
 
-// The same for a kind of serving size, which stays large in its way if the flags allow it.
+// The same for a kind of serving size, which keeps its large sizes if the flags allow it.
 Status narrow(const CaseFilter& filter, verify::ServingKind& kind) {
   const CaseDomain own = kind.cases.domain;
   CaseDomain& domain = kind.cases.domain;

@@ -1,6 +1,6 @@
 #pragma once
 
-// Which cases a program can serve, as given by flags, and the drawing of such cases.
+// The cases that a program supports, as given by flags, and the drawing of such cases.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace recto::experiments {
 
-// Lists are as flags take them; an empty list stands for all that the generators draw.
+// Lists have the form of flags; an empty list stands for all values that the generators draw.
 struct CaseFilter {
   std::int64_t cases = 24;
   std::uint64_t seed = 2026;
@@ -32,10 +32,9 @@ void add_filter_flags(Command& command, CaseFilter& filter);
 Json filter_json(const CaseFilter& filter);
 
 // Draws cases of each operation in turn, cycling through small sizes, sizes of models, many heads
-// and chunks, as `recto verify` does; every third case of an operation is of serving size, as far
-// as its file is small enough. Leaves the hashes empty. Invalid input, naming
-// the flag, for unknown values, for head dims that a layout cannot have, and for more than
-// kCaseBytesMax bytes in all.
+// and chunks, as `recto verify` does; every third case of an operation has a serving size, if its
+// file is small enough. Leaves the hashes empty. Invalid input, naming the flag, for unknown
+// values, for head dims that a layout cannot have, and for more than kCaseBytesMax bytes in all.
 Result<std::vector<CaseFile>> draw_case_files(const CaseFilter& filter);
 
 inline constexpr double kCaseBytesMax = 0x1p32;

@@ -37,7 +37,7 @@ std::string case_lines(const std::vector<CaseFile>& cases) {
   return lines;
 }
 
-// Whether file names can be made of `name`.
+// Whether `name` is valid in file names.
 bool is_plain(const std::string& name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
     return (c >= 'a' && c <= 'z') || (c >= '0' && c <= '9') || c == '-' || c == '_';
@@ -73,7 +73,7 @@ Status read_cases(const Json& list, std::vector<CaseFile>& cases) {
   return Status::ok();
 }
 
-// Invalid input, with what was found, unless the folder is one that recto cases wrote.
+// Invalid input, naming what was found, unless `recto cases` wrote the folder.
 Status check_folder(const std::string& folder, const std::string& manifest) {
   namespace fs = std::filesystem;
   constexpr const char* kExpected =

@@ -42,8 +42,8 @@ Result<std::string> case_file_bytes(const CaseFile& file);
 // Reads the manifest of a folder. Invalid input, naming the path, if that fails.
 Result<CaseManifest> read_case_manifest(const std::string& folder);
 
-// Checks that NAME.npz is as it was written and that its inputs are those that this program makes
-// for the case. Invalid input, naming the file, otherwise.
+// Checks that NAME.npz is unchanged and that its inputs equal those that this program makes for the
+// case. Invalid input, naming the file, otherwise.
 Status check_case_file(const std::string& folder, const CaseFile& file);
 
 std::string case_manifest_path(const std::string& folder);

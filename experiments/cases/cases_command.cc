@@ -34,7 +34,7 @@ struct CasesFlags {
   std::string folder;
 };
 
-// Answers to other cases would be taken for answers to these.
+// Otherwise `recto check` would take answers to older cases for answers to the new ones.
 Status check_empty(const std::string& folder) {
   std::error_code error;
   if (!std::filesystem::exists(folder, error)) return Status::ok();

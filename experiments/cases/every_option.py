@@ -3,7 +3,7 @@
 
     every_option.py DIR
 
-The programs of docs/python.md are shorter, because they serve only what most kernels serve.
+The programs of docs/python.md are shorter, because they support only what most kernels support.
 """
 
 import glob

@@ -9,8 +9,8 @@ namespace {
 using verify::CaseDomain;
 using verify::CaseOperation;
 
-constexpr int kDrawsMax = 2000;         // for one case that has something to judge
-constexpr std::size_t kLargeEvery = 3;  // one case in so many is of serving size
+constexpr int kDrawsMax = 2000;         // until a case has outputs to judge
+constexpr std::size_t kLargeEvery = 3;  // every third case has a serving size
 
 void narrow_rows(CaseOperation operation, CaseDomain& domain) {
   using verify::RowsKind;
@@ -49,7 +49,7 @@ Result<verify::CaseSpec> OperationCases::next() {
   return next_small(small_++ % sets_.size());
 }
 
-// The next kind of which a file has no more bytes than it may.
+// A case of the next kind whose file is small enough.
 std::optional<verify::CaseSpec> OperationCases::next_large() {
   constexpr int kDraws = 24;  // of each kind
   for (std::size_t tried = 0; tried < kinds_.size(); ++tried) {
@@ -64,7 +64,7 @@ std::optional<verify::CaseSpec> OperationCases::next_large() {
   return std::nullopt;
 }
 
-// Tries the next numbers of the set until a case has something to judge.
+// Tries the next numbers of the set until a case has outputs to judge.
 Result<verify::CaseSpec> OperationCases::next_small(std::size_t set) {
   for (int tried = 0; tried < kDrawsMax; ++tried) {
     verify::CaseSpec spec = drawn_spec(sets_[set], numbers_[set]++);

@@ -14,7 +14,7 @@
 
 namespace recto::experiments {
 
-// The largest file of a case of serving size, as far as its size can be told before it is written.
+// The limit of the approximate file size of a case of serving size.
 inline constexpr double kLargeFileBytesMax = 0x1p24;
 
 // The approximate size of its file.
@@ -22,12 +22,12 @@ double bytes_of(const verify::CaseSpec& spec);
 
 class OperationCases {
  public:
-  // Takes those of `kinds` that have the rows of the operation.
+  // Uses the `kinds` that have the rows of the operation.
   OperationCases(verify::CaseOperation operation, const std::vector<verify::DrawnCases>& sets,
                  const std::vector<verify::ServingKind>& kinds);
 
-  // Of each set in turn; every third case of a serving kind, if its file is small enough. Has
-  // something to judge; failed if no such case was drawn.
+  // A case of each set in turn; every third case is of a serving kind, if its file is small enough.
+  // The case has outputs to judge; failed if no such case was drawn.
   Result<verify::CaseSpec> next();
 
  private:

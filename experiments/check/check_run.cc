@@ -30,7 +30,7 @@ verify::LawVerdict judge(const CaseFile& file, const std::string& answer,
   return verify::judge_answer(file.operation, file.spec, arrays.value(), bound_kind);
 }
 
-// The path relative to the folder of the case, so that both may be moved together.
+// The path relative to the case's folder, so that case and answer can be moved together.
 std::string seen_from(const std::string& folder, const std::string& path) {
   std::error_code error;
   const auto relative = std::filesystem::proximate(path, folder, error);

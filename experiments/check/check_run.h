@@ -1,6 +1,6 @@
 #pragma once
 
-// Judges the answers to the cases of a folder and keeps the failing cases for recto replay.
+// Judges the answers to the cases of a folder and saves failing cases for recto replay.
 
 #include <cstdint>
 #include <optional>
@@ -30,8 +30,8 @@ struct JudgedCase {
   std::string kept = {};            // the case's JSON, if it is wrong
 };
 
-// Returns the cases in the order of the manifest. Invalid input if the folder's cases are not as
-// they were written; failed if a failing case cannot be kept.
+// Returns the cases in the order of the manifest. Invalid input if the folder's cases were changed;
+// failed if a failing case cannot be saved.
 Result<std::vector<JudgedCase>> judge_folder(const CheckOptions& options, CommandContext& context);
 
 std::int64_t count_in_state(const std::vector<JudgedCase>& cases, AnswerState state);

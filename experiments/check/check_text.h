@@ -1,6 +1,6 @@
 #pragma once
 
-// The results of a check, for people and for machines.
+// The results of a check, as text and as JSON.
 
 #include <cstdint>
 #include <string>
@@ -11,8 +11,7 @@
 
 namespace recto::experiments {
 
-// The table, and the cases that are wrong: the first `shown` of each operation in full, the others
-// by name.
+// The table, and the wrong cases: the first `shown` of each operation in full, the others by name.
 std::string check_text(const CheckOptions& options, const std::vector<JudgedCase>& cases,
                        std::int64_t shown);
 

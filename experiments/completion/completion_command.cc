@@ -1,5 +1,5 @@
-// Scripts with which a shell completes commands, flags, names and files by itself: the program is
-// not called while the user types.
+// Scripts with which a shell completes commands, flags, names and files without calling the
+// program.
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -14,7 +14,7 @@
 namespace recto::experiments {
 namespace {
 
-// What all programs share; @ stands for the name of this one.
+// The part that all programs share; @ stands for the program's name.
 constexpr std::string_view kBegin = R"(# bash completion, as `@ completion bash` prints it.
 
 # Words that begin as what was typed does.
@@ -156,7 +156,7 @@ std::string fish_completion(const Command& program) {
   return script;
 }
 
-// Escapes text inside single quotes, within a part that these characters would end.
+// Escapes text inside single quotes, within a field that these characters would end.
 std::string zsh_escaped(std::string_view text) {
   std::string made;
   for (const char letter : text) {

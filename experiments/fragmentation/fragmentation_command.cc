@@ -135,7 +135,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
       flags.view == "paper" ? FragmentationView::kPaper : FragmentationView::kStates;
   context.out << fragmentation_text(rows.value(), view, terminal);
   RECTO_RETURN_IF_ERROR(write_files(flags, rows.value(), context));
-  // Single allocators may serve no request; if none serves any, the study is a mistake.
+  // Some allocators may serve no request; if no allocator serves any, the study is a mistake.
   Status served;
   for (const FragmentationRow& row : rows.value()) {
     served = check_any_served(row.first_report());

@@ -18,7 +18,7 @@
 namespace recto::experiments {
 namespace {
 
-// What the step times of all rows are based on, each once.
+// The sources of the step times of all rows, each once.
 Json time_models(const std::vector<FragmentationRow>& rows) {
   Json models = Json::array();
   for (const FragmentationRow& row : rows) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// One workload, several allocators and block sizes, under one seed or several; and the files that
-// keep the results: fragmentation.csv, series.csv, manifest.json.
+// Runs one workload with several allocators and block sizes, under one seed or several, and writes
+// the results: fragmentation.csv, series.csv, manifest.json.
 
 #include <cstdint>
 #include <functional>
@@ -41,7 +41,7 @@ struct FragmentationGrid {
 Result<std::vector<RunConfig>> expand(const FragmentationGrid& grid);
 
 struct StudyOptions {
-  int seeds = 1;  // starting with each configuration's own
+  int seeds = 1;  // starting with each configuration's seed
   int threads = 1;
   std::function<void(const RunConfig&)> done = {};  // called from any thread when a run has ended
 };
@@ -63,7 +63,7 @@ std::string fragmentation_csv(const std::vector<FragmentationRow>& rows);
 // One row per configuration and window of time: the mean of each gauge, under the first seed.
 std::string series_csv(const std::vector<FragmentationRow>& rows);
 
-// Writes all three into `folder`, the manifest last and extended by the entries of `extra`.
+// Writes all three files into `folder`, the manifest last and extended by the entries of `extra`.
 Status write_fragmentation_files(const std::vector<FragmentationRow>& rows,
                                  const std::string& folder, const Json& extra);
 

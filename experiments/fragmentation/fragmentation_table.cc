@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kStates[] = {"used",   "reserved", "internal",
                                         "cached", "free",     "overhead"};
 
-// How certain the means over several seeds are; empty for one seed.
+// The confidence intervals of means over several seeds; empty for one seed.
 std::string seeds_note(const std::vector<FragmentationRow>& rows) {
   const std::size_t seeds = rows.front().runs.size();
   if (seeds == 1) return "";
@@ -57,8 +57,8 @@ bool has_served(const RunOutcome& run) { return run.report.counters.requests_fin
 
 bool is_drained(const RunOutcome& run) { return has_served(run) && run.report.covers_drain; }
 
-// What part of the runs the means cover, and of which rows it is another. Runs that served nothing
-// have no means.
+// The part of the runs that the means cover, and the rows with another part. Runs that served
+// nothing have no means.
 std::string coverage_note(const std::vector<FragmentationRow>& rows) {
   std::vector<std::string> drained_rows;
   std::int64_t served_runs = 0;
@@ -82,15 +82,15 @@ std::string coverage_note(const std::vector<FragmentationRow>& rows) {
                     fmt::join(drained_rows, ", ")));
 }
 
-// What the means are taken over, which figures are cited, and what was rejected or left out; whole
-// lines of at most 100 columns.
+// The period of the means, the cited figures, and what was rejected or left out, in lines of at
+// most 100 columns.
 std::string fragmentation_notes(const std::vector<FragmentationRow>& rows) {
   std::string text = seeds_note(rows);
   text += coverage_note(rows);
   text += provenance_remark(rows.front().config);
   for (const std::string& remark : grid_remarks(configs_of(rows))) text += wrapped(remark);
   for (const FragmentationRow& row : rows) text += rejected_note(row);
-  // The trace is the same for all.
+  // All runs have the same trace.
   text += trace_remark(rows.front().runs.front());
   return text;
 }
@@ -194,7 +194,7 @@ std::string service_table(const std::vector<FragmentationRow>& rows) {
     cells.push_back(percent(row.mean("report.gauges.unplaceable_free_slots.mean") / pool));
     cells.push_back(preemptions_text(row));
     cells.push_back(compact_number(row.mean("figures.output_tokens_per_s")));
-    // An allocator that served no request was not fast: "-".
+    // An allocator that served no request has no latency: "-".
     cells.push_back(compact_number(row.mean("report.ttft.p50_ns") / 1e9));
     cells.push_back(compact_number(row.mean("report.ttft.p99_ns") / 1e9));
     cells.push_back(compact_number(row.mean("report.normalized.mean_ns") / 1e6));

@@ -1,6 +1,6 @@
 #pragma once
 
-// The study on a terminal: at most 100 columns.
+// The study as terminal output of at most 100 columns.
 
 #include <cstdint>
 #include <string>
@@ -13,7 +13,7 @@ namespace recto::experiments {
 
 enum class FragmentationView : std::uint8_t {
   kStates,  // the six states
-  kPaper,   // what the PagedAttention paper's Fig. 2 shows
+  kPaper,   // the shares of the PagedAttention paper's Fig. 2
 };
 
 // `rows` is not empty, and all rows share one workload, model and pool.

@@ -32,7 +32,7 @@ std::string sequence_name(const GenerateConfig& config, std::int64_t request, st
 struct Held {
   std::int64_t blocks = 0;    // each once
   std::int64_t entries = 0;   // of all tables
-  std::int64_t reserved = 0;  // slots, if each sequence had a region for its longest context
+  std::int64_t reserved = 0;  // slots if each sequence had a region for its longest context
 };
 
 Held held_in(const GenerateConfig& config, const EngineStep& step) {

@@ -22,7 +22,7 @@ struct Named {
   T value;
 };
 
-// One object of the file. Keeps the first failure; unknown fields are one.
+// One object of the file. Keeps the first failure; an unknown field is a failure.
 class Fields {
  public:
   Fields(std::string place, const Json& json) : place_(std::move(place)), json_(json) {
@@ -121,7 +121,7 @@ Status read_model(const Json& json, GenerateConfig& config) {
   return fields.finish();
 }
 
-// As every kernel needs it, which would name the field of its call.
+// Checks what every kernel requires; a kernel's error would name a field of its call instead.
 bool is_block_size(std::int64_t size) {
   return size > 0 && (std::has_single_bit(static_cast<std::uint64_t>(size)) || size % 16 == 0);
 }
@@ -228,7 +228,8 @@ Status read_all(const Json& json, GenerateConfig& config) {
 
 }  // namespace
 
-// A pool in which samples share their prompt, a prompt is found cached, and the last one gives way.
+// With this pool samples share their prompt, a prompt hits the cache, and the last request is
+// preempted.
 const char* example_config() {
   return R"({
   "model": {"vocabulary": 16, "hidden": 48, "layers": 2, "num_q_heads": 2, "num_kv_heads": 1,

@@ -1,6 +1,6 @@
 #pragma once
 
-// What `recto generate` runs, as described by a JSON file: a model, a cache, a scheduler, requests.
+// The configuration of `recto generate`, a JSON file: a model, a cache, a scheduler, requests.
 
 #include <string>
 
@@ -17,10 +17,10 @@ struct GenerateConfig {
   std::vector<verify::GenerationRequest> requests;
 };
 
-// The run that is shown if no file is named.
+// The built-in run, used without --config.
 const char* example_config();
 
-// Invalid input, "NAME: where.field: found WHAT; expected WHAT". Fields that are left out are as in
+// Invalid input, "NAME: where.field: found WHAT; expected WHAT". Missing fields have the values of
 // a default-constructed GenerateConfig, except requests, which are required.
 Result<GenerateConfig> parse_generate_config(const std::string& name, const std::string& text);
 

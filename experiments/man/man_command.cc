@@ -13,8 +13,8 @@
 namespace recto::experiments {
 namespace {
 
-// Escaped as plain text for roff: no escape, no hyphen in place of a dash, no request at the start
-// of a line.
+// Escapes text for roff, so that it has no escapes, no hyphens in place of dashes, and no requests
+// at the start of a line.
 std::string text_of(std::string_view text) {
   std::string made;
   bool begins_line = true;
@@ -32,8 +32,8 @@ std::string text_of(std::string_view text) {
   return made;
 }
 
-// The same in lines of up to 80 bytes, as checkers of manual pages ask for, where words allow it.
-// They are shown as one paragraph.
+// The same in lines of up to 80 bytes if words allow it, as checkers of manual pages require. The
+// page shows them as one paragraph.
 std::string filled(const std::string& text) {
   constexpr std::size_t kLineMax = 80;
   std::string made;

@@ -10,7 +10,7 @@
 namespace recto::experiments {
 namespace {
 
-// The sum of twelve uniforms of 21 bits each: normal enough, and the same on every machine.
+// The sum of twelve uniforms of 21 bits each: nearly normal, and the same on every machine.
 double normal(RandomStream& stream) {
   constexpr std::uint64_t kMask = (std::uint64_t{1} << 21) - 1;
   std::uint64_t sum = 0;
@@ -23,7 +23,7 @@ double normal(RandomStream& stream) {
 
 double scale_of(ElementType type) { return is_fp8(type) ? kFp8Scale : 1.0; }
 
-// Saturated in fp8, as caches are written.
+// fp8 codes saturate, as in KV writes.
 std::uint32_t code_of(double value, ElementType type) {
   if (!is_fp8(type)) return reference::encode(value, type);
   return reference::encode(value / scale_of(type), type, reference::Overflow::kSaturate);

@@ -1,7 +1,7 @@
 #pragma once
 
-// The decode step that this study runs, with its memory: one query row, one head, normal q, K and V
-// rounded to their types, and the ways in which a kernel may get it wrong.
+// The decode step of this study, with its memory: one query row, one head, normal q, K and V
+// rounded to their types, and the faults that a kernel may have.
 
 #include <cstddef>
 #include <cstdint>
@@ -56,13 +56,13 @@ class DecodeProblem {
   std::int64_t donor() const { return donor_; }  // the key whose V with_swapped_value() takes
   reference::HeadOptions head_options() const;
 
-  // Lays the last key along q so that its softmax weight is `weight`, in (0, 1), up to rounding of
-  // the key to its type. Changes K, but not V.
+  // Sets the last key to a multiple of q so that its softmax weight is `weight`, in (0, 1), up to
+  // rounding of the key to its type. Changes K, but not V.
   void plant_last_key(double weight);
   // Restores the K that was drawn for the last key.
   void restore_last_key();
 
-  // The softmax weight that the last key has.
+  // The softmax weight of the last key.
   double last_weight() const;
 
   // Views of the stored tensors; they follow changes of the last key.

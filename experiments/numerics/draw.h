@@ -1,7 +1,7 @@
 #pragma once
 
-// One draw: a decode problem, the kernel under test run on it, correct or with a fault, and the
-// judges of its result.
+// One draw: a decode problem, a run of the kernel under test on it, correct or with a fault, and
+// the judges of the result.
 
 #include <Eigen/Core>
 #include <array>
@@ -23,13 +23,13 @@ enum class Fault : std::uint8_t {
 };
 inline constexpr std::array kFaults{Fault::kDroppedKey, Fault::kScaleError, Fault::kSwappedValue};
 
-// Each judge refuses a result if |error| of any element of out exceeds what it allows there.
+// Each judge refuses a result if |error| of any element of out exceeds the judge's allowance there.
 enum class Judge : std::uint8_t {
   kProbabilistic,
   kWorstCase,
   kFixed,      // kFixedTolerance
   kFactorTwo,  // twice the largest error of the yardstick, the plain run in the same types
-  // The bounds of the profile that third-party kernels are judged by, not those of this kernel.
+  // The bounds of the third-party numerics profile, not those of this kernel.
   kOthersProbabilistic,
   kOthersWorstCase,
 };
@@ -41,22 +41,22 @@ inline constexpr double kFixedTolerance = 1e-3;
 const char* fault_name(Fault fault);
 const char* judge_name(Judge judge);
 
-// Whether any element's error exceeds what is allowed; NaN does.
+// Whether any element's error exceeds its allowance; NaN does.
 bool is_refused(const Row& error, const Row& allowed);
 
-// The smallest size at which error + size * direction is refused: 0 if the error alone is, infinity
-// if no size is enough.
+// The smallest size at which error + size * direction is refused: 0 if the error alone is refused,
+// infinity if no size is enough.
 double smallest_refused(const Row& error, const Row& direction, const Row& allowed);
 
 class Draw {
  public:
   Draw(const StudyTypes& types, std::int64_t num_keys, RandomStream stream);
 
-  // Prepares the correct problem so that the fault can have this size, and returns its size after
-  // all rounding: that of the scale error, or the weight of the last key, which is planted.
+  // Prepares the correct problem so that the fault can have this size. Returns the size after all
+  // rounding: the scale error, or the weight of the planted last key.
   double prepare(Fault fault, double size);
 
-  // Results minus the exact results of the correct problem, as prepared.
+  // Results minus the exact results of the prepared correct problem.
   struct Errors {
     Row out;  // [kHeadDim]
     double lse_ln = 0;
@@ -67,7 +67,7 @@ class Draw {
   Row allowed(Judge judge);             // [kHeadDim]
   const reference::HeadBound& bound();  // [1, kHeadDim], of the kernel's own numerics
 
-  // How far the exact result of the faulty problem moves away per unit of size, at size 0.
+  // The derivative of the faulty problem's exact result with respect to the size, at size 0.
   Row direction(Fault fault) const;  // [kHeadDim]
 
  private:

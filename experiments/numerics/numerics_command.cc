@@ -24,7 +24,7 @@ namespace {
 constexpr std::int64_t kKeysMax = std::int64_t{1} << 18;
 constexpr std::int64_t kDrawsMax = 1'000'000;
 
-// 0.3 GB each at 32,768 keys.
+// A thread takes 0.3 GB at 32,768 keys.
 constexpr int kDefaultThreadsMax = 2;
 
 constexpr const char* kFooter = R"(
@@ -89,7 +89,7 @@ Result<std::vector<StudyCell>> make_cells(const NumericsFlags& flags) {
   return cells;
 }
 
-// The flags that determine the figures.
+// The command with the flags that determine the figures.
 std::string command_line(const NumericsFlags& flags) {
   std::string line = fmt::format("recto numerics --n {} --types {} --seed {}", flags.key_counts,
                                  flags.types, flags.seed);
@@ -99,7 +99,7 @@ std::string command_line(const NumericsFlags& flags) {
 
 std::vector<CellResult> study_all(const std::vector<StudyCell>& cells, int threads,
                                   CommandContext& context) {
-  // The longest first, so that no thread is left with a long one at the end.
+  // The longest first, so that no thread starts a long one at the end.
   std::vector<std::size_t> order;
   for (std::size_t cell = 0; cell < cells.size(); ++cell) order.push_back(cell);
   std::ranges::stable_sort(order, std::ranges::greater(), [&cells](std::size_t cell) {

@@ -30,7 +30,7 @@ Share share_of(const std::vector<double>& values) {
   return {percentile(values, 0.5), *std::ranges::max_element(values)};
 }
 
-// |error| / bound, of each element.
+// |error| / bound of each element.
 struct Shares {
   std::vector<double> out_worst_case;
   std::vector<double> out_probabilistic;
@@ -73,8 +73,8 @@ struct Calibration {
   }
 };
 
-// The problem as drawn serves for the correct kernel and for scale errors. For faults of the last
-// key, a key with a small weight is planted, like those of the smallest faults that are seen.
+// Uses the problem as drawn for the correct kernel and for scale errors. For faults of the last
+// key, plants a key with a small weight, like that of the smallest faults that the judges refuse.
 Calibration calibrate(const StudyCell& cell) {
   constexpr double kSmallWeight = 1e-3;
   constexpr std::array kOfLastKey{Fault::kDroppedKey, Fault::kSwappedValue};

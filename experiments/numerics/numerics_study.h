@@ -1,6 +1,6 @@
 #pragma once
 
-// How sharp the error bounds are, and how small a fault they still see: for one type and one
+// The sharpness of the error bounds, and the smallest faults that they find: for one type and one
 // number of keys, over many draws (draw.h).
 
 #include <array>
@@ -28,8 +28,7 @@ struct StudyCell {
   std::uint64_t seed = 0;
 };
 
-// The cell's k-th draw of a kind ("calibrate", "confirm 0", ...): the same regardless of what else
-// is drawn.
+// The cell's k-th draw of a kind ("calibrate", "confirm 0", ...), independent of other draws.
 RandomStream draw_stream(const StudyCell& cell, std::string_view kind, std::int64_t draw);
 
 // Of |error| / bound.
@@ -48,20 +47,20 @@ struct Sharpness {
 
 enum class Sight : std::uint8_t {
   kSeen,
-  kAlways,  // whatever the size: the judge refuses the right kernel as often
+  kAlways,  // at any size, because the judge refuses the right kernel as often
   kNever,   // at no size below 1
 };
 
-// The smallest size of a fault that a judge was found to see in nearly all draws.
+// The smallest size of a fault that a judge refuses in nearly all draws.
 struct Threshold {
   Sight sight = Sight::kNever;
-  double size = 0;           // that was asked for
+  double size = 0;           // requested
   double realised = 0;       // median over the draws, after rounding
-  std::int64_t refused = 0;  // of draws that had no part in choosing the size
+  std::int64_t refused = 0;  // of draws that did not help to choose the size
 };
 
-// The lower 95 % confidence bound of the share of all draws that is refused, if `refused` of
-// `draws` were (Clopper & Pearson 1934, one-sided).
+// The lower 95 % confidence bound of the share of all draws that a judge refuses, if it refused
+// `refused` of `draws` (Clopper & Pearson 1934, one-sided).
 double supported_share(std::int64_t refused, std::int64_t draws);
 
 struct CellResult {
@@ -83,17 +82,17 @@ struct Attempt {
 // The most draws that may be missed: 1 % of `draws`.
 std::int64_t misses_allowed(std::int64_t draws);
 
-// Runs each attempt on the draws of `round`. Gives up an attempt that has missed more than
+// Runs each attempt on the draws of `round`. Stops an attempt that has missed more than
 // misses_allowed(); it then has fewer draws.
 void confirm(const StudyCell& cell, int round, std::span<Attempt> attempts);
 
-// Runs each attempt on all draws of a kind of its own, which decides nothing.
+// Runs each attempt on all draws of a separate kind, which do not affect the size.
 void verify_found(const StudyCell& cell, std::span<Attempt> attempts);
 
-// Takes from each draw the smallest size that is refused if a fault's effect and the observed error
-// add up. Starting at the 99th percentile of these, raises the size by 10 % until fresh draws, with
-// the fault in place, confirm it. Then counts on other draws how often it is refused, because those
-// that ended the search are a selection.
+// For each draw, computes the smallest size that is refused if a fault's effect is added to the
+// observed error. Starts at the 99th percentile of these sizes, and raises the size by 10 % until
+// fresh draws with the fault confirm it. Then counts on other draws how often it is refused,
+// because the draws that ended the search are a selection.
 CellResult study(const StudyCell& cell);
 
 }  // namespace recto::experiments

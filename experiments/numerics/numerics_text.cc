@@ -18,7 +18,7 @@
 namespace recto::experiments {
 namespace {
 
-// With fewer draws, even if all are refused, the supported share is four fifths or less.
+// With fewer draws the supported share is at most four fifths, even if all draws are refused.
 constexpr std::int64_t kFewDraws = 16;
 
 // "1.2e-4".
@@ -82,7 +82,7 @@ std::string judges_table(const std::vector<CellResult>& results, const std::vect
   return table.text();
 }
 
-// The shares that the counts of the tables stand for.
+// The shares that the counts of the tables support.
 std::string supported_text(const std::vector<CellResult>& results) {
   std::set<std::pair<std::int64_t, std::int64_t>> counts;  // draws, refused ones
   for (const CellResult& result : results) {

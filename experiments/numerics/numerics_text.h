@@ -1,6 +1,6 @@
 #pragma once
 
-// The study as people read it: tables, each with its method and units. And for machines.
+// The study's results: tables with method and units, JSON, and files.
 
 #include <string>
 #include <vector>
@@ -23,7 +23,7 @@ Json numerics_json(const std::vector<CellResult>& results);
 std::string sharpness_csv(const std::vector<CellResult>& results);   // a row per cell
 std::string thresholds_csv(const std::vector<CellResult>& results);  // per cell, fault and judge
 
-// Both, and manifest.json, which repeats the command.
+// Both CSV files, and manifest.json, which has the command.
 Status write_numerics_files(const std::vector<CellResult>& results, const std::string& folder,
                             const std::string& command);
 

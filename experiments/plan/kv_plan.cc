@@ -9,7 +9,7 @@
 namespace recto::experiments {
 namespace {
 
-// Up to this, byte counts of existing models are far within 64 bits.
+// Up to this batch, byte counts of existing models are far within 64 bits.
 constexpr std::int64_t kBatchMax = 1'000'000;
 
 double ratio(double part, double whole) { return whole == 0 ? 0 : part / whole; }
@@ -40,7 +40,7 @@ Status does_not_fit(const KvPlanOptions& options, const Status& problem) {
   return Status::invalid_input(problem.message() + "; " + remedy);
 }
 
-// The pool inside KV memory that was given, as if the card held nothing else.
+// The pool in a given KV memory, as if the card held nothing else.
 Result<PoolSize> pool_in(ByteCount kv_memory, const KvPlanOptions& options) {
   const KvShape& shape = options.pool.shape;
   RECTO_RETURN_IF_ERROR(check_kv_shape(options.model, shape));
@@ -192,7 +192,8 @@ TokenCount shortest_mean_length(const KvPlan& plan, const KvPlanOptions& options
   // A request wastes the same at any length, so twice the length wastes at most half.
   std::int64_t length = 1;
   while (wasted(length) >= share || wasted(2 * length) >= share) length *= 2;
-  // Whole requests make steps; the edge is at the last length that is not below the share.
+  // Whole requests make the waste a step function; the edge is at the last length that is not below
+  // the share.
   length *= 2;
   while (length > 1 && wasted(length - 1) < share) --length;
   return TokenCount(length);

@@ -1,8 +1,8 @@
 #pragma once
 
-// How far a KV cache goes: how a card's memory is split, how many requests of a given length fit,
-// and what reserving the longest context for each request would cost instead. This is arithmetic
-// only; the effects of traffic are left to the simulator.
+// Capacity of a KV cache: how a card's memory is split, how many requests of a given length fit,
+// and the cost of reserving the longest context for each request. Arithmetic only; the simulator
+// has the effects of traffic.
 
 #include <cstdint>
 #include <optional>
@@ -16,8 +16,8 @@
 
 namespace recto::experiments {
 
-// Prompt and output of one request. A plan counts both; a run gets by with one slot less, since
-// nothing is computed from the last token.
+// Prompt and output of one request. A plan counts both; a run needs one slot less, because nothing
+// is computed from the last token.
 struct RequestLength {
   TokenCount prompt;
   TokenCount output;
@@ -29,9 +29,9 @@ struct KvPlanOptions {
   ModelSpec model;
   GpuSpec gpu;
   PoolOptions pool;
-  // KV memory of each rank, if it is given instead of derived from the card.
+  // KV memory of each rank; nullopt: derived from the card.
   std::optional<ByteCount> kv_memory;
-  // What a contiguous cache reserves for each request; nullopt: the model's longest context.
+  // The tokens that a contiguous cache reserves per request; nullopt: the model's longest context.
   std::optional<TokenCount> max_length;
   std::vector<RequestLength> lengths;
   std::vector<TokenCount> mean_lengths;
@@ -53,11 +53,11 @@ struct MeanFit {
   std::int64_t requests = 0;
   double held_slots = 0;    // by one request, on average
   double waste_share = 0;   // of these, the share left empty at its end
-  double pool_share = 0;    // the same for all requests that fit, of the pool
-  double memory_share = 0;  // and of the card's memory; 0 if only KV memory is known
+  double pool_share = 0;    // waste of all requests that fit, as a share of the pool
+  double memory_share = 0;  // the same of the card's memory; 0 if only KV memory is known
 };
 
-// Requests whose lengths are spread, so that a last block is half empty on average: it lacks
+// Requests of varying lengths, whose last block is half empty on average: it lacks
 // (block_size - 1) / 2 tokens.
 struct MeanLengthFit {
   TokenCount mean_length;
@@ -74,14 +74,14 @@ struct KvPlan {
 };
 
 // Invalid input for impossible options, and if the model does not fit: the message then has the
-// figures, and the smallest tensor parallelism with which it does.
+// figures, and the smallest tensor parallelism with which the model fits.
 Result<KvPlan> make_kv_plan(const KvPlanOptions& options);
 
 // Contiguous reservations of max_length that fit.
 std::int64_t contiguous_requests(const KvPlan& plan);
 
 // The longest mean length for which at least `requests` requests fit in blocks; nullopt if not even
-// requests of one token do. Gives the limit up to which a claim about batch sizes holds.
+// requests of one token fit. A claim about batch sizes holds up to this length.
 std::optional<TokenCount> longest_mean_length(const KvPlan& plan, TokenCount block_size,
                                               std::int64_t requests);
 

@@ -66,8 +66,8 @@ std::vector<RequestLength> lengths_of(const PlanArguments& arguments, TokenCount
   return lengths;
 }
 
-// Looks names up, and takes common lengths if none are given. Invalid input names the flag; the
-// plan itself checks the rest.
+// Looks names up, and uses common lengths by default. Invalid input names the flag; make_kv_plan
+// checks the rest.
 Result<KvPlanOptions> plan_options(const PlanArguments& arguments) {
   KvPlanOptions options;
   const Result<ModelSpec> model = model_of(arguments.run);
@@ -128,7 +128,7 @@ Json mean_fit_json(const MeanFit& fit, const KvPlanOptions& options) {
   return json;
 }
 
-// Bytes, and shares between 0 and 1. `options` are those that the plan was made from.
+// Bytes, and shares between 0 and 1. `options` are the options of the plan.
 Json plan_json(const KvPlan& plan, const KvPlanOptions& options) {
   const KvShape& shape = options.pool.shape;
   Json json = {{"model", options.model.name}};

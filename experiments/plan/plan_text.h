@@ -7,16 +7,16 @@
 
 namespace recto::experiments {
 
-// For the terminal, at most 100 columns wide. `options` are those that the plan was made from.
+// For the terminal, at most 100 columns wide. `options` are the options of the plan.
 std::string plan_text(const KvPlan& plan, const KvPlanOptions& options);
 
-// Up to which mean length blocks hold `times` as many requests as contiguous reservations; empty if
-// the latter hold none.
+// The mean length up to which blocks hold `times` as many requests as contiguous reservations;
+// empty if contiguous reservations hold none.
 std::string edge_text(const KvPlan& plan, const KvPlanOptions& options, std::int64_t times);
-// From which mean length on blocks waste less than `percent`.
+// The mean length from which on blocks waste less than `percent`.
 std::string waste_edge_text(const KvPlan& plan, const KvPlanOptions& options, double percent);
 
-// Tables of what --model and --gpu may name.
+// Tables of the values of --model and --gpu.
 std::string models_text();
 std::string gpus_text();
 

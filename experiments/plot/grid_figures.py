@@ -1,4 +1,4 @@
-"""Pictures of tables whose rows are points of a grid: sweeps, and the sharpness of error bounds."""
+"""Figures of tables whose rows are points of a grid: sweeps, and the sharpness of error bounds."""
 
 from pathlib import Path
 
@@ -87,7 +87,7 @@ def sweep(table: pandas.DataFrame, axes: list[str], along: str) -> SubFigure:
 
 
 def _legend_of(lines: list[tuple], others: list[str], names: ShortNames) -> Legend:
-    """Of the lines that are drawn, where there are several; and what letters stand for."""
+    """The legend of the lines, if there are several, and of letters that stand for values."""
     if len(lines) == 1:
         return fitted_legend([], "\n".join(names.told))
     told = "Lines: " + ", ".join(other.replace("_", " ") for other in others)
@@ -110,7 +110,7 @@ def _draw_lines(panel, column: str, lines: list[tuple], values: pandas.Series) -
 
 
 def _places(values: pandas.Series) -> dict | None:
-    """Where names are on an axis; None for numbers, which are places themselves."""
+    """The places of names on an axis; None for numbers, which are places themselves."""
     if pandas.api.types.is_numeric_dtype(values):
         return None
     return {value: index for index, value in enumerate(values.unique())}
@@ -156,8 +156,8 @@ def sharpness(table: pandas.DataFrame) -> SubFigure:
 
 
 def thresholds(table: pandas.DataFrame) -> SubFigure:
-    """For each type and fault, the smallest size that each judge sees; judges that refuse
-    everything, or see nothing, have no point."""
+    """For each type and fault, the smallest size that each judge refuses; judges that refuse
+    everything, or nothing, have no point."""
     types, faults = table["type"].unique(), table["fault"].unique()
     figure, axes = style.new_figure("The smallest fault that a judge still sees", len(types),
                                     len(faults), height=2.2)

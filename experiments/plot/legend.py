@@ -16,7 +16,7 @@ _POINTS_PER_INCH = 72
 _ROOM = _POINTS_PER_INCH * (FIGURE_WIDTH_INCHES - 0.4)
 _BESIDE_LABEL = 5 * _POINTS  # its line, and what is between columns
 _LINE_INCHES = 1.5 * _POINTS / _POINTS_PER_INCH
-_CHARACTER = 0.62 * _POINTS  # a wide one, about
+_CHARACTER = 0.62 * _POINTS  # approximate width of a wide character
 _COLUMNS_MAX = 4
 _NAME_MAX = 16  # characters that a label has room for
 
@@ -43,7 +43,7 @@ class Legend:
 
 
 def fitted_legend(labels: list[str], title: str = "") -> Legend:
-    """With as many columns as there is room for; what is longer than a line is broken."""
+    """A legend with as many columns as fit; labels longer than a line are broken."""
     labels = [_broken(label, _ROOM - _BESIDE_LABEL) for label in labels]
     title = "\n".join(_broken(line, _ROOM) for line in title.splitlines())
     widest = max((_width(line) for label in labels for line in label.splitlines()), default=0)
@@ -63,8 +63,8 @@ def _broken(line: str, room: float) -> str:
 
 
 class ShortNames:
-    """What labels call the values of some columns: a letter where the name is too long, which
-    `told` explains."""
+    """The names of some columns' values in labels: a letter if the name is too long; `told`
+    explains the letters."""
 
     def __init__(self, table: pandas.DataFrame, columns: list[str]):
         self._letters, self.told = {}, []
@@ -76,7 +76,7 @@ class ShortNames:
                 self.told.append(f"{column.replace('_', ' ')} {letter}: {value}")
 
     def tick(self, column: str, value) -> str:
-        """Where the column is named elsewhere."""
+        """The value's name if the column is named elsewhere."""
         return self._letters.get((column, value), str(value))
 
     def label(self, column: str, value) -> str:
@@ -91,8 +91,7 @@ def _letter(number: int) -> str:
 
 
 def label_ticks(axis, places: list, labels: list[str], share_of_width: float) -> None:
-    """Ticks of an x axis that has this share of the figure's width: slanted where labels would meet
-    each other."""
+    """Ticks of an x axis with this share of the figure's width: slanted if labels would overlap."""
     axis.set_xticks(places, labels)
     room = share_of_width * _ROOM / max(len(labels), 1)
     if max(map(_width, labels), default=0) > 0.8 * room:

@@ -1,5 +1,4 @@
-"""Pictures of what report.json holds of a study: memory maps, and whole distributions of
-latencies."""
+"""Figures of a study's report.json: memory maps, and distributions of latencies."""
 
 import base64
 
@@ -20,12 +19,12 @@ _MARKS = {"preempted": "x", "copied": "D", "evicted": "^"}
 _KINDS = {"queueing": "queueing, s", "ttft": "time to first token, s",
           "tpot": "time per output token, s", "end_to_end": "end to end, s"}
 _TITLE_PAD = 16  # points, for the marks above a map
-_MARK_BINS = 60  # marks in one of them are drawn as one
+_MARK_BINS = 60  # marks in one bin are drawn as one
 
 
 def memory_map(data: dict, runs: list[Run]) -> SubFigure:
-    """For each map the whole run, and a minute of it block by block; each pixel in the state of
-    most of its slots."""
+    """For each map the whole run, and one minute block by block; each pixel shows the state of most
+    of its slots."""
     figure, axes = style.new_figure("The pool, slot by slot: the whole run, and a minute by blocks",
                                     len(data["maps"]), 2, height=2.0)
     for (whole, close), one in zip(axes, data["maps"]):
@@ -34,7 +33,7 @@ def memory_map(data: dict, runs: list[Run]) -> SubFigure:
         _show(whole, overview_states(packed), packed, (0, end_s))
         _mark(whole, packed)
         blocks = BlockMap(packed)
-        # A run may be over by then.
+        # The run may have ended before.
         begin_s = max(blocks.begin_us, min(data["close_look_us"], blocks.end_us)) / 1e6
         length_s = min(_DETAIL_S, blocks.end_us / 1e6 - begin_s)
         range_s = (begin_s, begin_s + length_s)
@@ -54,8 +53,8 @@ def memory_map(data: dict, runs: list[Run]) -> SubFigure:
 
 
 def overview_states(packed: dict) -> numpy.ndarray:
-    """[lines, columns] of indices into _PAINTED, the lowest slots first: at each column's time the
-    state of most slots of a row."""
+    """[lines, columns] of indices into _PAINTED, the lowest slots first: the state of most slots of
+    a row at the column's time."""
     overview, rows = packed["overview"], packed["rows"]
     cells = numpy.frombuffer(base64.b64decode(overview["cells"]), numpy.uint8)
     cells = cells.reshape(overview["count"], rows, 3)
@@ -69,7 +68,7 @@ def overview_states(packed: dict) -> numpy.ndarray:
 
 
 def detail_states(blocks: BlockMap, range_s: tuple[float, float]) -> numpy.ndarray:
-    """The same of a part that the page tells block by block."""
+    """The same for a part with single blocks."""
     range_us = (range_s[0] * 1e6, range_s[1] * 1e6)
     columns = states_over(blocks, range_us, _COLUMNS, _LINES)
     index = {state: number for number, state in enumerate(_PAINTED)}
@@ -84,8 +83,8 @@ def _show(axis, states: numpy.ndarray, packed: dict, range_s: tuple[float, float
 
 
 def with_overhead(states: numpy.ndarray, packed: dict) -> numpy.ndarray:
-    """[lines, columns], with the lines of which most slots can never hold a token: null blocks, and
-    what is left behind the last whole block."""
+    """[lines, columns], with the lines whose slots mostly can never hold a token: null blocks, and
+    the remainder after the last whole block."""
     if not packed["blocks"]:
         return states
     edges = numpy.linspace(0, packed["pool_slots"], len(states) + 1)
@@ -112,7 +111,7 @@ def painted(states: numpy.ndarray) -> numpy.ndarray:
 
 
 def _mark(axis, packed: dict) -> None:
-    """Events of the whole run, above the map, each kind at a height of its own."""
+    """Events of the whole run, above the map, each kind at its own height."""
     times = numpy.asarray(unpacked(packed["overview"]["at_us"])) / packed["end_us"]
     for place, (name, sign) in enumerate(_MARKS.items()):
         happened = times[numpy.asarray(unpacked(packed["overview"][name])) > 0]
@@ -123,7 +122,8 @@ def _mark(axis, packed: dict) -> None:
 
 
 def latency_distributions(data: dict, runs: list[Run]) -> SubFigure:
-    """For each kind the share of requests that took at most so long, a line for each run."""
+    """For each kind of latency, the share of requests that took at most that long; one line per
+    run."""
     legend = fitted_legend([run.title for run in runs])
     figure, axes = style.new_figure("Latencies: share of requests that took at most so long", 2, 2,
                                     height=2.6, legend=legend)

@@ -3,10 +3,10 @@
 
     map_picture.py REPORT_JSON SVG
 
-Shows of each map the first minute that both have block by block, each pixel in the state of most of
-its slots. States differ by pattern and lightness as well as by colour; the picture follows the
-reader's light or dark scheme. `recto plot` draws all maps, with the commit at the foot, which
-would be another in each version of this picture.
+Shows the first minute that both maps have block by block. Each pixel shows the state of most of its
+slots. States differ by pattern and lightness as well as by colour; the picture follows the reader's
+light or dark scheme. `recto plot` draws all maps, with the commit at the foot; this picture omits
+the commit, because it would change with each version.
 """
 
 import json
@@ -25,7 +25,7 @@ ROWS = {
 SECONDS = 60
 COLUMNS, LINES = 340, 164  # of pixels, in each map; in paged maps six blocks per line
 WIDE, TALL = 1, 2  # units per pixel
-# Colours in light and in dark: those of the page (experiments/report/web/palette.js).
+# Colours in light and in dark, as on the page (experiments/report/web/palette.js).
 COLOURS = {
     "used": ("#1b4f8a", "#8cc4ff"),
     "reserved": ("#6fb1dd", "#3c79ad"),
@@ -44,7 +44,7 @@ PAPER = (
     ("#ffffff", "#1f2328", "#57606a", "#d0d7de"),
     ("#0d1117", "#e6edf3", "#9aa4af", "#30363d"),
 )
-# Lines over the colour, so that states can be told apart without colour vision.
+# Lines over the colour, so that states can be distinguished without colour vision.
 PATTERNS = {
     "reserved": '<path d="M-2,2 l4,-4 M0,8 l8,-8 M6,10 l4,-4" class="line"/>',
     "internal": '<path d="M-2,6 l4,4 M0,0 l8,8 M6,-2 l4,4" class="line"/>',

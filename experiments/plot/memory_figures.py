@@ -1,4 +1,4 @@
-"""Pictures of simulated runs: where slots go, over time and on average, and what follows."""
+"""Figures of simulated runs: states of slots, over time and on average, and their effects."""
 
 from typing import Callable
 
@@ -39,7 +39,7 @@ def pool_states(runs: list[Run]) -> SubFigure:
 
 
 def _share_told(run: Run, state: str) -> str:
-    """With its interval over several seeds where there is room."""
+    """The share, with its interval over several seeds if there is room."""
     share, half_width = run.share(state), run.half_width(f"figures.mean_shares.{state}")
     is_alone = half_width is None or share < 0.12
     return f"{100 * share:.1f}" + ("" if is_alone else f" ± {100 * half_width:.1f}")
@@ -164,7 +164,7 @@ def _draw_percentiles(axis, runs: list[Run], latency: str) -> None:
                       transform=axis.get_yaxis_transform())
 
 
-# Columns, whose sum is shown, what their unit is times, and what a panel without values says.
+# Columns whose sum is shown, the factor of their unit, and the text of a panel without values.
 _NONE_HAS_IT, _NOT_HERE = "no request has it", "not in these results"
 _BLOCK_SIZE_PANELS = {
     "rejected, % of requests": (("rejected_share",), 100, _NONE_HAS_IT),
@@ -234,5 +234,5 @@ def block_sizes(runs: list[Run]) -> SubFigure | None:
 FIGURES = {draw.__name__: draw for draw in (pool_states, pool_over_time, batch_and_queue,
                                             blocked_slots, latencies, block_sizes)}
 
-# Those that show one run, not means.
+# Figures that show one run, not means.
 OVER_TIME = ("pool_over_time", "batch_and_queue", "blocked_slots")

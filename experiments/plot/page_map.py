@@ -1,4 +1,4 @@
-"""Memory maps as report.json holds them.
+"""Reads the memory maps of report.json.
 
 experiments/report/map_json.cc packs them, and web/map_data.js reads them for the screen.
 """
@@ -34,7 +34,7 @@ def rows_of(columns: dict[str, str]) -> list[dict[str, int]]:
 
 
 class BlockMap:
-    """The part of a map that is given block by block; times in microseconds, places in slots."""
+    """The part of a map with single blocks; times in microseconds, places in slots."""
 
     def __init__(self, packed: dict):
         self.pool_slots = packed["pool_slots"]
@@ -52,12 +52,12 @@ class BlockMap:
                 if one["begin_us"] < end_us and one["begin_us"] + one["length_us"] > begin_us]
 
     def stay_of(self, segment: dict[str, int]) -> dict[str, int]:
-        """Of a segment that has a holder."""
+        """The stay of a segment that has a holder."""
         return self._stays[segment["stay"]]
 
     def context_at(self, segment: dict[str, int], us: float) -> int:
-        """Whole tokens in the cache of a segment's holder: exact where known. Between, those of a
-        chunk come at its end, and decoded ones evenly."""
+        """Whole tokens in the cache of a segment's holder: exact where known. Between these times,
+        tokens of a chunk count from its end, and decoded tokens are spread evenly."""
         points = self._contexts[segment["stay"]]
         after = min(max(bisect_right(points, us, key=itemgetter(0)), 1), len(points) - 1)
         (begin, tokens), (end, more) = points[after - 1], points[after]
@@ -69,7 +69,7 @@ class BlockMap:
         return tokens + floor((more - tokens) * share)
 
     def parts_at(self, segment: dict[str, int], us: float) -> list[tuple[str, float, float]]:
-        """(state, first slot, end) of what is held; nothing outside the segment's time."""
+        """(state, first slot, end) of held slots; nothing outside the segment's time."""
         if not 0 <= us - segment["begin_us"] < segment["length_us"]:
             return []
         low, slots = segment["place"] * self._unit, segment["size"] * self._unit
@@ -92,8 +92,8 @@ class BlockMap:
 
 def line_states(segments: list[dict[str, int]], blocks: BlockMap, us: float,
                 lines: int) -> list[str]:
-    """The pool at a time, in so many lines of equally many slots: for each the state of most of
-    its slots, the lowest slots first."""
+    """The pool at a time, in `lines` lines of equally many slots: for each line the state of most
+    of its slots, the lowest slots first."""
     edges = [line * blocks.pool_slots / lines for line in range(lines + 1)]
     slots = [dict.fromkeys(STATES, 0.0) for _ in range(lines)]
     for segment in segments:

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws what recto's commands wrote, as PNG and SVG. `recto plot` runs it.
+"""Draws the results of recto's commands as PNG and SVG. `recto plot` runs it.
 
     plot.py DIR --out DIR [--data FILE]
 
-FILE has what a page shows of a study (report.json), for memory maps and distributions.
+FILE has the data of a study's page (report.json), for memory maps and distributions.
 """
 
 import argparse
@@ -111,7 +111,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--data", type=Path)
     options = parser.parse_args(arguments)
-    # They are about the picture's looks, and would appear between the names of files.
+    # The warnings concern appearance, and would appear between the names of files.
     warnings.simplefilter("ignore")
     try:
         pictures = list(pictures_of(options.folder, options.data))

@@ -39,8 +39,8 @@ struct PlotFlags {
   std::string out;
 };
 
-// The folder with the scripts that this program was built with: in tests, the folder of their data;
-// otherwise a folder beside the program.
+// The folder with this program's scripts: in tests, the folder of their data; otherwise a folder
+// beside the program.
 Result<fs::path> find_scripts() {
   constexpr const char* kScript = "experiments/plot/plot.py";
   std::error_code error;
@@ -55,11 +55,11 @@ Result<fs::path> find_scripts() {
                   kScript, program.string()));
 }
 
-// Checks what the script draws, which relies on it. Returns the file with the data of maps and
+// Checks the results for the script, which relies on it. Returns the file with the data of maps and
 // distributions; empty for anything but a study, and, with a remark, for a study that cannot be run
 // again.
 Result<std::string> check_results(const PlotFlags& flags, CommandContext& context) {
-  // The script says what is wrong with a manifest that is none.
+  // The script reports what is wrong with an invalid manifest.
   const Result<Json> manifest = read_manifest(flags.folder);
   if (!manifest.is_ok()) return std::string();
   const Json& command = manifest.value()["command"];

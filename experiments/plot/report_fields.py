@@ -1,5 +1,5 @@
-"""What figures read of a report of `recto simulate --json`, and what each field must be. Nothing
-else of a report reaches a figure."""
+"""The fields of a report of `recto simulate --json` that figures read, with types and ranges.
+Figures read no other fields."""
 
 import json
 import re
@@ -53,7 +53,7 @@ _FIELDS = {
     for name in ("count", "mean_ns", "p50_ns", "p90_ns", "p99_ns")
 }
 
-# The first says how many windows there are.
+# The first column determines the number of windows.
 _COLUMNS = {"begin_ns": _COUNT, "length_ns": _POSITIVE} | dict.fromkeys((
     "used_slots", "reserved_slots", "over_reservation_slots", "rounding_slots", "tail_slots",
     "out_of_window_slots", "cached_slots", "free_slots", "overhead_slots", "blocked_free_slots",
@@ -82,7 +82,7 @@ def checked_series(path, document: dict) -> dict[str, list[float]]:
 
 
 def checked(path, document: dict, field: str, kind: _Kind):
-    """The value at this path of names; dots are between them."""
+    """The value at this path of names, separated by dots."""
     found, *names = document, *field.split(".")
     for depth, name in enumerate(names, 1):
         expected = kind if depth == len(names) else _OBJECT

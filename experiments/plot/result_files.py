@@ -1,5 +1,5 @@
-"""Reads what commands wrote, in the form in which it is drawn. `recto plot` has checked folders of
-results before: their tables are those that their manifests name. Reports are checked here."""
+"""Reads results of commands for figures. `recto plot` has already checked that the tables of
+folders of results are those that their manifests name. Reports are checked here."""
 
 import json
 import math
@@ -22,17 +22,17 @@ class NoReport(Exception):
 
 @dataclass(frozen=True)
 class Source:
-    """Where results came from, for the foot of a figure."""
+    """The origin of results, for the foot of a figure."""
 
     version: str
     commit: str
     command: str
     settings: dict
     remarks: tuple[str, ...] = ()
-    seeds: int = 1  # over how many there are means
+    seeds: int = 1  # number of seeds of each mean
 
     def foot(self, is_of_first_seed: bool = False) -> str:
-        """`is_of_first_seed` if the picture has none of the means over several seeds."""
+        """`is_of_first_seed` if the figure shows no means over several seeds."""
         said = [f"{name.replace('_', ' ')} {value}" for name, value in self.settings.items()
                 if value not in (None, "", 0, 0.0, "none")]
         said = [one for one in said if not one.startswith("seed ")]
@@ -52,9 +52,9 @@ class Source:
 
 @dataclass(frozen=True)
 class Run:
-    """One simulated configuration. `row` has its figures by the columns of fragmentation.csv, and
-    those of each mean's 95 % interval; `series` a row per window of time: begin_s, length_s and the
-    mean of each gauge."""
+    """One simulated configuration. `row` has its figures and the 95 % interval of each mean, by the
+    columns of fragmentation.csv; `series` a row per window of time: begin_s, length_s and the mean
+    of each gauge."""
 
     allocator: str
     block_size: int
@@ -71,7 +71,7 @@ class Run:
 
     @property
     def title(self) -> str:
-        """The label, and how many requests are in no figure."""
+        """The label, and the number of rejected requests, which no figure counts."""
         if not self.rejected:
             return self.label
         mean = " (mean)" if self.is_mean else ""
@@ -83,7 +83,7 @@ class Run:
 
     @property
     def is_mean(self) -> bool:
-        """Over several seeds."""
+        """Whether the row is a mean over several seeds."""
         return f"{REJECTED}_ci95" in self.row
 
     @property
@@ -96,8 +96,8 @@ class Run:
         return self.rejected + self.row["report.counters.requests_finished"]
 
     def value(self, *columns: str) -> float | None:
-        """The sum of these columns; None where one has no number. No request has a latency where
-        none is counted."""
+        """The sum of these columns; None if one has no number. A latency without requests has
+        none."""
         counts = {f"{column.rsplit('.', 1)[0]}.count" for column in columns if "_ns" in column}
         if any(self.row[column] == 0 for column in counts):
             return None
@@ -105,7 +105,7 @@ class Run:
         return None if any(map(math.isnan, values)) else sum(values)
 
     def half_width(self, *columns: str) -> float | None:
-        """Of the sum of these columns: at most as wide as theirs together."""
+        """The half width for the sum of these columns: at most the sum of theirs."""
         return self.value(*(f"{column}_ci95" for column in columns))
 
     def share(self, state: str) -> float:
@@ -113,12 +113,12 @@ class Run:
 
 
 def count(value: float) -> str:
-    """Of a mean of counts, which must not look like none."""
+    """A mean of counts as text; a small mean must not look like 0."""
     return f"{value:,.1f}".removesuffix(".0") if value >= 1 else f"{value:.2g}"
 
 
 def rejections_told(rejecting: int, of: int, kind: str) -> tuple[str, ...]:
-    """A remark where some of the rows or points reject requests."""
+    """A remark if some rows or points reject requests."""
     if not rejecting:
         return ()
     return (f"{rejecting} of {of} {kind} reject requests, which can never fit, and no latency or "
@@ -152,7 +152,7 @@ def common_settings(configurations: list[dict]) -> dict:
 
 
 def has_limits(configurations: list[dict]) -> bool:
-    """Whether latency limits were set, without which no request is beyond them."""
+    """Whether latency limits were set; without limits no request exceeds them."""
     return any(one.get(limit) is not None for one in configurations for limit in LIMITS)
 
 
@@ -165,7 +165,7 @@ def with_internal(series: pandas.DataFrame) -> pandas.DataFrame:
 
 
 def read_fragmentation(folder: Path, data: dict | None = None) -> tuple[Source, list[Run]]:
-    """`data` are those of the study's page, which alone have measured times of kernels."""
+    """`data` is that of the study's page; only it has measured times of kernels."""
     manifest = read_json(folder / "manifest.json")
     models = tuple(f"Step times: {model['name']}, {model['provenance']}"
                    for model in manifest.get("time_models", []))

@@ -1,4 +1,4 @@
-"""How pictures look: readable without colour vision, equal bytes for equal data.
+"""The style of figures: readable without colour vision, equal bytes for equal data.
 
 Colours are those of Okabe and Ito (Color Universal Design, 2008). Nothing is distinguished by
 colour alone: areas have hatches, lines have dashes and markers.
@@ -78,14 +78,14 @@ def hollow_told(is_any: bool) -> str:
 
 
 def mark_hollow(axis, xs, ys, index: int) -> None:
-    """Points of the index-th line where requests are rejected."""
+    """Marks for points of the index-th line that reject requests."""
     look = line(index) | {"linestyle": "", "markerfacecolor": "white", "markersize": 5}
     axis.plot(xs, ys, zorder=3, **look)
 
 
 def label_log_axis(axis) -> None:
-    """Labels the x axis at 1, 2 and 5 where there are not two whole powers of ten: one alone is no
-    scale."""
+    """Labels the x axis at 1, 2 and 5 if it has fewer than two whole powers of ten, because one
+    label shows no scale."""
     low, high = axis.get_xlim()
     # Below this a symlog axis is linear, to zero.
     least = getattr(axis.xaxis.get_transform(), "linthresh", low)
@@ -100,7 +100,7 @@ def label_log_axis(axis) -> None:
 
 
 def state_patches(states=tuple(STATES)) -> list[Patch]:
-    """For a legend."""
+    """The states' patches for a legend."""
     return [Patch(facecolor=STATES[state].colour, hatch=STATES[state].hatch, edgecolor="#333333",
                   label=state) for state in states]
 

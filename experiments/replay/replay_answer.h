@@ -1,7 +1,7 @@
 #pragma once
 
-// Judges again a case that failed in a file of results that a program wrote, and explains it as far
-// as such results allow.
+// Judges again a failing case whose results a program wrote to a file, and explains it as far as
+// such results allow.
 
 #include <ostream>
 #include <string>

@@ -36,8 +36,8 @@ Examples:
   recto replay failing-cases/mine-decode-oracle-1.json --kernel libmine.so
   recto replay case.json --backend reference-decode,host-api)";
 
-// "decode" of "NAME decode"; of another name, that name. Another library has the same function as a
-// library's "NAME decode", but under its own name.
+// "decode" for "NAME decode"; any other name unchanged. Another library has the same function under
+// its own NAME.
 std::string function_of(const std::string& backend) {
   return backend.substr(backend.rfind(' ') + 1);
 }
@@ -70,7 +70,7 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
   return function_of(saved.backend);
 }
 
-// The backends that were asked for, or else that of the file, and the law that the file names.
+// The requested backends, by default the file's, and the law that the file names.
 Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
   TrialFlags wanted = flags.trial;
   wanted.laws = saved.law.empty() ? "oracle" : saved.law;
@@ -84,8 +84,8 @@ Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
   return choose_trial(wanted);
 }
 
-// Lets the backend forget what it was called for, and puts the law to the cases that precede the
-// saved one: it fails in this state.
+// Resets the backend, and checks the law on the cases that precede the saved one, because the saved
+// case fails in this state.
 void begin_again(const Backend& backend, const Law& law, const SavedCase& saved) {
   if (!backend.restart) return;
   backend.restart(verify::CallsAre::kTrials);
@@ -93,7 +93,7 @@ void begin_again(const Backend& backend, const Law& law, const SavedCase& saved)
     verify::verdict_of(law, backend, verify::drawn_case(spec, "").law_case, saved.bound_kind);
 }
 
-// The backend, begun again before each call. Arguments must outlive it.
+// The backend, reset by begin_again() before each call. Arguments must outlive it.
 Backend begun_again(const Backend& backend, const Law& law, const SavedCase& saved) {
   if (!backend.restart || !backend.attend) return backend;
   Backend begun = backend;
@@ -108,7 +108,7 @@ enum class Replayed : std::uint8_t { kSkipped, kHeld, kFailed };
 
 bool is_oracle(const Law& law) { return law.name == "oracle"; }
 
-// The explanation is of a run of its own, which need not be as the law's was.
+// The explanation has its own run, whose outcome may differ from the law's run.
 std::string verdict_text(const Law& law, const verify::LawVerdict& verdict,
                          const verify::Explanation& explanation) {
   if (verdict.skipped) return fmt::format("skipped    law {}: {}\n", law.name, *verdict.skipped);
@@ -124,7 +124,7 @@ std::string verdict_text(const Law& law, const verify::LawVerdict& verdict,
                      verdict.heading() + "\n" + verdict.details());
 }
 
-// What the law's run and the one that is explained tell together.
+// A remark on the law's run and the explained run together.
 std::string remark_on(const Law& law, const verify::LawVerdict& verdict,
                       const verify::Explanation& explanation, bool is_kept) {
   if (verdict.skipped) return "";
@@ -151,13 +151,13 @@ Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& save
                              : verify::judged_verdict(tried, runs);
     if (!verdict.call_failure || !verdict.call_failure->may_be_machine) break;
   }
-  // What the law's calls have left behind is none of the case's.
+  // State left by the law's calls is not part of the case.
   const verify::Explanation explanation =
       verify::explain(begun_again(backend, law, saved), law_case, saved.bound_kind);
   out << fmt::format("\n{}, {} bounds\n", backend.name, bound_kind_name(saved.bound_kind))
       << verdict_text(law, verdict, explanation);
-  // Of the oracle's verdict it has been said already why nothing was run; other laws may change the
-  // case to one that is supported.
+  // The oracle's verdict already says why nothing was run; other laws may change the case to a
+  // supported one.
   const bool is_new = is_oracle(law) && !verdict.skipped && !verdict.call_failure;
   if (!explanation.not_run || is_new) out << explanation_text(explanation, law_case);
   const bool is_of_runs = verdict.failed() && !explanation.is_wrong() && runs.made > 0;
@@ -169,7 +169,7 @@ Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& save
   return is_oracle(law) ? Replayed::kFailed : Replayed::kHeld;
 }
 
-// False if another backend is asked for.
+// False if another backend is requested.
 bool is_of_answer(const ReplayFlags& flags, const SavedCase& saved) {
   return !saved.answer.empty() && flags.trial.backends.empty() && !flags.trial.has_library();
 }

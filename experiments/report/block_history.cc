@@ -110,8 +110,8 @@ void BlockHistory::end_stay(Open& stay, std::int64_t context, SimTime now) {
   stay = {};
 }
 
-// Notes when sequences start to decode: prefill steps take longer, and a reader must know from when
-// on tokens come evenly.
+// Notes when sequences start to decode: prefill steps take longer, and the reader must know from
+// which time on tokens come evenly.
 void BlockHistory::note_decoding(const sim::Scheduler& scheduler, SimTime now) {
   for (const sim::Group* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
@@ -144,7 +144,7 @@ void BlockHistory::apply(const std::vector<PlaceChange>& changes, const sim::Sch
   close(now);
 }
 
-// What continues beyond the last stretch is shown up to this point.
+// Stretches that continue beyond the last one are shown up to this point.
 void BlockHistory::note_unfinished(const sim::Scheduler& scheduler, SimTime now) {
   for (const sim::Group* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
@@ -166,7 +166,7 @@ void BlockHistory::close(SimTime now) {
     if (mine.stored >= 0) detail_.stays[static_cast<std::size_t>(mine.stored)] = mine.stay;
   }
   is_closed_ = true;
-  detail_.begin = std::min(detail_.begin, now);  // a run that is over by then has no such part
+  detail_.begin = std::min(detail_.begin, now);  // a run that ends before has no such part
   detail_.end = now;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Stretches of time in which blocks had one holder, for a part of a run: from a given time on until
-// 40,000 have been seen, so that a run of any length takes bounded memory.
+// Stretches of time in which blocks had one holder, for a part of a run: 40,000 stretches from a
+// given time on, so that memory is bounded for any run.
 
 #include <cstdint>
 #include <vector>
@@ -18,7 +18,7 @@ class BlockHistory {
   // References that change within a `tick` are one stretch.
   BlockHistory(const WatchedAllocator& allocator, SimTime begin, SimDuration tick);
 
-  // Announces that the sequence will give its slots back because it was preempted.
+  // Announces that the sequence will release its slots because it was preempted.
   void expect(sim::SequenceId sequence, MapStay::End how) { open(sequence).how = how; }
   // Takes what changed at `now`, in order. O(changes + running sequences).
   void apply(const std::vector<PlaceChange>& changes, const sim::Scheduler& scheduler, SimTime now);
@@ -28,7 +28,7 @@ class BlockHistory {
  private:
   struct Open {
     MapStay stay;
-    std::int64_t places = 0;  // that it holds; 0: no stay
+    std::int64_t places = 0;  // held places; 0: no stay
     bool decodes = false;
     std::int32_t stored = -1;  // in detail_.stays
     MapStay::End how = MapStay::End::kFinished;
@@ -50,7 +50,7 @@ class BlockHistory {
   void leave(const PlaceChange& change, SimTime now);
   void end_stay(Open& stay, std::int64_t context, SimTime now);
   void note_decoding(const sim::Scheduler& scheduler, SimTime now);
-  // Stores the stretch of a place that ends now, if it is to be seen.
+  // Stores the stretch of a place that ends now, if it is in the shown part.
   void cut(Place& place, SimTime now);
   void note_unfinished(const sim::Scheduler& scheduler, SimTime now);
   void close(SimTime now);

@@ -49,7 +49,7 @@ const char* remark_on(Weight weight, std::int64_t seeds) {
   return is_of_one ? " (does not decide: of one run)" : "";
 }
 
-// Measured by `most`, the sizes that reject the fewest requests.
+// The verdict relative to `most`, the sizes that reject the fewest requests.
 BlockSizeVerdict verdict_on(const BlockSizeFigures& size, const Sizes& most, std::int64_t seeds) {
   BlockSizeVerdict verdict{.block_size = size.block_size,
                            .is_good = true,
@@ -98,7 +98,7 @@ std::optional<std::int64_t> beaten_by(const BlockSizeFigures& size, const Sizes&
   return found->block_size;
 }
 
-// What a reader of the recommendation must know of it, if anything.
+// The drawbacks of the recommendation; empty if there are none.
 std::string price_of(const BlockSizeVerdict& chosen, std::int64_t seeds) {
   std::string text;
   if (!chosen.drawbacks.empty()) {
@@ -111,7 +111,7 @@ std::string price_of(const BlockSizeVerdict& chosen, std::int64_t seeds) {
   return text;
 }
 
-// How many requests are rejected, if any, and which sizes were left out for it.
+// The number of rejected requests, if any, and the sizes that were left out because of it.
 std::string rejections_of(const BlockSizeFigures& chosen, const Sizes& sizes) {
   std::vector<std::string> left_out;
   for (const BlockSizeFigures& size : sizes) {
@@ -135,7 +135,7 @@ std::string blocks_text(const Verdicts& verdicts) {
 }
 
 // Why none of `most`, the sizes that reject the fewest requests, can be recommended; empty if one
-// can be. `verdicts` are those on them.
+// can be. `verdicts` are the verdicts on `most`.
 std::string why_none(const Verdicts& verdicts, const Sizes& most, std::int64_t seeds) {
   const auto is_all = [&](auto holds) { return std::ranges::all_of(most, holds); };
   const std::string blocks = blocks_text(verdicts);
@@ -160,8 +160,8 @@ std::string why_none(const Verdicts& verdicts, const Sizes& most, std::int64_t s
   return idle.empty() ? "" : idle + " By all else " + blocks + kAreGood;
 }
 
-// The one to recommend: of the good ones the largest that no other good one beats; if none is good,
-// the one with the least time per token of `most`.
+// The recommended size: the largest good size that no other good size beats; if none is good, the
+// size of `most` with the least time per token.
 std::int64_t chosen_of(const Verdicts& good, const Sizes& most) {
   for (auto verdict = good.rbegin(); verdict != good.rend(); ++verdict) {
     const bool is_beaten =
@@ -175,7 +175,7 @@ std::int64_t chosen_of(const Verdicts& good, const Sizes& most) {
   return std::ranges::min_element(most, {}, time)->block_size;
 }
 
-// What makes a size good: block_size_criteria.h.
+// The definition of a good size, in words: block_size_criteria.h.
 std::string near_best(std::int64_t seeds) {
   std::string text =
       "within a percentage point of the best in slots held empty and in prefix hits of first "
@@ -206,7 +206,7 @@ std::string among_good(const BlockSizeVerdict& chosen, const Verdicts& good, std
   return fmt::format("{}; {}.", text, fmt::join(passed, ", "));
 }
 
-// `verdicts` are on the sizes that reject the fewest requests, of which `good` are good.
+// `verdicts` are on the sizes that reject the fewest requests; `good` are the good ones of these.
 std::string reason_of(const BlockSizeVerdict& chosen, const Verdicts& verdicts,
                       const Verdicts& good, std::int64_t seeds) {
   if (verdicts.size() == 1) {

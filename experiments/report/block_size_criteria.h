@@ -1,6 +1,6 @@
 #pragma once
 
-// By what block sizes are compared, and how.
+// The criteria by which block sizes are compared.
 
 #include <cstdint>
 #include <optional>
@@ -10,7 +10,7 @@
 
 namespace recto::experiments {
 
-// A figure of one run; of several seeds their mean, and the value under each in the order of seeds.
+// A figure of one run, or the mean over several seeds with the value under each, in their order.
 struct SeedMean {
   double mean = 0;
   std::vector<double> by_seed = {};  // empty for one run
@@ -19,15 +19,15 @@ struct SeedMean {
 // One block size of one allocator, everything else being equal.
 struct BlockSizeFigures {
   std::int64_t block_size = 0;
-  SeedMean used;        // slots of tokens: a share of the pool, time-weighted
+  SeedMean used;        // slots that hold tokens: a share of the pool, time-weighted
   SeedMean waste;       // reserved, internal and overhead slots: a share of the pool, time-weighted
   SeedMean prefix_hit;  // of the prompts, when first admitted
   SeedMean table_bytes;        // block-table entries, 4 bytes each, mean
   SeedMean copied_bytes;       // copy-on-write, over the whole run
   SeedMean output_per_s;       // tokens, or requests within the limits where there are limits
-  SeedMean requests_rejected;  // they can never fit
-  SeedMean requests_finished;  // the others
-  // End to end over output tokens, mean over requests; of nothing where some seed served none.
+  SeedMean requests_rejected;  // requests that can never fit
+  SeedMean requests_finished;  // all other requests
+  // End to end over output tokens, mean over requests; nullopt if some seed served none.
   std::optional<SeedMean> s_per_token = {};
   // Percentiles over requests: to the first token, of the time per further token, to the last.
   std::optional<SeedMean> ttft_p50_s = {};
@@ -44,18 +44,18 @@ inline constexpr double kGoodShare = 0.01;
 inline constexpr double kGoodRatio = 0.01;
 inline constexpr double kGoodPercentile = 0.1;
 
-// A run that holds less of the pool than this, with every size, hardly tells sizes apart by what
-// they hold empty: what is good is then a large part of all that is held.
+// If a run holds less of the pool than this share with every size, empty slots hardly distinguish
+// the sizes: the permitted difference is then a large part of all held slots.
 inline constexpr double kIdleShare = 0.1;
 
-// Says so; empty for a run that holds more.
+// A remark on such a run; empty for a run that holds more.
 std::string idle_remark(const std::vector<BlockSizeFigures>& sizes);
 
 enum class Weight : std::uint8_t {
   kDecides,
-  kDecidesOverSeeds,  // under one seed it is shown: a percentile of one run may be chance
-  kIsShown,           // the other times have it in them
-  kIsCompared,        // it grows or falls with the block size, and is no drawback
+  kDecidesOverSeeds,  // under one seed only shown, because a percentile of one run may be chance
+  kIsShown,           // other times include it
+  kIsCompared,        // grows or falls with the block size, and is no drawback
 };
 
 enum class Difference : std::uint8_t { kPoints, kRatio, kCount };
@@ -63,7 +63,7 @@ enum class Difference : std::uint8_t { kPoints, kRatio, kCount };
 struct BlockSizeCriterion {
   const char* name;
   std::optional<SeedMean> (*figure)(const BlockSizeFigures&);
-  double sign;  // 1 where less is better, -1 where more is
+  double sign;  // 1 if less is better, -1 if more is better
   Difference difference;
   double tolerance;
   Weight weight;
@@ -72,8 +72,8 @@ struct BlockSizeCriterion {
 
 std::span<const BlockSizeCriterion> block_size_criteria();
 
-// Whether the values differ by more than chance. All sizes get the same requests under a seed, so
-// seeds are compared one by one: the values differ in the same direction under every seed.
+// Whether the values differ by more than chance: in the same direction under every seed. Seeds are
+// compared one by one, because all sizes get the same requests under a seed.
 bool is_told_apart(const SeedMean& a, const SeedMean& b);
 // The same for the figures of one criterion. Counts of requests differ if they are not equal.
 bool is_told_apart(const BlockSizeCriterion& criterion, const SeedMean& a, const SeedMean& b);

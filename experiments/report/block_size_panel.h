@@ -1,6 +1,6 @@
 #pragma once
 
-// Rows that differ only in the block size, and which of them is best.
+// Compares rows that differ only in the block size, and recommends one.
 
 #include <cstdint>
 #include <string>
@@ -11,18 +11,18 @@
 
 namespace recto::experiments {
 
-// What throughput means: tokens, or requests that met their latency limits.
+// The meaning of throughput: tokens, or requests that met their latency limits.
 enum class Throughput : std::uint8_t { kTokens, kGoodput };
 
-// kGoodput where latencies have limits.
+// kGoodput if latencies have limits.
 Throughput throughput_of(const std::vector<RunConfig>& configs);
 
 // `metrics` are those of report_metrics.h, with kBySeed where they are means over seeds.
 BlockSizeFigures figures_of(std::int64_t block_size, const Json& metrics, Throughput throughput);
 
-// Of the page's rows, of each of which `families` says everything else that is set: for every
-// family with two sizes or more {"family", "rows": by ascending size, "advice"}. Rows without
-// blocks, or without figures, of failed runs, are left out. Metrics are means over `seeds` seeds.
+// Groups the page's rows by family: `families` has each row's settings except the block size. For
+// every family with two sizes or more: {"family", "rows": by ascending size, "advice"}. Leaves out
+// rows without blocks and rows of failed runs. Metrics are means over `seeds` seeds.
 Json block_size_panels(const Json& rows, const std::vector<std::string>& families,
                        Throughput throughput, std::int64_t seeds);
 

@@ -26,7 +26,7 @@ std::string changed_ratio(double from, double to) {
   return fmt::format("{} % {}", percent(std::abs(ratio - 1)), ratio > 1 ? "up" : "down");
 }
 
-// Empty where nothing is rejected.
+// Empty if nothing is rejected.
 std::string changed_rejections(const SeedMean& from, const SeedMean& to) {
   if (from.mean == 0 && to.mean == 0) return "";
   if (from.mean == to.mean) {
@@ -36,7 +36,7 @@ std::string changed_rejections(const SeedMean& from, const SeedMean& to) {
                      to.mean == 1 ? "request" : "requests", count_text(from.mean));
 }
 
-// Empty where one of the two has no such figure, and where neither has anything to tell of.
+// Empty if one of the two lacks the figure, or if both figures are zero.
 std::string changed(const BlockSizeCriterion& criterion, const BlockSizeFigures& from,
                     const BlockSizeFigures& to) {
   const std::optional<SeedMean> before = criterion.figure(from);

@@ -1,8 +1,8 @@
 #pragma once
 
-// What the page in a folder shows, as JSON: report.json beside report.html, for pictures and
-// notebooks. It names the manifest of its results and itself by content, so that nobody takes the
-// data of other results, or data that were edited, for those of the folder.
+// The data of a folder's page as JSON: report.json beside report.html, for figures and notebooks.
+// It has hashes of its results' manifest and of its own data, so that data of other results and
+// edited data are detected.
 
 #include <string>
 
@@ -21,11 +21,12 @@ std::string data_file_in(const std::string& folder);
 // manifest cannot be read.
 Result<std::string> data_file_text(const std::string& folder, const Json& data);
 
-// Invalid input unless report.json in the folder is what data_file_text gave, of this manifest.
+// Invalid input unless report.json in the folder is the unchanged output of data_file_text for this
+// manifest.
 Status check_data_file(const std::string& folder);
 
-// The path of a file with such data of a study, of which the folder has none: its runs are
-// repeated. The file has no name; it is there for this process and for what it executes.
+// The path of a file with such data for a study whose folder has none: repeats the study's runs.
+// The file is unlinked, and exists for this process and the programs that it executes.
 Result<std::string> unnamed_data_file(ResultsFolder folder);
 
 }  // namespace recto::experiments

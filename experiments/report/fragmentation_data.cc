@@ -40,7 +40,7 @@ std::string label_of(const RunConfig& config) {
   return fmt::format("{} {}", config.allocator, config.block_size);
 }
 
-// What `make` gives for each label's index, or the first failure with its label.
+// The results of `make` for each label's index, or the first failure with its label.
 template <typename Value, typename Make>
 Result<std::vector<Value>> made_of(const std::vector<std::string>& labels, int threads, Make make) {
   std::vector<std::optional<Result<Value>>> made(labels.size());
@@ -53,7 +53,7 @@ Result<std::vector<Value>> made_of(const std::vector<std::string>& labels, int t
   return values;
 }
 
-// For each allocator the first row, or the one that its panel recommends.
+// For each allocator the row that its panel recommends, or else the first row.
 Result<std::vector<std::size_t>> telling_rows(const Json& rows, const Json& panels) {
   std::vector<Json> allocators;
   std::vector<std::size_t> telling;
@@ -86,7 +86,7 @@ Result<std::vector<std::size_t>> rows_labelled(const std::vector<std::string>& w
   return rows;
 }
 
-// What all maps show block by block, if not more: from where a paged run is busiest.
+// The beginning of the part that all maps show block by block: where a paged run is busiest.
 Result<SimTime> detail_begin(const ResultsFolder& folder, const std::vector<RecordedRun>& runs,
                              const std::vector<std::size_t>& rows, const ReportOptions& options) {
   if (options.map_from_s) {
@@ -106,20 +106,20 @@ Result<SimTime> detail_begin(const ResultsFolder& folder, const std::vector<Reco
   return busiest_moment(runs[paged == rows.end() ? rows.front() : *paged].outcome.report);
 }
 
-// 1 where the means of a run go on to its last answer, 0 where they end with the last arrival.
+// 1 if the means of a run extend to its last answer, 0 if they end with the last arrival.
 Json covers_drain_json(const sim::Report& report) {
   if (report.counters.requests_finished == 0) return Json();
   return report.covers_drain ? 1 : 0;
 }
 
-// The part of the time from the first arrival to the last answer that the means are of.
+// The part of the time from the first arrival to the last answer that the means cover.
 Json covered_share_json(const sim::Report& report) {
   if (report.makespan.value() <= 0) return Json();
   return rounded(static_cast<double>(report.covered.value()) /
                  static_cast<double>(report.makespan.value()));
 }
 
-// With the names of inputs that the manifest has, wherever they are now.
+// Uses the manifest's names of inputs, even if these have moved.
 std::string timeline_command(const ResultsFolder& folder, std::size_t row) {
   const Result<RunConfig> config = run_config_from_json(folder.manifest["configurations"][row]);
   return "recto simulate" + used_flags(config.value()) + " --timeline run.json";
@@ -201,7 +201,8 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
               {"setting", setting_line(folder.configs.front(), first)},
               {"pool_slots", first.pool_slots.value()},
               {"has_limits", throughput == Throughput::kGoodput},
-              {"time_models", folder.manifest["time_models"]},  // those of the runs: check_repeated
+              {"time_models",
+               folder.manifest["time_models"]},  // equal to those of the runs: check_repeated
               {"rows", rows},
               {"series", series},
               {"quantiles_per_mille", quantile_per_mille()},

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""How smoothly the memory maps of a page move: both are redrawn for each frame.
+"""Measures how smoothly the memory maps of a page move: both are redrawn for each frame.
 
     frame_rate_benchmark.py REPORT_HTML
 
 Pans and zooms the maps in a headless Chromium without a GPU. Prints the page's CPU time per frame,
-which other programs on the machine hardly change, and the frames per second that were reached.
+which other programs on the machine hardly change, and the frames per second.
 """
 
 import statistics
@@ -15,7 +15,7 @@ from pathlib import Path
 from page_testing import BrowserSession, browser
 
 FRAMES = 40
-# What runs before the first frame, and in each frame; `i` counts. Calls the page's own functions.
+# Code that runs before the first frame, and in each frame; `i` counts. Calls the page's functions.
 MOVES = {
     "pan, whole run": ("setTimeRange(0, timeRange.last * 0.9)",
                        "stepBy(i % 40 < 20 ? 0.005 : -0.005)"),

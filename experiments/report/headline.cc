@@ -32,7 +32,7 @@ bool contains(const Rows& rows, std::size_t row) {
   return std::ranges::find(rows, row) != rows.end();
 }
 
-// Of `rows`, which are not empty, those whose figure is within `tolerance` of the least one.
+// The rows whose figure is within `tolerance` of the least one. `rows` is not empty.
 template <typename Figure>
 Rows within(const Rows& rows, double tolerance, Figure figure) {
   const double least = figure(*std::ranges::min_element(rows, {}, figure));
@@ -40,8 +40,8 @@ Rows within(const Rows& rows, double tolerance, Figure figure) {
                [&](std::size_t row) { return figure(row) <= least + tolerance * std::abs(least); });
 }
 
-// The best for `sign` 1, the worst for -1; the first of equals. A row without answers under some
-// seed has no time per token.
+// The best row for `sign` 1, the worst for -1; the first of equal rows. A row without answers under
+// some seed has no time per token.
 std::size_t extreme(const Figures& figures, const Rows& rows, double sign) {
   const Rows fewest =
       within(rows, 0, [&](std::size_t row) { return sign * figures[row].requests_rejected.mean; });
@@ -66,7 +66,7 @@ Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
   Figures figures;
   for (const Json& row : rows) figures.push_back(figures_of(0, row["metrics"], throughput));
   const auto is_serving = [&](std::size_t row) { return figures[row].requests_finished.mean > 0; };
-  // Of rows that served requests; of all rows where none did.
+  // Among rows that served requests; among all rows if none did.
   const auto extreme_of = [&](const Rows& of, double sign) {
     const Rows served = those(of, is_serving);
     return extreme(figures, served.empty() ? of : served, sign);

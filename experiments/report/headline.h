@@ -1,6 +1,6 @@
 #pragma once
 
-// What a reader should take home of all rows of a page: which is best, and what was not served.
+// The main result of a page: the best row, and rejected requests.
 
 #include <cstddef>
 #include <cstdint>
@@ -13,21 +13,21 @@
 
 namespace recto::experiments {
 
-// Of a study: {"recommended": a row, or null, "not_told_apart": rows, "compared": [worst, best]}.
-// `rows` are those of the page, `mapped` those with a map, `panels` those of block_size_panels.
-// Rows are ranked by how few requests they reject, then by throughput, and within a hundredth of
-// that by the time per token. What each panel recommends competes for the recommendation, since
-// allocators without blocks may know what no server does; those that seeds do not tell apart from
-// it are named. There is none where the best is of a panel that recommends none. Rows that served
-// nothing are compared only where there are no two others.
+// For a study: {"recommended": a row, or null, "not_told_apart": rows, "compared": [worst, best]}.
+// `rows` are the page's rows, `mapped` the rows with a map, `panels` those of block_size_panels.
+// Ranks rows by fewest rejected requests, then by throughput, and within a hundredth of that by the
+// time per token. The rows that panels recommend compete for the recommendation, because
+// allocators without blocks may use knowledge that no server has; "not_told_apart" names rows that
+// the seeds do not separate from it. There is no recommendation if the best row is of a panel that
+// recommends none. Rows that served nothing are compared only if there are not two others.
 Json headline_json(const Json& rows, const std::vector<std::size_t>& mapped, const Json& panels,
                    Throughput throughput);
 
-// What a reader of the page must know of where its numbers are from: that another commit of recto
-// wrote them, with what was done about it; and which of `rows` reject requests.
+// Notes on the page's numbers: whether another commit of recto wrote them, and how the page deals
+// with that; and which of `rows` reject requests.
 std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows);
 
-// Which rows reject how many requests, means over `seeds` seeds; empty where none does.
+// The rows that reject requests, and how many, as means over `seeds` seeds; empty if none does.
 std::string rejected_note(const Json& rows, std::int64_t seeds);
 
 }  // namespace recto::experiments

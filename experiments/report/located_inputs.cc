@@ -49,7 +49,7 @@ std::vector<std::string> written_alike(const std::string& place) {
   return alike;
 }
 
-// Of an input of the manifest: where it is now.
+// The present path of an input of the manifest.
 Result<std::string> locate(const Json& input, const std::string& folder) {
   const auto path = input["path"].get<std::string>();
   const std::string manifest = folder + "/manifest.json";

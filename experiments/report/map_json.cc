@@ -72,7 +72,7 @@ Json stays_json(const std::vector<MapStay>& stays) {
 }
 
 Json segments_json(std::vector<MapSegment> segments) {
-  // By time, then place: neighbours are alike, so they pack well.
+  // By time, then place: neighbours are similar, so they pack well.
   std::ranges::stable_sort(segments, [](const MapSegment& a, const MapSegment& b) {
     return a.begin != b.begin ? a.begin < b.begin : a.place < b.place;
   });

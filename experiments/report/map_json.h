@@ -1,7 +1,7 @@
 #pragma once
 
-// A memory map as the page and report.json have it: long columns of numbers in few bytes.
-// web/packed.js and experiments/plot/page_map.py read them.
+// A compact encoding of memory maps for the page and report.json: long columns of numbers in few
+// bytes. web/packed.js and experiments/plot/page_map.py read them.
 
 #include <cstdint>
 #include <span>

@@ -11,15 +11,15 @@
 
 namespace recto::experiments {
 
-// Both return the same, byte for byte, for equal arguments, and may be called from several threads.
-// `report` is that of an earlier run of this configuration.
+// Both functions are deterministic, byte for byte, and may be called from several threads. `report`
+// is the report of an earlier run of this configuration.
 
-// Block by block from `detail_begin` on. Under --manager production blocks are those of the
+// Single blocks from `detail_begin` on. Under --manager production these are the blocks of the
 // production manager.
 Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
                              SimTime detail_begin);
 
-// Block by block over the whole run, if that is not too much for a page; or else from `begin` on.
+// Single blocks over the whole run if these are not too many for a page, else from `begin` on.
 Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
                                            SimTime begin);
 

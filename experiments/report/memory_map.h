@@ -1,6 +1,6 @@
 #pragma once
 
-// Who had which part of a pool when: coarsely over a whole run, exactly over a part of it.
+// The holders of each part of a pool over time: coarse over a whole run, exact over a part of it.
 
 #include <array>
 #include <cstdint>
@@ -10,34 +10,34 @@
 
 namespace recto::experiments {
 
-// Events of blocks that a reader looks for.
+// Events of blocks that the page marks.
 enum class MapMark : std::uint8_t { kPreempted, kCopied, kEvicted };
 inline constexpr std::size_t kMapMarkCount = 3;
 
-// A row of a column: shares of its slots, in fifteenths, and who owns most of them.
+// A row of a column: shares of its slots, in fifteenths, and the owner of most of them.
 struct MapCell {
   std::uint8_t used = 0;
   std::uint8_t reserved = 0;
   std::uint8_t internal = 0;
-  std::uint8_t cached = 0;  // what is left of fifteen is free, or overhead
-  std::uint8_t owner = 0;   // 0: nobody; else 1 + request id modulo 255
+  std::uint8_t cached = 0;  // the rest of the fifteen is free, or overhead
+  std::uint8_t owner = 0;   // 0: none; else 1 + request id modulo 255
 };
 
 // The pool at an instant, in rows of equally many slots, lowest first.
 struct MapColumn {
   SimTime at;
   std::vector<MapCell> cells;                       // [rows]
-  std::array<std::int64_t, kMapMarkCount> marks{};  // that happened since the column before
+  std::array<std::int64_t, kMapMarkCount> marks{};  // events since the previous column
 };
 
-// The stay of a sequence in the pool, from getting slots to giving them back.
+// The stay of a sequence in the pool, from getting slots to releasing them.
 struct MapStay {
   enum class End : std::uint8_t { kFinished, kRecompute, kSwap, kGoesOn };
   std::int64_t request_id = 0;
   std::int32_t member = 0;
   std::int64_t final_context = 0;
   SimTime begin;
-  SimTime decode;  // from here on one token per step; `end` if it never got that far
+  SimTime decode;  // one token per step from here on; `end` if the sequence never decoded
   SimTime end;
   std::int64_t context_begin = 0;
   std::int64_t context_decode = 0;
@@ -51,9 +51,9 @@ struct MapSegment {
   std::int64_t size = 1;   // blocks, or slots
   SimTime begin;
   SimTime end;
-  std::int32_t stay = -1;       // in MapDetail::stays; -1: nobody's, cached
+  std::int32_t stay = -1;       // in MapDetail::stays; -1: no holder, cached
   std::int64_t index = 0;       // logical block in the holder's table
-  std::int32_t references = 1;  // tables that held it, at most
+  std::int32_t references = 1;  // largest number of tables that held it
 };
 
 struct MapEvent {

@@ -20,11 +20,11 @@ struct Row {
   std::int64_t owner_slots = 0;
 };
 
-// What of a block or region is in which state, over all of its holders; in slots from its start.
+// The states of a block's or region's slots, over all of its holders; in slots from its start.
 struct Held {
-  std::int64_t out = 0;   // have fallen out of the window
-  std::int64_t used = 0;  // tokens up to here
-  std::int64_t kept = 0;  // future tokens up to here
+  std::int64_t out = 0;   // up to here outside the window
+  std::int64_t used = 0;  // up to here tokens
+  std::int64_t kept = 0;  // up to here future tokens
   std::int64_t owner = -1;
 };
 
@@ -90,8 +90,8 @@ class Picture {
   std::vector<Row> rows_;
 };
 
-// Of a sequence's `size` slots from position `from` on. A next token, at position `context`, sees
-// the positions above context - window; a window of 0 sees all.
+// For a sequence's `size` slots from position `from` on. The next token, at position `context`,
+// sees the positions above context - window; a window of 0 sees all.
 Held held_of(const sim::Request& request, std::int64_t context, std::int64_t window,
              std::int64_t from, std::int64_t size) {
   const auto within = [&](std::int64_t position) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// A picture of the pool at one instant, in rows of equally many slots, made by walking over
-// everything that is held.
+// A picture of the pool at one instant, in rows of equally many slots, made by walking over all
+// held blocks.
 
 #include <vector>
 

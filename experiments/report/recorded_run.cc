@@ -33,7 +33,7 @@ struct Distribution {
   }
 };
 
-// As sim/metrics/latency.h counts them.
+// Counts latencies as sim/metrics/latency.h does.
 struct LatencyCollector final : sim::SimulationObserver {
   Distribution queueing;
   Distribution ttft;
@@ -50,7 +50,7 @@ struct LatencyCollector final : sim::SimulationObserver {
   }
 };
 
-// Ordered by the queue, then by what is held.
+// Ordered by the queue, then by held slots.
 std::tuple<double, double> pressure(const sim::SeriesWindow& window) {
   const auto mean = [&](sim::Gauge gauge) { return window.mean[static_cast<std::size_t>(gauge)]; };
   return {mean(sim::Gauge::kWaitingRequests), -mean(sim::Gauge::kFree)};

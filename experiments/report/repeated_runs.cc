@@ -20,7 +20,7 @@
 namespace recto::experiments {
 namespace {
 
-// Times may be named by a file, which is known by its content and may lie elsewhere now.
+// Fields that may name a file, which is identified by its content and may have moved.
 constexpr std::string_view kNames[] = {"time_model", "report.time_model"};
 
 std::string remedy(const ResultsFolder& folder) {
@@ -42,8 +42,8 @@ bool has_values_by_seed(const ResultsFolder& folder, const std::string& column) 
   return folder.seeds > 1 && folder.table.has(column + "_by_seed");
 }
 
-// Whether a field of a row is what the run gives, or a mean of values of which the first is. A mean
-// is empty where some seed has no value.
+// Whether a field of a row equals the run's value, or is a mean whose first value equals it. A mean
+// is empty if some seed has no value.
 bool agrees(const ResultsFolder& folder, std::size_t row, const std::string& column,
             const std::string& now) {
   if (std::ranges::find(kNames, column) != std::end(kNames)) return true;
@@ -89,8 +89,8 @@ Status check_series(const ResultsFolder& folder, const std::vector<RecordedRun>&
                   1 + std::count(now.begin(), end, '\n'), remedy(folder)));
 }
 
-// Of all runs, each once. A file has the name by which the manifest's configurations have it,
-// wherever it is now.
+// The time models of all runs, each once. A file has the name that the manifest's configurations
+// give it, even if it has moved.
 Json time_models_of(const ResultsFolder& folder, const std::vector<RecordedRun>& runs) {
   Json models = Json::array();
   for (std::size_t i = 0; i < runs.size(); ++i) {

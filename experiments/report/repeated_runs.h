@@ -1,6 +1,6 @@
 #pragma once
 
-// Whether runs that were repeated for a page are those of the study that the page shows.
+// Checks that runs repeated for a page equal those of the study that the page shows.
 
 #include <vector>
 
@@ -10,9 +10,9 @@
 
 namespace recto::experiments {
 
-// `runs` are those of the study's configurations under the first seed. Every column of
-// fragmentation.csv and every line of series.csv must be what they give; of several seeds, the
-// first of the values that each mean is of. Invalid input, with the first difference.
+// `runs` are runs of the study's configurations under the first seed. Every column of
+// fragmentation.csv and every line of series.csv must equal their results; with several seeds, the
+// first value of each mean must. Invalid input, with the first difference.
 Status check_repeated(const ResultsFolder& folder, const std::vector<RecordedRun>& runs);
 
 }  // namespace recto::experiments

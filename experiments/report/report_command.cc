@@ -49,7 +49,7 @@ Result<Json> data_of(const ResultsFolder& folder, const ReportFlags& flags,
                              .done = [&](const std::string& label) { progress.advance(label); }});
 }
 
-// A study is run again with the files that its manifest names, none of which a page may replace.
+// A study is run again with the files that its manifest names; a page must not replace any of them.
 Status prepare_inputs(ResultsFolder& folder, const std::string& page) {
   RECTO_RETURN_IF_ERROR(locate_inputs(folder.manifest, folder.path, folder.configs));
   for (const RunConfig& config : folder.configs) {

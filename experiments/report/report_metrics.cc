@@ -50,7 +50,7 @@ constexpr std::string_view kPoolSlots = "report.pool_slots";
 bool is_ns(std::string_view column) { return column.ends_with("_ns"); }
 bool is_gauge(std::string_view column) { return column.ends_with("_slots.mean"); }
 
-// Of the latency whose percentile or mean is in `column`.
+// The column with the count of the latency whose percentile or mean is in `column`.
 std::string count_column(std::string_view column) {
   return std::string(column.substr(0, column.rfind('.'))) + ".count";
 }
@@ -61,8 +61,8 @@ struct MetricRow {
   std::size_t row;
   std::optional<std::size_t> seed;
 
-  // With `suffix` the half-width of the value's interval; that of a sum is at most the sum of
-  // theirs.
+  // With `suffix` the half-width of the value's interval; for a sum, the sum of half-widths is an
+  // upper bound.
   std::optional<double> value(const ReportMetric& metric, std::string_view suffix) const {
     const auto number = [&](std::string_view name) {
       return table.number(row, std::string(name) + std::string(suffix), seed);

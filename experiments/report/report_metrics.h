@@ -1,6 +1,6 @@
 #pragma once
 
-// The figures of a results file that a report shows, under one set of names for all commands.
+// The figures of results files that reports show, with the same names for all commands.
 
 #include <cstddef>
 #include <optional>
@@ -18,9 +18,9 @@ namespace recto::experiments {
 struct ReportMetric {
   std::string_view name;   // "used", "ttft_p99_s"; shares without a unit
   std::string_view sweep;  // the column of sweep.csv
-  // Of fragmentation.csv: "..._ns" is in nanoseconds, "..._slots.mean" a gauge in slots.
+  // The column of fragmentation.csv: "..._ns" in nanoseconds, "..._slots.mean" a gauge in slots.
   std::string_view study;
-  std::string_view study_plus = {};  // a column that is added to that of the study
+  std::string_view study_plus = {};  // a column to add to `study`
 };
 using MetricColumn = std::string_view ReportMetric::*;  // of sweep.csv or of fragmentation.csv
 
@@ -33,19 +33,19 @@ std::span<const ReportMetric> report_metrics();
 // Invalid input, naming the column, if the table lacks one.
 Status expect_metrics(const ResultsTable& table, MetricColumn column);
 
-// Of a row, or of a row's values under one seed: {"used": 0.54, ...}. A mean over seeds has the
-// half-width of its interval beside it, as "used_ci95". Latencies are null where no request of some
+// The metrics of a row, or of a row under one seed: {"used": 0.54, ...}. A mean over seeds has the
+// half-width of its interval beside it, as "used_ci95". Latencies are null if no request of some
 // seed has them.
 Json metrics_json(const ResultsTable& table, MetricColumn column, std::size_t row,
                   std::optional<std::size_t> seed = {});
 
-// Of metrics that are means over seeds: an array of the metrics under each.
+// The key of an array with the metrics under each seed, beside metrics that are means over seeds.
 inline constexpr const char* kBySeed = "by_seed";
 
-// The same of a row of the folder, with kBySeed where there are several seeds.
+// The metrics of a row of the folder, with kBySeed if there are several seeds.
 Json metrics_by_seed_json(const ResultsFolder& folder, std::size_t row);
 
-// The same for a row without figures, of a failed run: nulls.
+// The metrics of a failed run, which has no figures: nulls.
 Json no_metrics();
 
 // Sets `metrics`' kernel_s: seconds of attention, all layers, in a decode step that reads as many
@@ -54,7 +54,7 @@ Json no_metrics();
 // file, or the block size in it, is missing.
 Status add_kernel_time(const RunConfig& config, Json& metrics);
 
-// Five significant digits: what a picture needs, in the fewest bytes.
+// Five significant digits: enough for a picture, in few bytes.
 double rounded(double value);
 
 }  // namespace recto::experiments

@@ -8,7 +8,7 @@
 namespace recto::experiments {
 namespace {
 
-// As it may stand inside a script element, which "</" would end.
+// JSON text that is safe inside a script element, which "</" would end.
 std::string embedded(const Json& json) {
   std::string safe;
   for (const char c : json_text(json)) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// One HTML file with everything in it: styles, scripts, the plotting library, data. It opens from
-// disk and loads nothing from anywhere.
+// One self-contained HTML file: styles, scripts, the plotting library, data. It opens from disk and
+// loads nothing else.
 
 #include <string>
 #include <string_view>
@@ -10,7 +10,7 @@
 
 namespace recto::experiments {
 
-// Stands near the beginning of each page.
+// A mark near the beginning of each page.
 inline constexpr std::string_view kReportPageMark = R"(<meta name="generator" content="recto">)";
 
 // web/page.html with its styles, scripts and the plotting library, as
@@ -18,7 +18,7 @@ inline constexpr std::string_view kReportPageMark = R"(<meta name="generator" co
 // manifest.
 std::string_view report_page_template();
 
-// `data` is what study_data.h makes; `manifest` stands at the page's foot.
+// `data` comes from study_data.h; `manifest` is shown at the page's foot.
 std::string report_page(const Json& data, const Json& manifest);
 
 }  // namespace recto::experiments

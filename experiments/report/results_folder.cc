@@ -24,10 +24,10 @@ Status refusal(const std::string& where, const Json& found, const std::string& e
       fmt::format("{}: found {}; expected {}", where, told(found), expected));
 }
 
-// The grid of a sweep, which the manifest need not have.
+// The grid of a sweep; empty if the manifest has none.
 Json grid_of(const ResultsFolder& folder) { return folder.manifest.value("grid", Json::object()); }
 
-// Of a study or of a sweep; 1 where nothing is said. Must be those of the table.
+// The seeds of a study or sweep; 1 by default. Must agree with the table.
 Status read_seeds(ResultsFolder& folder) {
   const std::string where = folder.manifest_path() + (folder.is_sweep ? ", grid.seeds" : ", seeds");
   const Json seeds = (folder.is_sweep ? grid_of(folder) : folder.manifest).value("seeds", Json(1));
@@ -57,7 +57,7 @@ Status read_study_configs(ResultsFolder& folder) {
                  fmt::format("{}, one per row of fragmentation.csv", folder.table.rows()));
 }
 
-// Each once, in the order of the rows: that in which the grid had them.
+// Each value once, in the order of the rows, which is the grid's.
 std::vector<std::string> values_of(const ResultsTable& table, const std::string& axis) {
   std::set<std::string> seen;
   std::vector<std::string> values;
@@ -93,7 +93,7 @@ Status read_axes(ResultsFolder& folder) {
                   points, folder.table.rows()));
 }
 
-// Of each point: the grid's base, and what the axes set.
+// Each point's configuration: the grid's base with the point's axis values.
 Status read_point_configs(ResultsFolder& folder) {
   for (const char* column :
        {"outcome", "error", "covers_drain", "time_model", "time_model_provenance"}) {

@@ -17,7 +17,7 @@ struct ResultsFolder {
   bool is_sweep = false;
   Json manifest;
   ResultsTable table;              // fragmentation.csv or sweep.csv
-  std::int64_t seeds = 1;          // of several, numbers in the table are means
+  std::int64_t seeds = 1;          // with several, numbers in the table are means
   std::vector<RunConfig> configs;  // one per row
   std::vector<std::string> axes;   // of a sweep: the columns that are settings
 
@@ -25,8 +25,8 @@ struct ResultsFolder {
   std::string commit() const { return manifest["recto"]["commit"].get<std::string>(); }
 };
 
-// Invalid input, naming the file and the field, if something is missing, was not written by recto,
-// is not the file that the manifest was written with, or does not belong to the rest.
+// Invalid input, naming the file and the field, if a part is missing, was not written by recto, is
+// not the file that the manifest names, or does not belong to the other parts.
 Result<ResultsFolder> read_results_folder(const std::string& path);
 
 }  // namespace recto::experiments

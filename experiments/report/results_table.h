@@ -1,7 +1,7 @@
 #pragma once
 
-// A CSV file that recto wrote, read back: rows by number, columns by name. Its fields are not
-// checked: the manifest has its content's hash (check_written_files).
+// A CSV file that recto wrote: rows by number, columns by name. Fields are not checked, because the
+// manifest has a hash of the content (check_written_files).
 
 #include <cstddef>
 #include <optional>
@@ -24,19 +24,19 @@ class ResultsTable {
 
   // The column must exist.
   const std::string& text(std::size_t row, std::string_view column) const;
-  // Of a mean over seeds the value of seed number `seed`, which the column's values by seed have;
-  // else the field. The column must exist.
+  // For a mean over seeds, the value under seed number `seed`; otherwise the field. The column must
+  // exist.
   std::string_view text_of_seed(std::size_t row, std::string_view column, std::size_t seed) const;
   // nullopt if the column is missing, or the field is no finite number in decimal.
   std::optional<double> number(std::size_t row, std::string_view column,
                                std::optional<std::size_t> seed = {}) const;
 
-  // Of how many seeds the rows are, by their columns of values by seed; 1 without such columns,
-  // nullopt if all of their fields are empty. Invalid input, naming the column, if a mean with an
-  // interval has no such values.
+  // The number of seeds, from the columns of values by seed; 1 without such columns, nullopt if all
+  // of their fields are empty. Invalid input, naming the column, if a mean with an interval has no
+  // values by seed.
   Result<std::optional<std::size_t>> seeds() const;
 
-  // Invalid input, naming the file, for a column that is missing: another recto wrote the file.
+  // Invalid input, naming the file, if the column is missing: another version of recto wrote it.
   Status expect(std::string_view column) const;
 
  private:

@@ -1,6 +1,6 @@
 #pragma once
 
-// Gauges over time, in as many windows as a picture has room for.
+// Gauges over time, joined to as many windows as fit into a picture.
 
 #include <cstddef>
 #include <vector>
@@ -13,8 +13,8 @@ namespace recto::experiments {
 
 inline constexpr std::size_t kSeriesPointsMax = 400;
 
-// Joins neighbours until at most `windows_max` are left. Each mean is weighted by the time that it
-// covers, so that integrals are preserved. `windows_max` > 0. O(windows).
+// Joins neighbouring windows until at most `windows_max` are left. Means are weighted by the time
+// that they cover, so integrals are preserved. `windows_max` > 0. O(windows).
 std::vector<sim::SeriesWindow> joined_windows(const std::vector<sim::SeriesWindow>& windows,
                                               std::size_t windows_max);
 

@@ -1,7 +1,6 @@
 #pragma once
 
-// What a page, and pictures, show of a folder of results: numbers, aggregated as far as a picture
-// needs them.
+// The data that a page and figures show of a folder of results: numbers, aggregated for pictures.
 
 #include <functional>
 #include <optional>

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::string_view kBlockSize = "block_size";
 
-// "allocator paged, scale_rate 2": what a point is set to, except for the axis that is left out.
+// "allocator paged, scale_rate 2": a point's axis values, except for the axis `left_out`.
 std::string settings_text(const Json& settings, std::string_view left_out) {
   std::string text;
   for (const auto& [name, value] : settings.items()) {
@@ -28,7 +28,7 @@ std::string settings_text(const Json& settings, std::string_view left_out) {
   return text;
 }
 
-// Nulls for a point that failed; kernel times for one that served requests.
+// Nulls for a failed point; includes kernel times for a point that served requests.
 Result<Json> metrics_of_point(const ResultsFolder& folder, std::size_t row) {
   if (folder.table.text(row, "outcome") != "ok") return no_metrics();
   Json metrics = metrics_by_seed_json(folder, row);
@@ -38,7 +38,7 @@ Result<Json> metrics_of_point(const ResultsFolder& folder, std::size_t row) {
   return metrics;
 }
 
-// What the step times of points with figures are based on, each once.
+// The sources of the step times of points with figures, each once.
 Json time_models_of(const ResultsTable& table) {
   Json models = Json::array();
   for (std::size_t row = 0; row < table.rows(); ++row) {
@@ -60,7 +60,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
     for (const std::string& axis : folder.axes) settings[axis] = folder.table.text(i, axis);
     const Result<Json> metrics = metrics_of_point(folder, i);
     RECTO_RETURN_IF_ERROR(metrics.status());
-    // The share of the seeds under which means go on to the last answer, where one was served.
+    // The share of the seeds under which means extend to the last answer, if a request was served.
     const bool is_served = metrics.value()["normalized_mean_s"].is_number();
     const std::optional<double> drained = folder.table.number(i, "covers_drain");
     const bool has_sizes = settings.contains(kBlockSize) && !is_contiguous(folder.configs[i]);

@@ -60,7 +60,8 @@ void WatchedAllocator::note(SequenceId sequence, std::size_t from, std::int64_t 
     has_content_[place] = 0;
     ++holders_of_[place];
     if (!is_replaced) continue;
-    // Left after the copy is taken: a sequence that has a single block stays where it is.
+    // Recorded after the copy is taken, so that a sequence with a single block does not end its
+    // stay.
     change(Kind::kLeft, sequence, entry, before[entry]);
     --holders_of_[static_cast<std::size_t>(before[entry])];
   }
@@ -79,7 +80,7 @@ std::optional<sim::Growth> WatchedAllocator::admit(std::span<const SequenceId> m
   const std::optional<sim::Growth> growth = inner_->admit(members, length);
   if (!growth) return growth;
   const std::int64_t hits = growth->hit.value() / block_size().value();
-  // Blocks are for the first member, which others share later; regions for each.
+  // Blocks go to the first member, and others share them later; regions go to each member.
   const std::size_t given = is_paged() ? 1 : members.size();
   for (const SequenceId member : members.first(given)) note(member, 0, hits);
   return growth;

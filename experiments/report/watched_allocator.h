@@ -1,7 +1,7 @@
 #pragma once
 
-// An allocator under watch: forwards every call and records what it changed, block by block, so
-// that nobody has to compare tables.
+// An allocator wrapper that forwards every call and records its changes, block by block, so that
+// observers need not compare tables.
 
 #include <cstdint>
 #include <memory>
@@ -15,7 +15,7 @@
 
 namespace recto::experiments {
 
-// A block (for contiguous allocators, a region) that a sequence got, had filled, or gave back.
+// A block (for contiguous allocators, a region) that a sequence took, filled, or left.
 struct PlaceChange {
   enum class Kind : std::uint8_t { kTaken, kLeft, kFilled };
   Kind kind = Kind::kTaken;
@@ -26,7 +26,7 @@ struct PlaceChange {
   std::int64_t index = 0;    // logical block; 0 for regions
   std::int64_t begin = 0;    // block number, or first slot of the region
   std::int64_t size = 1;     // taken: blocks, or slots of the region
-  std::int64_t context = 0;  // left for good: tokens that the sequence had
+  std::int64_t context = 0;  // if left for good: the sequence's tokens
   // Taken: a copy of a block that others hold (copy-on-write). Filled: a copy of the region of the
   // sequence that this one forked from.
   bool was_copied = false;
@@ -39,7 +39,7 @@ class WatchedAllocator final : public sim::Allocator {
 
   // Returns the changes since the last call, in order.
   std::vector<PlaceChange> take_changes();
-  // As last recorded: the blocks of the sequence's table, or the first slot of its region.
+  // The last recorded blocks of the sequence's table, or first slot of its region.
   std::span<const std::int64_t> places(sim::SequenceId sequence) const {
     return holders_[static_cast<std::size_t>(sequence.value())].places;
   }
@@ -104,13 +104,13 @@ class WatchedAllocator final : public sim::Allocator {
   std::vector<std::int64_t> places_now(sim::SequenceId sequence) const;
   PlaceChange& change(PlaceChange::Kind kind, sim::SequenceId sequence, std::size_t index,
                       std::int64_t begin);
-  // Records what is new in the sequence's table, from entry `from` on. `hits` of its entries were
-  // found cached.
+  // Records the new entries of the sequence's table, from entry `from` on; `hits` of them were
+  // prefix hits.
   void note(sim::SequenceId sequence, std::size_t from, std::int64_t hits);
 
   std::unique_ptr<sim::Allocator> inner_;
   std::vector<Holder> holders_;           // by SequenceId
-  std::vector<char> has_content_;         // [place] it was cached when it last had no holder
+  std::vector<char> has_content_;         // [place] cached when it last had no holder
   std::vector<std::int32_t> holders_of_;  // [place]
   std::vector<PlaceChange> changes_;
 };

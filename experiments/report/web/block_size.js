@@ -1,4 +1,4 @@
-// Which block size: every criterion as a picture and a number, the recommendation and its price.
+// The block-size panel: every criterion as a chart and a number, the recommendation and its costs.
 
 const kernelSpan = (seconds, most) => (seconds === null ? "not measured" : span(seconds, most));
 
@@ -32,7 +32,7 @@ const CRITERIA = [
 
 const criteriaOf = (data) => CRITERIA.filter((one) => !one.ofLimits || data.has_limits);
 
-// Null where a part is not known.
+// Null if a part is unknown.
 function sumOf(metrics, names) {
   const values = names.map((name) => metrics[name]);
   return values.every(isNumber) ? values.reduce((sum, value) => sum + value, 0) : null;
@@ -43,7 +43,7 @@ const criterionValue = (criterion, metrics) => sumOf(metrics, criterion.names);
 const criterionHalfWidth = (criterion, metrics) =>
     sumOf(metrics, criterion.names.map((name) => name + "_ci95"));
 
-// With how a figure follows from what was measured, where it was not measured itself.
+// The figure, with its derivation if it was not measured itself.
 function criterionCell(criterion, metrics) {
   const basis = criterion.basis ? criterion.basis(metrics) : null;
   const halfWidth = criterionHalfWidth(criterion, metrics);
@@ -73,11 +73,11 @@ function drawWhiskers(u, values, halfWidths) {
   u.ctx.stroke();
 }
 
-// By how much marks of an axis may be apart, where not by decimal numbers.
+// The permitted distances between marks of an axis, if these are not decimal numbers.
 const STEPS = new Map([[bytes, Array.from({ length: 50 }, (_, i) => 2 ** i)], [span, TIME_STEPS],
                        [kernelSpan, TIME_STEPS]]);
 
-// The recommended size is told without colour, too.
+// Marks the recommended size without colour, too.
 const sizeLabel = (size, recommended) => size + (size === recommended ? "\n★" : "");
 
 function criterionChart(host, rows, criterion, recommended) {
@@ -114,7 +114,7 @@ function criterionChart(host, rows, criterion, recommended) {
   chart(host, options, () => [rows.map((row, i) => i), values]);
 }
 
-// What is said against a size, and what nobody can say yet.
+// The drawbacks of a size, and differences that the seeds do not separate.
 function againstText(verdict, seeds) {
   const against = [...verdict.drawbacks];
   if (verdict.beaten_by !== null) {
@@ -157,7 +157,7 @@ function familyPanel(data, panel) {
   return made;
 }
 
-// Which measurements these are, if any: the other times have them in them.
+// The source of measured kernel times, if any; the other times include them.
 function kernelTimeNote(data) {
   const measured = data.time_models
       .filter((model) => model.name.startsWith("measured:"))
@@ -199,7 +199,7 @@ function blockSizeSection(data) {
   } else if (families.length > 1) {
     made.append(element("div", { class: "tools", style: "margin: 0 0 4px" },
                         element("label", { for: "family" }, "of"), select));
-    // Paper has no choice: it says of what the panel is, and of what there are others.
+    // A printed page has no menu: it names the panel's subject, and those of the other panels.
     const shown = element("h3", { class: "paper" });
     const name = () => shown.replaceChildren(
         "Of " + families[select.value] + "; the page also has " +

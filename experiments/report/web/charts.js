@@ -1,5 +1,5 @@
-// Charts by uPlot, made anew when the theme or the width changes; those over time share one range
-// and one cursor.
+// Charts by uPlot, redrawn when the theme or the width changes; charts over time share one range and
+// one cursor.
 
 const TIME_STEPS = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01,
                     0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
@@ -28,7 +28,7 @@ const axis = (more) => ({
   ...more,
 });
 
-// An axis of values: as wide as its widest label, and `least` at least, so that pictures align.
+// An axis of values: as wide as its widest label, but at least `least`, so that charts align.
 function valueAxis(more, least = 64) {
   const context = document.createElement("canvas").getContext("2d");
   context.font = AXIS_FONT;
@@ -40,7 +40,7 @@ function valueAxis(more, least = 64) {
   });
 }
 
-// The same with round numbers, of one unit; where every value is 0, with no other.
+// The same with round numbers in one unit; if every value is 0, with no other mark.
 function valuesAxis(text, more, least) {
   const told = (u, splits) => {
     const isEmpty = !u.data.slice(1).some((values) => values.some((value) => value > 0));
@@ -65,8 +65,8 @@ const timeAxis = () => axis({
   values: (chart, splits, at, space, step) => splits.map((split) => clock(split, step)),
 });
 
-// Legends show lines with their dashes and areas with their textures, as pictures do: each series
-// brings a background for its mark.
+// Legends show lines with their dashes and areas with their textures, as charts do: each series has
+// a background for its mark.
 const legendMarks = (series) => ({
   width: (u, i) => (series[i].isArea ? 1 : 0),
   stroke: () => cssVariable("--faint"),
@@ -85,7 +85,7 @@ function chart(host, options, data) {
     host.chart = made;
   };
   onTheme(make);
-  // In a frame of its own: what is resized within an observer's turn would be observed again.
+  // In a separate frame, because an element resized within an observer's turn is observed again.
   new ResizeObserver(() => requestAnimationFrame(() => {
     const width = Math.max(host.clientWidth, 200);
     if (Math.abs(width - made.width) > 1) made.setSize({ width, height: made.height });
@@ -93,7 +93,7 @@ function chart(host, options, data) {
   return { remake: make, get: () => made };
 }
 
-// One over time, which shows the common range. `options()` has the scale of values as `y`.
+// A chart over time, which shows the common range. `options()` has the scale of values as `y`.
 function chartOverTime(host, options, data) {
   const holder = chart(host, () => {
     const { y, series, ...more } = options();
@@ -124,8 +124,8 @@ function chartOverTime(host, options, data) {
   return holder;
 }
 
-// What stands in a legend while no cursor is in the chart: the mean over time of values of which
-// the i-th holds from times[i] to times[i + 1].
+// The legend's text while no cursor is in the chart: the mean over time of values, of which the i-th
+// holds from times[i] to times[i + 1].
 function meanOverTime(times, values) {
   let [sum, length] = [0, 0];
   values.forEach((value, i) => {
@@ -136,7 +136,7 @@ function meanOverTime(times, values) {
   return length > 0 ? sum / length : null;
 }
 
-// The states of one run, one upon the other, as shares of the pool. `source` gives the series.
+// The stacked states of one run, as shares of the pool. `source` gives the series.
 function stackedChart(host, source, poolSlots) {
   // The first is drawn over by the next, down to what lies at the bottom.
   const order = STATES.map((state, i) => i).reverse();
@@ -174,8 +174,8 @@ function stackedChart(host, source, poolSlots) {
   }), data);
 }
 
-// lines: {label, values(), mean(), of: COMPARED}; x(): ascending times, from each of which to the
-// next its value holds.
+// lines: {label, values(), mean(), of: COMPARED}; x(): ascending times; a value holds from its time
+// to the next.
 function timeLines(host, x, lines, unit) {
   return chartOverTime(host, () => ({
     height: 170,

@@ -1,4 +1,4 @@
-// Elements, and numbers as people read them.
+// Page elements, and formatted numbers.
 
 function element(tag, attributes, ...children) {
   const made = document.createElement(tag);
@@ -18,7 +18,7 @@ function section(id, title, note) {
                  note ? element("p", { class: "note" }, note) : null);
 }
 
-// A figure that `draw` draws into its place, once the page has it.
+// A figure that `draw` draws once the page contains it.
 function figure(caption, place, draw, note) {
   queueMicrotask(() => draw(place));
   return element("figure", {}, element("figcaption", {}, ...[caption].flat()),
@@ -40,14 +40,14 @@ function short(value) {
 
 const percent = (share) => (isNumber(share) ? (share * 100).toFixed(1) : "–");
 const count = (value) => (isNumber(value) ? Math.round(value).toLocaleString("en") : "–");
-// Of a count, or of a mean of counts, which must not look like none.
+// The text of a count, or of a mean of counts; a small mean must not look like 0.
 const countOfMean = (value) => (Number.isInteger(value) ? count(value) : short(value));
 
-// What people count a time in: below how many seconds, how many of it a second has, its name.
+// Units of time: used below so many seconds, units per second, name.
 const TIME_UNITS = [[1e-3, 1e6, "µs"], [1, 1e3, "ms"], [600, 1, "s"], [7200, 1 / 60, "min"],
                     [Infinity, 1 / 3600, "h"]];
 
-// In the unit of `most`, the longest of the times beside which it stands.
+// In the unit of `most`, the longest of the times shown beside it.
 function span(seconds, most = seconds) {
   if (!isNumber(seconds)) return "–";
   if (seconds === 0) return "0";
@@ -66,7 +66,7 @@ function bytes(value) {
   return short(value) + " " + units[unit];
 }
 
-// Of metrics; below a mean over several seeds is the half-width of its 95 % confidence interval.
+// A metric; below a mean over several seeds is the half-width of its 95 % confidence interval.
 function estimate(text, metrics, name) {
   const halfWidth = metrics[name + "_ci95"];
   if (!isNumber(halfWidth)) return text(metrics[name]);
@@ -78,10 +78,10 @@ const overSeeds = (data) => (data.seeds > 1
     ? " Means over " + data.seeds + " seeds, ± the half-width of their 95 % confidence interval."
     : "");
 
-// Of a number on an axis: "20.00 ms" as "20 ms".
+// A number on an axis: "20.00 ms" becomes "20 ms".
 const rounded = (text) => text.replace(/(\.\d*?)0+(?!\d)/, "$1").replace(/\.(?!\d)/, "");
 
-// A point of time on an axis, as fine as its neighbours are apart.
+// A point of time on an axis, with the precision of `step`, the distance to its neighbours.
 function clock(seconds, step) {
   const digits = step >= 1 ? 0 : step < 1e-3 ? 6 : step < 0.1 ? 3 : 1;
   if (digits > 0 && seconds < 60) return seconds.toFixed(digits) + " s";

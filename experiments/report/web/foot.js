@@ -1,4 +1,4 @@
-// Where the page came from: enough to make it again.
+// The origin of the page: enough to make it again.
 
 function commonSettings(manifest) {
   const { base, axes } = manifest.grid || { base: {}, axes: {} };

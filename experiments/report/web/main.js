@@ -1,6 +1,6 @@
-// Puts the page together from what is embedded in it.
+// Builds the page from its embedded data.
 
-// What a reader should take home, if nothing else.
+// The main result of the page.
 function finding(data) {
   if (data.kind !== "fragmentation") return null;
   const [worst, best] = data.headline.compared.map((row) => data.rows[row]);
@@ -24,7 +24,7 @@ function finding(data) {
                speed(worst)) + unit + rest;
 }
 
-// Of which of these rows means of the pool are of less than half of the run: of a burst.
+// Names the rows whose means of the pool cover less than half of the run, as for a burst.
 function covered(data, rows) {
   const short = [...new Set(rows)].filter((row) =>
       isNumber(row.covered_share) && row.covered_share < 0.5);
@@ -34,7 +34,7 @@ function covered(data, rows) {
       (data.seeds > 1 ? ", under the first seed." : ".");
 }
 
-// Of which of these rows requests are in no figure.
+// Names the rows with rejected requests, which no figure counts.
 function rejections(rows) {
   return [...new Set(rows)].filter((row) => row.metrics.requests_rejected > 0).map((row) =>
       " " + row.label + " rejects " + countOfMean(row.metrics.requests_rejected) + " of " +

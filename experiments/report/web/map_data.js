@@ -1,4 +1,4 @@
-// A memory map as the page has it: read once, when it is first shown.
+// The page's memory map, decoded once, when it is first shown.
 
 const MARKS = [
   { name: "preempted", means: "a request gave its slots back", sign: "✕" },
@@ -37,8 +37,8 @@ function decodedMap(packed) {
   return map;
 }
 
-// When marks of a kind are to be drawn, each with how many: single ones at their own times. The
-// others are known by how many there were between two pictures.
+// The times at which to draw marks of a kind, each with a count: single events at their own times.
+// For other events only the count between two pictures is known.
 function markInstants(map, kind) {
   const { at, marks } = map.overview;
   const single = singleMarks(map.detail, kind);
@@ -60,10 +60,10 @@ function singleMarks(detail, kind) {
   return [...preempted.values()];
 }
 
-// For each stay instants and tokens in the cache then, both growing: where it began, got blocks,
-// started to decode and ended. Block k of a table is got when k blocks are full. Blocks of one
-// instant are a chunk's, of which the first alone tells the context; one that was there and is
-// shared, copied or left to this holder tells nothing.
+// For each stay, instants and the tokens in the cache then, both growing: where it began, got
+// blocks, started to decode and ended. Block k of a table is taken when k blocks are full. Blocks of
+// one instant belong to a chunk, and only the first gives the context; an existing block that is
+// shared, copied or left to this holder gives none.
 function addContexts(map) {
   const { stay, index, begin_us: begin } = map.detail.segments;
   const got = Array.from(map.detail.stays.end_us, () => []);
@@ -92,9 +92,9 @@ function contextsOf(stays, i, blocks) {
   return { us, tokens };
 }
 
-// Whole tokens that the segment's holder has in its cache at a time: exact where it began, got a
-// block, started to decode and ended. Between these those of a chunk come at its end, and decoded
-// ones evenly.
+// Whole tokens in the cache of the segment's holder at a time: exact where it began, got a block,
+// started to decode and ended. Between these times, tokens of a chunk count from its end, and
+// decoded tokens are spread evenly.
 function contextAt(map, segment, time) {
   const stay = map.detail.segments.stay[segment];
   const { us, tokens } = map.detail.contexts[stay];
@@ -106,8 +106,8 @@ function contextAt(map, segment, time) {
   return from + Math.floor((to - from) * share);
 }
 
-// The segment's slots at a time, each number counted from its first slot: up to `out` they have
-// fallen out of the window, up to `used` they hold tokens, up to `kept` they will.
+// The segment's slots at a time, counted from its first slot: slots up to `out` have fallen out of
+// the window, slots up to `used` hold tokens, slots up to `kept` will hold tokens.
 function fillAt(map, segment, time) {
   const { stay, index, size } = map.detail.segments;
   const slots = size[segment] * map.unit;
@@ -115,20 +115,20 @@ function fillAt(map, segment, time) {
   const from = index[segment] * map.unit;
   const within = (position) => Math.min(Math.max(position - from, 0), slots);
   const context = contextAt(map, segment, time);
-  // A next token, at position `context`, sees the positions above context - window.
+  // The next token, at position `context`, sees the positions above context - window.
   const out = map.window > 0 ? within(context - map.window + 1) : 0;
   const used = within(context);
   const kept = Math.max(within(map.detail.stays.final[stay[segment]]), used);
   return { slots, out, used, kept, cached: false };
 }
 
-// Whether all that there is of the run in this range of time (in seconds) is told block by block.
+// Whether single blocks are known for the whole run within this range of time (in seconds).
 function isDetailed(map, begin, end) {
   return hasDetail(map) && begin * 1e6 >= map.detail.begin - 1 &&
       Math.min(end * 1e6, map.end_us) <= map.detail.end + 1;
 }
 
-// What is at a time (in seconds) and a slot: words for a hover.
+// Describes the content of a slot at a time (in seconds), for a hover.
 function whatIsAt(map, time, slot) {
   const us = time * 1e6;
   if (us > map.end_us) return ["the run has ended"];
@@ -170,7 +170,7 @@ function segmentAt(map, us, place) {
 
 function columnAt(map, us) { return firstAfter(map.overview.at, us) - 1; }
 
-// How many of growing instants are not after `us`.
+// The number of instants that are not after `us`; instants are ascending.
 function firstAfter(at, us) {
   let low = 0;
   let high = at.length;
@@ -197,7 +197,7 @@ function overviewAt(map, us, slot) {
 
 const placesOf = (map) => (map.blocks > 0 ? "blocks" : "regions");
 
-// A run may be over where the part that is told block by block begins.
+// A run may end before the part with single blocks begins.
 const hasDetail = (map) => map !== null && map.detail.end > map.detail.begin;
 
 const detailSpan = (map) => "from " + clock(map.detail.begin / 1e6, 1) + " to " +
@@ -207,7 +207,7 @@ const knownSingly = (map) => (hasDetail(map)
     ? "single " + placesOf(map) + " were recorded " + detailSpan(map) + " only (the bracket)"
     : "no single " + placesOf(map) + " were recorded of this run");
 
-// How finely a map shows this range of time, and where it would show more.
+// The resolution at which a map shows this range of time, and where it would show more.
 function resolutionOf(map, begin, end) {
   if (isDetailed(map, begin, end)) {
     return "Drawn here: every single " + (map.blocks > 0 ? "block" : "region") +

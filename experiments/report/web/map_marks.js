@@ -1,4 +1,4 @@
-// What is drawn over a map's pixels: axes, marks, the bracket of the detailed part, the cursor.
+// Overlays of a map: axes, marks, the bracket of the detailed part, the cursor.
 
 const MAP_FONT = "12px system-ui, sans-serif";
 
@@ -33,7 +33,7 @@ function drawMapAxes(context, view, width) {
                      MAP_INNER - 1);
 }
 
-// Those that would overlap as one, in their middle.
+// Marks that would overlap are joined into one, in their middle.
 function marksInSight(view, instants, width) {
   const size = Math.ceil((width - MAP_LEFT) / 9) + 1;
   const [many, sum] = [new Float64Array(size), new Float64Array(size)];
@@ -48,7 +48,7 @@ function marksInSight(view, instants, width) {
       .map((bin) => ({ x: sum[bin] / many[bin], many: many[bin] }));
 }
 
-// The size of a sign says how much happened.
+// The size of a sign shows the number of events.
 function drawMapMarks(context, view, map, width) {
   context.textAlign = "center";
   context.textBaseline = "middle";
@@ -63,10 +63,10 @@ function drawMapMarks(context, view, map, width) {
   drawBracket(context, view, map, width);
 }
 
-// More signs than this in sight would hide what they mark.
+// More visible signs than this would hide the map.
 const EVENTS_MAX = 600;
 
-// Single ones, where they are, once blocks are tall enough to be told apart.
+// Single events at their blocks, once blocks are tall enough to be distinguished.
 function drawEvents(context, view, map) {
   if (!isDetailed(map, timeRange.begin, timeRange.end)) return;
   const tall = view.yOf(0) - view.yOf(map.unit);
@@ -94,7 +94,7 @@ function drawEvents(context, view, map) {
   }
 }
 
-// The part that is told block by block. An end that is out of sight has no tick.
+// The part with single blocks. An end that is out of sight has no tick.
 function drawBracket(context, view, map, width) {
   const begin = view.xOf(map.detail.begin / 1e6);
   const end = Math.max(view.xOf(map.detail.end / 1e6), begin + 2);
@@ -128,7 +128,7 @@ function haloed(context, text, x, y, colour, width) {
   context.fillText(text, x, y);
 }
 
-// Where a run is over, nothing is drawn of its pool.
+// Marks the end of the run, after which no pool is drawn.
 function drawMapEnd(context, view, map, width) {
   const x = Math.max(view.xOf(map.end_us / 1e6), MAP_LEFT);
   if (x >= width - 1) return;

@@ -1,11 +1,11 @@
-// A memory map as pixels. Everything is added up before it is drawn, so that the work follows the
-// pixels and the segments in sight, not the events of the run.
+// A memory map as pixels. Segments are summed before drawing, so the work depends on the visible
+// pixels and segments, not on the events of the run.
 
-// Sums of pixels that are covered in part; zeros between frames, so that none makes them anew.
+// Sums of partly covered pixels; zero between frames, so that no frame allocates them.
 let partSums = new Float32Array(0);
-let touched = new Int32Array(0);  // which pixels these are
+let touched = new Int32Array(0);  // the indices of these pixels
 
-// One pixel's colour is the mean of what covers it: of what nothing covers, `free`.
+// A pixel's colour is the mean of the colours that cover it; the uncovered part is `free`.
 class Raster {
   constructor(image, free) {
     this.image = image;
@@ -19,7 +19,7 @@ class Raster {
     }
   }
 
-  // Columns [left, right), of each the stretch [top, bottom) in pixels, in part pixels too.
+  // Columns [left, right), in each the stretch [top, bottom) in pixels, also fractions of pixels.
   add(left, right, top, bottom, paint) {
     top = Math.max(top, 0);
     bottom = Math.min(bottom, this.height);
@@ -123,7 +123,7 @@ function rasteriseOverview(raster, map, view, paint, toY) {
   }
 }
 
-// From the lowest row up; neighbours in one state are one stretch.
+// From the lowest row up; neighbouring rows in one state are one stretch.
 function addColumn(raster, map, view, { left, right, column, edges, paint }) {
   const cells = map.overview.cells;
   let what = null;
@@ -187,8 +187,8 @@ function rasteriseDetail(raster, map, view, paint, toY) {
   }
 }
 
-// The pixel column up to which a segment looks as it does at `x`. What is full stays so until its
-// first token falls out of the window; what is out stays out.
+// The pixel column up to which a segment looks as it does at `x`. A full segment stays full until
+// its first token falls out of the window; tokens outside the window stay outside.
 function steadyUntil(map, fill, x, right, fillOf) {
   if (fill.cached || fill.out >= fill.slots) return right;
   if (fill.used < fill.slots || fill.out > 0) return x + 1;

@@ -1,4 +1,4 @@
-// The memory map's section: what is compared, controls, keys.
+// The memory map's section: the compared rows, controls, keys.
 
 const KEYS = {
   ArrowLeft: () => stepBy(-0.1), ArrowRight: () => stepBy(0.1),
@@ -23,7 +23,7 @@ function stepBy(share) {
   setTimeRange(timeRange.begin + share * width, timeRange.end + share * width);
 }
 
-// A screen in ten seconds, until the run is over.
+// Moves a screen in ten seconds, until the run ends.
 function play() {
   if (mapState.playing) {
     cancelAnimationFrame(mapState.playing);
@@ -44,7 +44,7 @@ function play() {
   changeMap({ playing: requestAnimationFrame(frame) });
 }
 
-// Where all of these maps have single blocks, or else the first of them.
+// Shows the part where all of these maps have single blocks, or else the first map's part.
 function showDetail(maps) {
   const told = maps.filter(hasDetail);
   const begin = (some) => Math.max(...some.map((map) => map.detail.begin)) / 1e6;
@@ -79,7 +79,7 @@ function mapControls(shownMaps) {
       button("map-whole", "whole run", "all of it", showWholeRun));
 }
 
-// Of what colours mean by sequence.
+// The legend of colours by sequence.
 function ownersLegend() {
   const made = element("div", { class: "small", id: "map-owners" },
       "By sequence: used slots have their request's colour; after " + OWNER_COLOURS +

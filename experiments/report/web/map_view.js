@@ -6,7 +6,7 @@ const MAP_TOP = 34;    // room for marks
 const MAP_BOTTOM = 24;
 const MAP_INNER = MAP_HEIGHT - MAP_TOP - MAP_BOTTOM;
 
-// What both maps show, beside the range of time.
+// The state that both maps share, besides the range of time.
 const mapState = { low: 0, high: 1, by: "state", cursor: null, playing: null, listeners: [] };
 
 function changeMap(changes) {
@@ -15,7 +15,7 @@ function changeMap(changes) {
 }
 
 class MapView {
-  // `map` returns what is shown, or null.
+  // `map` returns the map to show, or null.
   constructor(host, map) {
     this.host = host;
     this.map = map;
@@ -26,7 +26,7 @@ class MapView {
     this.resolution = element("p", { class: "small resolution" });
     host.append(this.canvas, this.hint, this.missing, this.resolution);
     host.view = this;
-    this.pointer = null;  // where it is, while it is in the picture
+    this.pointer = null;  // its position, while it is in the picture
     this.listen();
     this.redraw = this.onceAFrame(() => this.draw());
     timeRange.listeners.push(() => this.moveUnderPointer());
@@ -51,7 +51,7 @@ class MapView {
     return { width: Math.max(this.host.clientWidth, 240), height: MAP_HEIGHT };
   }
 
-  // Between pixels of the canvas and what they show.
+  // Conversions between pixels of the canvas and times and slots.
   timeOf(x) {
     const inner = this.size().width - MAP_LEFT;
     return timeRange.begin + (x - MAP_LEFT) / inner * (timeRange.end - timeRange.begin);
@@ -105,7 +105,7 @@ class MapView {
     this.tellPlace();
   }
 
-  // A page has the maps that were asked for, and no others: so both rows are named.
+  // A page has only the requested maps, so the text names both rows.
   tellMissing() {
     const maps = [...new Set(this.labels)].join(",");
     this.hint.hidden = true;

@@ -1,5 +1,5 @@
-// The six states of a slot. Told apart by lightness and by texture as well as by colour, so that
-// neither colour vision nor a colour printer is needed.
+// The six states of a slot. They differ by lightness and texture as well as by colour, so neither
+// colour vision nor a colour printer is needed.
 
 const STATES = [
   { name: "used", means: "holds a token", light: "#1b4f8a", dark: "#8cc4ff" },
@@ -14,7 +14,7 @@ const STATES = [
     texture: "level" },
 ];
 
-// What is compared, and the rest; each with a dash of its own.
+// The compared rows, and the rest; each with its own dash.
 const COMPARED = [
   { light: "#0b62a8", dark: "#7cc0ff", dash: [], name: "A" },
   { light: "#c2541a", dark: "#ffa264", dash: [7, 4], name: "B" },
@@ -51,10 +51,10 @@ function lineColour(state) {
   return channels(colour(state)).map((c) => Math.round(c + (towards - c) * 0.42));
 }
 
-const OWNER_COLOURS = 255;  // MapCell::owner has room for so many
+const OWNER_COLOURS = 255;  // the range of MapCell::owner
 
-// Of sequence `number`, below OWNER_COLOURS. Neighbours are far apart on the circle, and two steps
-// of lightness or more, for eyes without one cone. By Oklab, where equal steps look equal.
+// The colour of sequence `number`, below OWNER_COLOURS. Neighbours are far apart on the circle, and
+// at least two steps of lightness, for dichromats. In Oklab, where equal steps look equal.
 function ownerColour(number) {
   const hue = number * 137.508 * Math.PI / 180;
   const lightness = (isDark() ? 0.48 : 0.36) + (number * 2 % 5) * 0.1;
@@ -115,7 +115,7 @@ function statesLegend() {
   }));
 }
 
-// A line as charts draw it for one of what is compared, at twice its size.
+// A line as charts draw it for a compared row, at twice its size.
 function drawLineKey(canvas, compared) {
   const { width, height } = canvas;
   const context = canvas.getContext("2d");

@@ -31,7 +31,7 @@ function sendToPerfetto(viewer, buffer, title, tell) {
   addEventListener("message", answer);
 }
 
-// What writes the timelines of the rows that are compared.
+// The commands that write the timelines of the compared rows.
 function timelineCommands(data) {
   const commands = [...new Set(compared.rows.map((row) => data.rows[row].timeline))];
   return commands.map((text) => element("pre", { class: "command" }, element("code", {}, text)));

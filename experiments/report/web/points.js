@@ -1,6 +1,6 @@
 // All points of a sweep.
 
-const POINTS_SHOWN = 200;  // at first: more would be slow to lay out
+const POINTS_SHOWN = 200;  // at first, because the layout of more is slow
 
 function pointsSection(data) {
   const made = section("points", "All points",

@@ -1,6 +1,6 @@
-// Sections of a study: what each row did, and two of them side by side over time.
+// Sections of a study: the figures of each row, and two rows side by side over time.
 
-// Which rows are compared: indices of data.rows.
+// The compared rows: indices of data.rows.
 const compared = { rows: [0, 0], listeners: [] };
 
 function compare(which, row) {
@@ -46,7 +46,7 @@ const GLANCE = [
 
 const rejects = (data) => data.rows.some((row) => row.metrics.requests_rejected > 0);
 
-// Without columns that would say nothing of any row.
+// Leaves out columns that are without information for every row.
 const glanceOf = (data) => GLANCE.filter(([name]) =>
     (name !== "goodput_per_s" || data.has_limits) &&
     (name !== "requests_rejected" || rejects(data)));
@@ -59,8 +59,8 @@ function glanceTable(data, marks) {
     ...glanceOf(data).map(([name, , text]) => estimate(text, row.metrics, name))]), marks);
 }
 
-// What part of the runs the means cover, and of which rows it is another; of those that served
-// nothing there are none.
+// The part of the runs that the means cover, and the rows with another part. Rows that served
+// nothing have no means.
 function coverage(data) {
   const known = data.rows.filter((row) => isNumber(row.covers_drain));
   const drained = known.filter((row) => row.covers_drain > 0);
@@ -107,7 +107,7 @@ function compareBar(data) {
               "double-click shows the whole run"));
 }
 
-// A figure for each of what is compared, side by side, in the places that `place` makes.
+// A figure for each compared row, side by side, in the places that `place` makes.
 function comparedPair(data, place, draw) {
   return element("div", { class: "two" }, ...COMPARED.map((of, which) => {
     const name = element("span");
@@ -143,7 +143,7 @@ const LINES = [
   { id: "queue", title: "Queue", name: "waiting", note: "requests that wait" },
 ];
 
-// Two runs have windows of their own: both on one set of times.
+// Two runs have different windows; this puts both on one set of times.
 function alignedLines(data, name, scale) {
   const series = compared.rows.map((row) => data.series[row]);
   const times = [...new Set(series.flatMap((one) => [...one.begin_s, one.end_s]))].sort(
