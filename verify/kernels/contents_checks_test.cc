@@ -56,9 +56,10 @@ struct Contents {
   Contents(const Contents&) = delete;
   Contents& operator=(const Contents&) = delete;
 
-  // A context of some length, of which one id is as told and those before it are right.
-  void set_id(std::size_t sequence, std::size_t column, std::int64_t id) {
-    lengths[sequence] = static_cast<std::int32_t>(column * kBlockSize + 1);
+  // A context with `in_last` tokens in its last block, whose id is as told; those before it are
+  // right.
+  void set_id(std::size_t sequence, std::size_t column, std::int64_t id, std::size_t in_last = 1) {
+    lengths[sequence] = static_cast<std::int32_t>(column * kBlockSize + in_last);
     for (std::size_t i = 0; i < column; ++i) table[sequence * kRowStride + i] = 0;
     table[sequence * kRowStride + column] = static_cast<std::int32_t>(id);
   }
@@ -123,6 +124,18 @@ const std::vector<Fault>& faults() {
       {"an id too large",
        [](Contents& c) { c.set_id(0, 2, kNumBlocks); },
        {kBlockId, 0, 2, kNumBlocks, kNumBlocks}},
+      {"an id too large, in a last block that is full",
+       [](Contents& c) { c.set_id(599, 2, kNumBlocks, kBlockSize); },
+       {kBlockId, 599, 2, kNumBlocks, kNumBlocks}},
+      {"an id below 0, in an only block that is full",
+       [](Contents& c) { c.set_id(256, 0, -1, kBlockSize); },
+       {kBlockId, 256, 0, -1, kNumBlocks}},
+      {"a full block, before one that the context does not reach",
+       [](Contents& c) {
+         c.set_id(0, 1, kNumBlocks - 1, kBlockSize);
+         c.table[2] = -1;
+       },
+       {}},
       {"an id below 0, and others behind it",
        [](Contents& c) {
          for (const std::size_t sequence : {599, 300, 512, 557}) c.set_id(sequence, 1, -1);
