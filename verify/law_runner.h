@@ -80,6 +80,9 @@ struct LawRunOptions {
   // is.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
       keep = {};
+  // Whether a case is meant for this law and backend: if not, it is neither run nor counted. If
+  // empty, every case is.
+  std::function<bool(const Law&, const Backend&)> is_meant_for = {};
   std::function<void(const Law&, const Backend&)> before_each = {};  // per case, for progress
   // Why a case is left out for this law and backend: counted as skipped. If empty, none is.
   std::function<std::optional<std::string>(const Law&, const Backend&, const DescribedCase&)>

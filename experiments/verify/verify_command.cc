@@ -37,6 +37,9 @@ A call of a library that is not back after {} s of CPU time, or {} s where it is
 is late once more after the same calls. Other laws are not put to that case then, and once {} calls
 of a function were late, it gets no new ones; those made for a failing case do not count.
 
+recto's own kernels on the executor run in forks: a crash fails its case. Their accesses are not
+checked here, as another, slower build of them is: //verify/kernels:kernels_checks_test.
+
 Examples:
   recto verify --list
   recto verify --backend executor --cases 40
