@@ -13,18 +13,9 @@ namespace {
 
 using Cases = std::vector<std::shared_ptr<const DescribedCase>>;
 
-constexpr std::size_t kPrecedingMax = 64;
-constexpr std::int64_t kNumbersMax = std::int64_t{1} << 26;
 // To find out whether it fails each time. A fault of chance would hold in all those alone, and fail
 // in all those after other cases, once in 1024 times at most: where it fails in half of all calls.
 constexpr int kTrialsOfChance = 5;
-
-std::int64_t numbers_in(const DescribedCase& described) {
-  std::size_t numbers = 0;
-  for (const SequenceProblem& sequence : described.law_case.problem.sequences)
-    numbers += sequence.q.size() + sequence.k.size() + sequence.v.size();
-  return static_cast<std::int64_t>(numbers);
-}
 
 // The verdict in a fresh process; skipped, too, if the budget is late before its end.
 LawVerdict verdict_in_fresh_process(const Check& check, const DescribedCase& described,
@@ -143,7 +134,7 @@ class Reducer {
     const auto itself = std::make_shared<const DescribedCase>(smallest_.described);
     Cases before;
     backend.restart(CallsAre::kTrials);
-    for (; before.size() < kPrecedingMax && budget.has_more(); before.push_back(itself)) {
+    for (; before.size() < PrecedingCases::kMost && budget.has_more(); before.push_back(itself)) {
       budget.take(*itself);
       LawVerdict verdict = verdict_of(law, backend, itself->law_case, options.bound_kind);
       if (!verdict.failed()) continue;
@@ -276,15 +267,6 @@ class Reducer {
 };
 
 }  // namespace
-
-void PrecedingCases::add(std::shared_ptr<const DescribedCase> described) {
-  numbers_ += numbers_in(*described);
-  cases_.push_back(std::move(described));
-  while (!cases_.empty() && (cases_.size() > kPrecedingMax || numbers_ > kNumbersMax)) {
-    numbers_ -= numbers_in(*cases_.front());
-    cases_.erase(cases_.begin());
-  }
-}
 
 FailingCase failing_case(const Check& check, DescribedCase described, LawVerdict verdict) {
   FailingCase failing{.described = std::move(described), .verdict = std::move(verdict)};

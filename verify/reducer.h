@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "verify/law_runner.h"
+#include "verify/preceding_cases.h"
 #include "verify/trial_budget.h"
 
 namespace recto::verify {
@@ -31,17 +32,6 @@ struct FailingCase {
 };
 
 using FailingCases = std::map<std::string, FailingCase>;  // by kind
-
-// The last cases that a check was made of, oldest first: as many as their tensors have room for.
-class PrecedingCases {
- public:
-  void add(std::shared_ptr<const DescribedCase> described);
-  const std::vector<std::shared_ptr<const DescribedCase>>& all() const { return cases_; }
-
- private:
-  std::vector<std::shared_ptr<const DescribedCase>> cases_;
-  std::int64_t numbers_ = 0;  // in their tensors
-};
 
 // Asks why nothing can run any more.
 FailingCase failing_case(const Check& check, DescribedCase described, LawVerdict verdict);

@@ -99,7 +99,8 @@ class Lockstep {
                   const std::vector<cache::SwapCopy>& copies);
   void count_pin(const BlockManagerModel& before, const TextChain& chain);
   void count_reset(const BlockManagerModel& before);
-  void count_if(bool holds, std::string_view event) { coverage_.count(event, holds ? 1 : 0); }
+  // Counts the event if `times` is true.
+  void count_if(std::int64_t times, std::string_view event) { coverage_.count(event, times); }
 
   const cache::CacheOptions& options() const { return model_.options(); }
   std::int64_t block_size() const { return options().block_size.value(); }

@@ -33,8 +33,8 @@ Result<reference::AttentionResult> attention_answer(const PagedAttentionInputs& 
 Comparison compare_answer(const PagedAttentionInputs& inputs,
                           const reference::AttentionResult& seen, BoundKind bound_kind);
 
-// Besides numbers beyond their bounds: `call_failure` has arrays that are missing or of another shape or
-// type, `found` the codes of pools that differ from the reference's.
+// Besides numbers beyond their bounds: `call_failure` names arrays that are missing or of another
+// shape or type, `found` the codes of pools that differ from the reference's.
 LawVerdict judge_answer(CaseOperation operation, const CaseSpec& spec, const NpzArrays& arrays,
                         BoundKind bound_kind);
 

@@ -126,7 +126,7 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
   const Result<KernelAnswer> answer = answer_to(request);
   if (!answer.is_ok()) return Failed{"load failure", "loaded again: " + answer.status().message()};
   CallOutcome outcome = outcome_of(request, answer.value(), *process_);
-  count_time_outs(request, is_time_out(answer.value().end));
+  count_time_outs(request, answer.value().end);
   if (auto* const failed = std::get_if<Failed>(&outcome)) {
     failed->may_be_machine = is_late(answer) && late_before_.insert(request.key).second;
     failed->message = fmt::format("{} {}", kernel_function_name(request.function), failed->message);
@@ -139,10 +139,10 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
 
 // A call that was late for once, as is seen when it is made again, does not count. Trials make many
 // calls that resemble one that is late.
-void KernelLibrary::count_time_outs(const KernelRequest& request, bool is_time_out) {
+void KernelLibrary::count_time_outs(const KernelRequest& request, KernelEnd end) {
   std::int64_t& time_outs = time_outs_of(request.function);
-  if (is_time_out && !are_trials_ && late_.insert(request.key).second) ++time_outs;
-  if (!is_time_out && late_.erase(request.key) > 0) --time_outs;
+  if (is_time_out(end) && !are_trials_ && late_.insert(request.key).second) ++time_outs;
+  if (!is_time_out(end) && late_.erase(request.key) > 0) --time_outs;
 }
 
 // Of a new process, if none is running. Not ok if the library cannot be loaded again.

@@ -70,7 +70,7 @@ class KernelLibrary {
   Status load();
   CallOutcome call(const KernelRequest& request);
   Result<KernelAnswer> answer_to(const KernelRequest& request);
-  void count_time_outs(const KernelRequest& request, bool is_time_out);
+  void count_time_outs(const KernelRequest& request, KernelEnd end);
   Result<KernelAnswer> start();
   std::string load_step_text() const;
   std::int64_t& time_outs_of(KernelFunction function) {

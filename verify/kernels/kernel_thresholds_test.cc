@@ -77,7 +77,8 @@ Launches launches_of(BackendOf backend_of, const PagedAttentionInputs& inputs) {
   if (backend.why_unsupported(inputs)) return {"not served"};
   const reference::BoundedResult oracle =
       reference::bounded_attention(inputs, backend.numerics(inputs));
-  const Comparison comparison = compare(inputs, result_of(backend.call(inputs)), oracle.exact, oracle.sharp);
+  const Comparison comparison =
+      compare(inputs, result_of(backend.call(inputs)), oracle.exact, oracle.sharp);
   INFO(backend.name << "\n" << comparison.text());
   CHECK(comparison.passed());
   return {text_of(launches)};

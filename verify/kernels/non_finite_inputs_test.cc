@@ -148,9 +148,9 @@ int expect_kept_apart(const CaseSpec& spec, const Scene& scene,
           const Plant plant = {tensor, key, value};
           INFO(plant.text());
           const PlacedProblem spoilt(planted(problem, plant), spec.placement);
-          const Count count = check(
-              problem, plant,
-              {reference::paged_attention(spoilt.inputs()), result_of(backend.call(spoilt.inputs())), without});
+          const Count count = check(problem, plant,
+                                    {reference::paged_attention(spoilt.inputs()),
+                                     result_of(backend.call(spoilt.inputs())), without});
           sum.untouched += count.untouched;
           sum.not_finite += count.not_finite;
         }

@@ -238,7 +238,8 @@ TEST_CASE("no bit of a result depends on how tiles are fetched") {
     for (const std::int64_t split_size : {std::int64_t{40}, kNoSplits}) {
       const Backend backend = bulk_decode_backend({}, split_size);
       CHECK(backend.why_unsupported(placed.inputs()) == std::nullopt);
-      expect_same_bits(backend, result_of(group_decode_backend({}, split_size).call(placed.inputs())),
+      expect_same_bits(backend,
+                       result_of(group_decode_backend({}, split_size).call(placed.inputs())),
                        placed.inputs());
     }
   }

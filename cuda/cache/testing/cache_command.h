@@ -121,12 +121,13 @@ CacheAnswer value_of(Manager& manager, const CacheCall& call) {
   const auto take = [&answer](const auto& result, const auto& use) {
     answer.status = result.status();
     if (result.is_ok()) use(result.value());
+    return answer;
   };
   const auto take_copies = [&](const auto& result) {
-    take(result, [&](const auto& copies) { answer.copies = copy_of<BlockCopy>(copies); });
+    return take(result, [&](const auto& copies) { answer.copies = copy_of<BlockCopy>(copies); });
   };
   const auto take_transfer = [&](const auto& result) {
-    take(result, [&](const auto& begun) {
+    return take(result, [&](const auto& begun) {
       answer.transfer = begun.handle;
       answer.swaps = copy_of<SwapCopy>(begun.copies);
     });
@@ -134,47 +135,36 @@ CacheAnswer value_of(Manager& manager, const CacheCall& call) {
   const SequenceHandle first = call.sequences.empty() ? SequenceHandle{} : call.sequences.front();
   switch (call.kind) {
     case kAdmit:
-      take(manager.admit(call.prompt(), call.room), [&](const Admission& admitted) {
+      return take(manager.admit(call.prompt(), call.room), [&](const Admission& admitted) {
         answer.sequences = {admitted.sequence};
         answer.length = admitted.hit;
       });
-      break;
     case kResume:
-      take(manager.resume(first, call.prompt(), call.room),
-           [&](TokenCount hit) { answer.length = hit; });
-      break;
+      return take(manager.resume(first, call.prompt(), call.room),
+                  [&](TokenCount hit) { answer.length = hit; });
     case kAppend:
-      take_copies(manager.append(first, call.count));
-      break;
+      return take_copies(manager.append(first, call.count));
     case kAppendBatch:
-      take_copies(manager.append(call.sequences));
-      break;
+      return take_copies(manager.append(call.sequences));
     case kReserve:
-      take_copies(manager.reserve(first, call.count));
-      break;
+      return take_copies(manager.reserve(first, call.count));
     case kFork:
-      take(manager.fork(first), [&](SequenceHandle child) { answer.sequences = {child}; });
-      break;
+      return take(manager.fork(first), [&](SequenceHandle child) { answer.sequences = {child}; });
     case kBeamStep:
-      take(manager.beam_step(call.sequences, call.parent_of),
-           [&](const auto& beams) { answer.sequences = copy_of<SequenceHandle>(beams); });
-      break;
+      return take(manager.beam_step(call.sequences, call.parent_of),
+                  [&](const auto& beams) { answer.sequences = copy_of<SequenceHandle>(beams); });
     case kSwapOut:
-      take_transfer(manager.swap_out(call.sequences));
-      break;
+      return take_transfer(manager.swap_out(call.sequences));
     case kSwapIn:
-      take_transfer(manager.swap_in(call.sequences, call.count));
-      break;
+      return take_transfer(manager.swap_in(call.sequences, call.count));
     case kPin:
-      take(manager.pin(call.prompt()), [&](const Pin& pin) {
+      return take(manager.pin(call.prompt()), [&](const Pin& pin) {
         answer.pin = pin.handle;
         answer.length = pin.length;
       });
-      break;
     default:
-      break;
+      return answer;
   }
-  return answer;
 }
 
 }  // namespace internal

@@ -52,6 +52,7 @@ class Pair {
     if (!call || !suits_both(*call)) return;
     if (call->kind == kFork) cut_lookahead(call->sequences.front());
     follow(*call, walk_.perform(command, *call));
+    walk_.check();
   }
   // Do both hold the same lengths, and share the same blocks?
   void compare() {

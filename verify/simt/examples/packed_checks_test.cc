@@ -94,7 +94,9 @@ TEST_CASE("a block of another sequence is seen, in one pass and in partitions") 
       };
       simt::Executor executor({});
       const auto run = [&] {
-        result_of(packed_decode_backend(executor, {.partition_size = partition_size, .observer = checks}).call(inputs));
+        result_of(
+            packed_decode_backend(executor, {.partition_size = partition_size, .observer = checks})
+                .call(inputs));
       };
       INFO("partitions of " << partition_size << ", planted " << is_planted);
       if (is_planted) {
