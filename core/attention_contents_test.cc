@@ -115,6 +115,17 @@ TEST_CASE("contexts fit their table and reach blocks of the cache alone") {
           {[](auto& c) { c.lengths[0] = 32; }, [](auto& c) { c.lengths[0] = 33; },
            "block_table[0][2]: expected a block id of at least 0, below kv.k.num_blocks = 8, got "
            "-1"},
+          // The last block of a context that ends at the block's end.
+          {[](auto& c) { c.lengths[0] = 16; },
+           [](auto& c) {
+             c.lengths[0] = 32;
+             c.table[1] = -1;
+           },
+           "block_table[0][1]: expected a block id of at least 0, below kv.k.num_blocks = 8, got "
+           "-1"},
+          {[](auto& c) { c.table[10] = 7; }, [](auto& c) { c.table[10] = 8; },
+           "block_table[2][2]: expected a block id of at least 0, below kv.k.num_blocks = 8, got "
+           "8"},
           {[](auto& c) { c.lengths[1] = 0; }, [](auto& c) { c.lengths[1] = 1; },
            "block_table[1][0]: expected a block id of at least 0, below kv.k.num_blocks = 8, got "
            "-5"},
@@ -177,6 +188,9 @@ TEST_CASE("a decode step's cached tokens fit the table, its new ones need not") 
           {[](auto& c) { c.table[1] = 7; }, [](auto& c) { c.table[1] = -1; },
            "block_table[0][1]: expected a block id of at least 0, below kv.k.num_blocks = 8, got "
            "-1"},
+          {[](auto& c) { c.table[10] = 7; }, [](auto& c) { c.table[10] = 8; },
+           "block_table[2][2]: expected a block id of at least 0, below kv.k.num_blocks = 8, got "
+           "8"},
           {[](auto& c) { use_scales(c); },
            [](auto& c) {
              use_scales(c);

@@ -217,6 +217,13 @@ const std::vector<Fault> kFaults = {
     [](AnyCall& c) { c.lengths.back() = std::numeric_limits<std::int32_t>::max(); },
     [](AnyCall& c) { c.table[0] = -1; },
     [](AnyCall& c) { c.table[0] = static_cast<std::int32_t>(c.inputs.kv.k.num_blocks); },
+    [](AnyCall& c) {
+      // In the last block of a context that ends at the block's end.
+      const BlockTableView& table = c.inputs.block_table;
+      c.lengths[0] = static_cast<std::int32_t>(table.max_blocks * c.inputs.kv.k.block_size);
+      for (std::int64_t i = 0; i < table.max_blocks; ++i) c.table[static_cast<std::size_t>(i)] = 0;
+      c.table[static_cast<std::size_t>(table.max_blocks - 1)] = -1;
+    },
     [](AnyCall& c) { c.per_q_head.back() = kNaN; },
     [](AnyCall& c) { c.write.kv.v.data = c.write.kv.k.data; },
     [](AnyCall& c) { c.write.k.data = c.write.kv.k.data; },

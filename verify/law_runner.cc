@@ -48,6 +48,7 @@ class Run {
   void put_to_all(const std::shared_ptr<const DescribedCase>& described) {
     std::set<const Backend*> late;  // in this case: other laws would wait as long
     for (Pair& pair : pairs_) {
+      if (options_.is_meant_for && !options_.is_meant_for(pair.law, pair.backend)) continue;
       if (!report_.lost && options_.before_each) options_.before_each(pair.law, pair.backend);
       if (const auto why = why_not_tried(pair, *described, late.contains(&pair.backend))) {
         ++pair.count.skipped[*why];

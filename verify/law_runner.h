@@ -78,6 +78,9 @@ struct LawRunOptions {
   // Saves a shrunk failing case and returns its replay command. If empty, the replay stays.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
       keep = {};
+  // Whether a case is meant for this law and backend: if not, it is neither run nor counted. If
+  // empty, every case is.
+  std::function<bool(const Law&, const Backend&)> is_meant_for = {};
   std::function<void(const Law&, const Backend&)> before_each = {};  // per case, for progress
   // Why a case is skipped for this law and backend; counted as such. If empty, none is skipped.
   std::function<std::optional<std::string>(const Law&, const Backend&, const DescribedCase&)>

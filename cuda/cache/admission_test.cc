@@ -4,6 +4,7 @@
 
 #include "bazel/testing/catch.h"
 #include "cuda/cache/cache_core.h"
+#include "cuda/cache/testing/cache_text.h"
 #include "cuda/cache/testing/checked_manager.h"
 
 namespace recto::cache {
@@ -137,6 +138,16 @@ TEST_CASE("other keys, other tokens before, other tokens: no hit") {
   CHECK(cache.hit(ids_from(1, 9)) == 8);
   CHECK(cache.hit(ids_from(1, 9), {.lora_id = 1, .tenant_salt = 0}) == 0);
   CHECK(cache.hit(ids_from(1, 9), {.lora_id = 0, .tenant_salt = 1}) == 0);
+  // Keys of which only a half differs.
+  const auto keys = [](std::uint64_t lora, std::uint64_t salt) {
+    return CacheKeys{.lora_id = testing::wide_id(lora), .tenant_salt = testing::wide_id(salt)};
+  };
+  cache.visit(ids_from(1, 8), keys(0, 4));
+  CHECK(cache.hit(ids_from(1, 9), keys(0, 4)) == 8);
+  for (const std::uint64_t half : {1U, 2U}) {
+    CHECK(cache.hit(ids_from(1, 9), keys(half, 4)) == 0);
+    CHECK(cache.hit(ids_from(1, 9), keys(0, 4 + half)) == 0);
+  }
   CHECK(cache.hit({9, 2, 3, 4, 5, 6, 7, 8, 9}) == 0);
   for (std::size_t place = 0; place < 8; ++place) {
     Ids changed = ids_from(1, 9);

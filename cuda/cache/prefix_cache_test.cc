@@ -6,6 +6,7 @@
 #include "bazel/testing/catch.h"
 #include "cuda/cache/cache_core.h"
 #include "cuda/cache/cache_events.h"
+#include "cuda/cache/testing/cache_text.h"
 #include "cuda/cache/testing/checked_manager.h"
 
 namespace recto::cache {
@@ -158,8 +159,9 @@ Prompt with_items(const Ids& ids, const std::vector<MultimodalItem>& items) {
 
 TEST_CASE("placeholders are told apart by what stands behind them, and where it starts") {
   CheckedManager cache(small_options(16));
-  const Ids ids(13, 7);  // equal tokens
-  const std::vector<MultimodalItem> items = {{.content_hash = 1, .start = 2, .length = 4}};
+  const Ids ids(13, 7);  // all the same token
+  const std::uint64_t hash = testing::wide_id(0);
+  const std::vector<MultimodalItem> items = {{.content_hash = hash, .start = 2, .length = 4}};
   const SequenceHandle sequence = cache.admit(with_items(ids, items)).sequence;
   cache.append(sequence, 12);
   CHECK(cache.call([&](BlockManager& m) {
@@ -170,10 +172,13 @@ TEST_CASE("placeholders are told apart by what stands behind them, and where it 
   };
   CHECK(hit(items) == 12);
   CHECK(hit({}) == 0);
-  CHECK(hit({{.content_hash = 2, .start = 2, .length = 4}}) == 0);
-  CHECK(hit({{.content_hash = 1, .start = 3, .length = 3}}) == 0);
-  CHECK(hit({{.content_hash = 1, .start = 2, .length = 3}}) == 0);
-  CHECK(hit({{.content_hash = 1, .start = 2, .length = 4},
+  // One shares the hash's low half, one its high half.
+  for (const std::uint64_t other : {testing::wide_id(1), testing::wide_id(2)}) {
+    CHECK(hit({{.content_hash = other, .start = 2, .length = 4}}) == 0);
+  }
+  CHECK(hit({{.content_hash = hash, .start = 3, .length = 3}}) == 0);
+  CHECK(hit({{.content_hash = hash, .start = 2, .length = 3}}) == 0);
+  CHECK(hit({{.content_hash = hash, .start = 2, .length = 4},
              {.content_hash = 3, .start = 9, .length = 1}}) == 8);
 }
 

@@ -26,14 +26,18 @@ Words next_words(PromptReader& reader) {
 TEST_CASE("a block has the items that lie on it, the first one its keys too") {
   const CacheOptions options = options_with(2);
   const std::vector<TokenId> ids(12, 7);
-  // The prompt does not include the last item.
-  const std::vector<MultimodalItem> items = {{.content_hash = 50, .start = 3, .length = 2},
+  // Each word is kept whole.
+  constexpr std::uint64_t kHash = 0x5051'5253'5455'5657;
+  constexpr std::uint64_t kLora = 0x8081'8283'8485'8687;
+  constexpr std::uint64_t kSalt = 0x9091'9293'9495'9697;
+  // The last of them is not the prompt's.
+  const std::vector<MultimodalItem> items = {{.content_hash = kHash, .start = 3, .length = 2},
                                              {.content_hash = 60, .start = 6, .length = 1}};
   const Prompt prompt = {.tokens = {.ids = ids, .items = std::span(items).first(1)},
-                         .keys = {.lora_id = 8, .tenant_salt = 9}};
+                         .keys = {.lora_id = kLora, .tenant_salt = kSalt}};
   PromptReader reader(options, prompt);
-  CHECK(next_words(reader) == Words{8, 9, 50, 3, 2});
-  CHECK(next_words(reader) == Words{50, static_cast<std::uint64_t>(-1), 2});
+  CHECK(next_words(reader) == Words{kLora, kSalt, kHash, 3, 2});
+  CHECK(next_words(reader) == Words{kHash, static_cast<std::uint64_t>(-1), 2});
   CHECK(next_words(reader).empty());
   CHECK(reader.content().tokens.size() == 4);
 }

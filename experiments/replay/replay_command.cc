@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <set>
 #include <sstream>
 #include <string>
 #include <utility>
@@ -81,7 +82,14 @@ Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
     wanted.backends = std::move(backend).value();
     wanted.backends_named_by = flags.file + ": backend";
   }
-  return choose_trial(wanted);
+  Result<Trial> chosen = choose_trial(wanted);
+  RECTO_RETURN_IF_ERROR(chosen.status());
+  Trial trial = std::move(chosen).value();
+  const std::set<std::string> names = names_on_executor(trial);
+  trial.laws = checked_in_forks(std::move(trial.laws), names);
+  for (verify::ListedBackend& listed : trial.backends)
+    if (names.contains(listed.backend.name)) listed.backend = in_own_process(listed.backend);
+  return trial;
 }
 
 // Resets the backend, and checks the law on the cases that precede the saved one, because the saved

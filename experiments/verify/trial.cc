@@ -13,6 +13,7 @@
 #include "verify/laws/laws.h"
 #include "verify/library/kernel_device.h"
 #include "verify/oracle_comparison.h"
+#include "verify/own_process.h"
 
 namespace recto::experiments {
 namespace {
@@ -219,6 +220,31 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   // A contract violation in a kernel ends its case, not the program.
   install_throwing_contract_handler();
   return trial;
+}
+
+std::set<std::string> names_on_executor(const Trial& trial) {
+  std::set<std::string> names;
+  for (const ListedBackend& listed : trial.backends) {
+    const bool is_on_executor = listed.kind == verify::BackendKind::kExecutor ||
+                                listed.kind == verify::BackendKind::kHostApi;
+    if (is_on_executor && !listed.why_not_here) names.insert(listed.backend.name);
+  }
+  return names;
+}
+
+std::vector<Law> checked_in_forks(std::vector<Law> laws, const std::set<std::string>& names,
+                                  const verify::ForkNotes& notes) {
+  for (Law& law : laws) {
+    const bool is_oracle = law.name == "oracle";
+    law.check = [is_oracle, names, plain = law.check, forked = in_own_process(law, notes).check](
+                    const verify::Backend& backend, const verify::LawCase& law_case,
+                    verify::BoundKind bound_kind) {
+      if (!names.contains(backend.name)) return plain(backend, law_case, bound_kind);
+      if (!is_oracle) return forked(backend, law_case, bound_kind);
+      return plain(in_own_process(backend), law_case, bound_kind);
+    };
+  }
+  return laws;
 }
 
 std::string trial_text(const Trial& trial) {

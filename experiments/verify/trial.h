@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,6 +16,7 @@
 #include "verify/law.h"
 #include "verify/library/cuda_source/library_builder.h"
 #include "verify/library/kernel_library_backends.h"
+#include "verify/own_process.h"
 
 namespace recto::experiments {
 
@@ -60,6 +62,16 @@ struct Trial {
 
 // Invalid input that names the flag and what is known, or the library and what is wrong with it.
 Result<Trial> choose_trial(const TrialFlags& flags);
+
+// Of the backends that the executor of this program runs.
+std::set<std::string> names_on_executor(const Trial& trial);
+
+// The same laws, of which checks of the named backends are made in forks: one that crashes fails,
+// as a library's does. Of the oracle, whose outputs may be watched, the call alone is, without
+// notes.
+std::vector<verify::Law> checked_in_forks(std::vector<verify::Law> laws,
+                                          const std::set<std::string>& names,
+                                          const verify::ForkNotes& notes = {});
 
 // Backends and laws, with what they are.
 std::string trial_text(const Trial& trial);

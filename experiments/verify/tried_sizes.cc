@@ -94,6 +94,25 @@ Json TriedSizes::json() const {
   return json;
 }
 
+void TriedSizes::add(const Json& told) {
+  TriedSizes other;
+  for (std::size_t i = 0; i < std::size(ranges_); ++i) {
+    const Json* const range = told.find(kNames[i]);
+    if (range != nullptr)
+      other.ranges_[i] = {(*range)[0].get<std::int64_t>(), (*range)[1].get<std::int64_t>()};
+  }
+  const auto read = [&told]<typename T>(const char* name, std::set<T>& values) {
+    if (!told.contains(name)) return;
+    for (const Json& value : told[name]) values.insert(value.get<T>());
+  };
+  read("head dims", other.head_dims_);
+  read("groups", other.groups_);
+  read("block sizes", other.block_sizes_);
+  read("types", other.types_);
+  read("layouts", other.layouts_);
+  add(other);
+}
+
 verify::Backend watched(verify::Backend backend,
                         const std::function<void(const PagedAttentionInputs&)>& watch) {
   if (!backend.attend) return backend;

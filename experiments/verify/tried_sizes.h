@@ -35,6 +35,8 @@ class TriedSizes {
   // {"context": [0, 4096], "sequences": [1, 256], ..., "head dims": [40, 64], ...}: ranges, and
   // lists.
   Json json() const;
+  // Of json().
+  void add(const Json& told);
 
  private:
   struct Range {

@@ -39,6 +39,9 @@ A call of a library that is not back after {} s of CPU time, or {} s where it is
 is late once more after the same calls. Other laws are not put to that case then, and once {} calls
 of a function were late, it gets no new ones; those made for a failing case do not count.
 
+recto's own kernels on the executor run in forks: a crash fails its case. Their accesses are not
+checked here, as another, slower build of them is: //verify/kernels:kernels_checks_test.
+
 Examples:
   recto verify --list
   recto verify --backend executor --cases 40
@@ -171,7 +174,7 @@ void add_run_flags(Command& command, VerifyFlags& flags) {
   add_limit_flags(command, options.limits);
   command.add("--bound KIND",
               one_of(flags.bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
-              "worst-case or probabilistic; hard, sharp: the same [probabilistic]");
+              "worst-case or probabilistic; worst-case, probabilistic: the same [probabilistic]");
   command.add("--failures N", integer(options.failures_kept, {1, 1000}),
               "shown and kept of each kind, of each law on each backend [1]");
   command.add("--out DIR", nonempty_text(options.folder, "a folder"),

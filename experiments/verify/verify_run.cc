@@ -11,8 +11,10 @@
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
+#include "experiments/verify/pair_cover.h"
 #include "verify/case_work.h"
 #include "verify/oracle_comparison.h"
+#include "verify/own_process.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -44,11 +46,13 @@ class VerifyRun {
   VerifyRun(const Trial& trial, const VerifyOptions& options, CommandContext& context)
       : backends_(trial.backends_here()),
         watched_(watched(backends_)),
-        laws_(watched(trial.laws)),
+        on_executor_(names_on_executor(trial)),
+        laws_(checked_in_forks(watched(trial.laws), on_executor_, sizes_of_forks())),
         options_(options),
         program_(context.program.name),
-        kinds_(kinds_of(trial)),
+        has_library_(trial.built || trial.watch_writes),
         supply_(backends_, options.seed, options.limits, options.supply),
+        pairs_(trial, backends_, options.seed, options.limits),
         begin_(Clock::now()),
         // With only a time limit, the bar counts seconds.
         progress_(context.err, context.terminal,
@@ -64,7 +68,11 @@ class VerifyRun {
       outcome_.kept.push_back({law.name, backend.name, verdict.kind()});
       return keep(law, backend, smallest);
     };
+    how.is_meant_for = [this](const Law& law, const Backend& backend) {
+      return !is_for_pairs_ || pairs_.is_for(law, backend);
+    };
     how.before_each = [this](const Law& law, const Backend& backend) {
+      if (is_for_pairs_) return;
       advance(law, backend);
       is_watching_ = has_values_by_chance_ && law.name == "oracle";
     };
@@ -107,8 +115,7 @@ class VerifyRun {
 
   // Whether it moves K and V by functions that only its laws know; a library's one is watched.
   bool moves_unwatched(const Backend& backend) const {
-    return !backend.computes_attention() &&
-           kinds_.at(backend.name) != verify::BackendKind::kLibrary;
+    return !backend.computes_attention() && !has_library_;
   }
 
   // The same laws, with outputs watched for a bias that the bounds allow.
@@ -121,6 +128,18 @@ class VerifyRun {
     for (Law& law : laws)
       if (law.name == "oracle") law = verify::oracle_comparison(watch);
     return laws;
+  }
+
+  // Sizes of calls that were made in a fork.
+  verify::ForkNotes sizes_of_forks() {
+    const auto write = [this](const Backend& backend) {
+      const auto tried = sizes_.find(backend.name);
+      return tried == sizes_.end() ? "" : json_text(tried->second.json());
+    };
+    const auto read = [this](const Backend& backend, const std::string& note) {
+      if (!note.empty()) sizes_[backend.name].add(parse_json(note).value());
+    };
+    return {write, read};
   }
 
   bool counts_cases() const { return options_.cases || !options_.seconds; }
@@ -138,18 +157,24 @@ class VerifyRun {
 
   std::optional<DescribedCase> next_case() {
     is_watching_ = false;  // a skipped law does not reset it
+    std::optional<DescribedCase> paired = is_late() ? std::nullopt : pairs_.next_of_share();
+    is_for_pairs_ = paired.has_value();
+    if (paired) ++outcome_.pair_cases;
+    if (paired) return paired;
     if (outcome_.cases >= cases_max()) return next_unmet();
-    std::optional<DescribedCase> drawn =
-        supply_.next([this] { return options_.seconds && seconds_passed() > *options_.seconds; });
+    std::optional<DescribedCase> drawn = supply_.next([this] { return is_late(); });
     if (!drawn) return drawn;
     const verify::FloatFamily v = drawn->spec->v;
     has_values_by_chance_ =
         drawn->spec->shared_prefix == 0 &&
         (v == verify::FloatFamily::kUniform || v == verify::FloatFamily::kNormal);
     ++outcome_.cases;
+    pairs_.begin_share();
     if (supply_.is_of_serving_size()) ++outcome_.large_cases;
     return drawn;
   }
+
+  bool is_late() const { return options_.seconds && seconds_passed() > *options_.seconds; }
 
   // A case for the next law and backend that have not met, if possible; only for a run whose length
   // was not given.
@@ -176,6 +201,7 @@ class VerifyRun {
   // A large case goes only to the oracle and a few laws, because it takes long.
   std::optional<std::string> why_left_out(const Law& law, const Backend& backend,
                                           const DescribedCase& drawn) const {
+    if (is_for_pairs_) return std::nullopt;
     if (outcome_.late_cases > 0) {
       if (!met_.contains({law.name, backend.name})) return std::nullopt;
       return "a case drawn for laws that had met none";
@@ -192,17 +218,7 @@ class VerifyRun {
     return "of serving size: it goes to the oracle and to a few other laws, in turn";
   }
 
-  bool is_slow(const Backend& backend) const {
-    const verify::BackendKind kind = kinds_.at(backend.name);
-    return kind == verify::BackendKind::kExecutor || kind == verify::BackendKind::kHostApi;
-  }
-
-  static std::map<std::string, verify::BackendKind> kinds_of(const Trial& trial) {
-    std::map<std::string, verify::BackendKind> kinds;
-    for (const verify::ListedBackend& listed : trial.backends)
-      kinds[listed.backend.name] = listed.kind;
-    return kinds;
-  }
+  bool is_slow(const Backend& backend) const { return on_executor_.contains(backend.name); }
 
   void advance(const Law& law, const Backend& backend) {
     const std::string what = fmt::format("{} on {}", law.name, backend.name);
@@ -236,11 +252,14 @@ class VerifyRun {
 
   const std::vector<Backend> backends_;  // that cases are drawn for
   const std::vector<Backend> watched_;   // the same, as laws are put to them
+  const std::set<std::string> on_executor_;
   const std::vector<Law> laws_;
   const VerifyOptions& options_;
   const std::string program_;
-  const std::map<std::string, verify::BackendKind> kinds_;
+  const bool has_library_;
   CaseSupply supply_;
+  PairCover pairs_;
+  bool is_for_pairs_ = false;  // the case being tried
   Clock::time_point begin_;
   ProgressBar progress_;
   double seconds_shown_ = 0;

@@ -48,6 +48,7 @@ struct VerifyOutcome {
   std::int64_t cases = 0;
   std::int64_t large_cases = 0;             // of these, of serving size
   std::int64_t late_cases = 0;              // of these, drawn for laws that had met none
+  std::int64_t pair_cases = 0;              // beside these: of PairCover, for the oracle on kernels
   std::map<std::string, TriedSizes> sizes;  // by backend, of its calls
   // Why backends refused cases that were drawn for them, and how often each reason was given.
   std::map<std::string, std::int64_t> passed_over;

@@ -217,6 +217,10 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
   if (outcome.large_cases > 0) text += fmt::format("; {} of serving size", outcome.large_cases);
   if (outcome.late_cases > 0)
     text += fmt::format("; {} for laws that had met none", outcome.late_cases);
+  if (outcome.pair_cases > 0) {
+    text += fmt::format("\nand {} for pairs of options and sizes: to the oracle, on kernels",
+                        counted(outcome.pair_cases, "case"));
+  }
   if (outcome.report.lost)
     text += fmt::format("\nended early, with {}: what is not in the table was not run",
                         *outcome.report.lost);
@@ -239,6 +243,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
   Json json = {{"cases", outcome.cases},
                {"cases_of_serving_size", outcome.large_cases},
                {"cases_for_unmet_laws", outcome.late_cases},
+               {"cases_for_pairs", outcome.pair_cases},
                {"context_max", options.limits.context_max},
                {"sequences_max", options.limits.num_seqs_max},
                {"rows_max", options.limits.num_rows_max},

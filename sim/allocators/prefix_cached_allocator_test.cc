@@ -188,7 +188,16 @@ TEST_CASE("runs of known content and what lies beyond them") {
   CHECK(a.at(1) == b.at(1));
   CHECK(a.at(2) != b.at(2));  // the second token of its block is private
   CHECK(a.at(0) == c.at(0));
-  CHECK(a.at(1) != c.at(1));  // the run begins again, with other tokens
+  CHECK(a.at(1) != c.at(1));  // the run begins anew: other tokens
+
+  // Identities that share their low, or their high half, are two.
+  constexpr std::uint64_t kId = 0x6a09'e667'f3bc'c908;
+  const Request whole = with_runs(4, {{kId, TokenCount(5)}});
+  for (const std::uint64_t other : {kId ^ (std::uint64_t{1} << 32U), kId ^ 1U, kId ^ (1U << 16U)}) {
+    const Request alike = with_runs(5, {{other, TokenCount(5)}});
+    CHECK(TokenHashes(&whole, 0, TokenCount(2)).at(0) !=
+          TokenHashes(&alike, 0, TokenCount(2)).at(0));
+  }
 }
 
 }  // namespace

@@ -75,6 +75,13 @@ std::vector<std::int32_t> draw_ids(Draw& draw, TokenCount length) {
   return ids;
 }
 
+// One of three identities of content: the second shares the low half of the first, the third its
+// high half.
+std::uint64_t draw_content_id(Draw& draw) {
+  return draw.element<std::uint64_t>(
+      {0x6a09'e667'f3bc'c908, 0xbb67'ae85'f3bc'c908, 0x6a09'e667'84ca'a73b});
+}
+
 std::shared_ptr<const TokenContent> draw_content(Draw& draw, const Request& request) {
   TokenContent content;
   if (one_in(draw, 3)) {
@@ -82,10 +89,9 @@ std::shared_ptr<const TokenContent> draw_content(Draw& draw, const Request& requ
     if (one_in(draw, 2)) content.output_token_ids = draw_ids(draw, request.output_tokens);
   } else {
     for (std::int64_t runs = draw.uniform(0, 3); runs > 0; --runs) {
-      content.prompt_runs.push_back(
-          {static_cast<std::uint64_t>(draw.uniform(1, 3)), TokenCount(draw.uniform(1, 40))});
+      content.prompt_runs.push_back({draw_content_id(draw), TokenCount(draw.uniform(1, 40))});
     }
-    if (one_in(draw, 2)) content.output_content_id = static_cast<std::uint64_t>(draw.uniform(1, 3));
+    if (one_in(draw, 2)) content.output_content_id = draw_content_id(draw);
   }
   return std::make_shared<const TokenContent>(std::move(content));
 }

@@ -32,7 +32,7 @@ TEST_CASE("both formats of block ids are read from their fixtures") {
 TEST_CASE("ids become runs of a block each, the last one shorter") {
   const auto mooncake = read_text(
       "{\"timestamp\": 0, \"input_length\": 1124, \"output_length\": 1, "
-      "\"hash_ids\": [7, 8, 9]}\n"
+      "\"hash_ids\": [7, 65543, 4294967303]}\n"  // 2^16 and 2^32 above the first
       "{\"timestamp\": 0, \"input_length\": 1024, \"output_length\": 1, "
       "\"hash_ids\": [7, 10]}\n");
   const Request& first = mooncake.value()[0];

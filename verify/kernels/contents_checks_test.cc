@@ -2,10 +2,12 @@
 // contents, they access only their own memory, in order, and their results do not depend on the
 // schedule.
 
+#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <iterator>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -56,9 +58,10 @@ struct Contents {
   Contents(const Contents&) = delete;
   Contents& operator=(const Contents&) = delete;
 
-  // Sets one id of a context that reaches it; the ids before it are valid.
-  void set_id(std::size_t sequence, std::size_t column, std::int64_t id) {
-    lengths[sequence] = static_cast<std::int32_t>(column * kBlockSize + 1);
+  // A context with `in_last` tokens in its last block, whose id is as told; those before it are
+  // right.
+  void set_id(std::size_t sequence, std::size_t column, std::int64_t id, std::size_t in_last = 1) {
+    lengths[sequence] = static_cast<std::int32_t>(column * kBlockSize + in_last);
     for (std::size_t i = 0; i < column; ++i) table[sequence * kRowStride + i] = 0;
     table[sequence * kRowStride + column] = static_cast<std::int32_t>(id);
   }
@@ -75,9 +78,35 @@ struct Fault {
   kernels::ContentsViolation expected;
 };
 
+// Block ids that are out of range, and ids that no context reaches.
+std::vector<Fault> block_id_faults() {
+  return {
+      {"an id too large",
+       [](Contents& c) { c.set_id(0, 2, kNumBlocks); },
+       {kBlockId, 0, 2, kNumBlocks, kNumBlocks}},
+      {"an id too large, in a last block that is full",
+       [](Contents& c) { c.set_id(599, 2, kNumBlocks, kBlockSize); },
+       {kBlockId, 599, 2, kNumBlocks, kNumBlocks}},
+      {"an id below 0, in an only block that is full",
+       [](Contents& c) { c.set_id(256, 0, -1, kBlockSize); },
+       {kBlockId, 256, 0, -1, kNumBlocks}},
+      {"a full block, before one that the context does not reach",
+       [](Contents& c) {
+         c.set_id(0, 1, kNumBlocks - 1, kBlockSize);
+         c.table[2] = -1;
+       },
+       {}},
+      {"an id below 0, and others behind it",
+       [](Contents& c) {
+         for (const std::size_t sequence : {599, 300, 512, 557}) c.set_id(sequence, 1, -1);
+       },
+       {kBlockId, 300, 1, -1, kNumBlocks}},
+  };
+}
+
 // Faults of each rule: in the first sequence, the last one, and at the end of a round of threads.
-const std::vector<Fault>& faults() {
-  static const std::vector<Fault> kFaults = {
+std::vector<Fault> faults() {
+  std::vector<Fault> all = {
       {"none", [](Contents&) {}, {}},
       {"no rows are told", [](Contents& c) { c.params.query_start = nullptr; }, {}},
       {"rows from 1", [](Contents& c) { c.query_start[0] = 1; }, {kQueryStartFirst, 0, 0, 1, 0}},
@@ -120,16 +149,9 @@ const std::vector<Fault>& faults() {
          c.lengths[511] = 29;
        },
        {kPositionBeyondRotary, 511, 0, 29, 29}},
-      {"an id too large",
-       [](Contents& c) { c.set_id(0, 2, kNumBlocks); },
-       {kBlockId, 0, 2, kNumBlocks, kNumBlocks}},
-      {"an id below 0, and others behind it",
-       [](Contents& c) {
-         for (const std::size_t sequence : {599, 300, 512, 557}) c.set_id(sequence, 1, -1);
-       },
-       {kBlockId, 300, 1, -1, kNumBlocks}},
   };
-  return kFaults;
+  std::ranges::move(block_id_faults(), std::back_inserter(all));
+  return all;
 }
 
 // Random contents next to the fault are expected as they are.

@@ -11,6 +11,7 @@
 #include "verify/library/kernel_result.h"
 #include "verify/library/library_checks.h"
 #include "verify/library/recto_kernel.h"
+#include "verify/own_process.h"
 #include "verify/reason_kind.h"
 
 namespace recto::verify {
@@ -30,11 +31,6 @@ std::string message_of(const KernelRequest& request) {
 std::string in_one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return text;
-}
-
-std::string signal_name(int number) {
-  const char* const name = sigabbrev_np(number);
-  return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
 }
 
 // The kind of a failure that the library reports: the message's text before the first ':'.

@@ -6,6 +6,7 @@
 
 #include "bazel/testing/catch.h"
 #include "cuda/cache/cache_events.h"
+#include "cuda/cache/testing/cache_text.h"
 #include "verify/qa/moving_cache.h"
 
 namespace recto::verify {
@@ -205,8 +206,12 @@ cache::Prompt prompt_with(const Ids& ids, const std::vector<MultimodalItem>& ite
 TEST_CASE("mm-salt-missing: image, adapter and tenant are part of what is looked for") {
   CheckedManager cache(small_options(8));
   const Ids ids = ids_from(0, 9);
-  const CacheKeys keys = {.lora_id = 1, .tenant_salt = 2};
-  const std::vector<MultimodalItem> image = {{.content_hash = 5, .start = 1, .length = 6}};
+  using cache::testing::wide_id;
+  const std::uint64_t lora = wide_id(0);
+  const std::uint64_t salt = wide_id(4);
+  const std::uint64_t hash = wide_id(8);
+  const CacheKeys keys = {.lora_id = lora, .tenant_salt = salt};
+  const std::vector<MultimodalItem> image = {{.content_hash = hash, .start = 1, .length = 6}};
   const SequenceHandle owner = cache.admit(prompt_with(ids, image, keys)).sequence;
   cache.append(owner, 9);
   const cache::Prompt prompt = prompt_with(ids, image, keys);
@@ -215,14 +220,16 @@ TEST_CASE("mm-salt-missing: image, adapter and tenant are part of what is looked
     return cache.manager().cached_prefix(prompt_with(ids, items, with)).value();
   };
   CHECK(hit(image, keys) == 8);
-  CHECK(hit(image, {.lora_id = 3, .tenant_salt = 2}) == 0);
-  CHECK(hit(image, {.lora_id = 1, .tenant_salt = 3}) == 0);
-  CHECK(hit(image, {.lora_id = 2, .tenant_salt = 1}) == 0);
+  for (const std::uint64_t half : {1U, 2U}) {  // that has the same low, or high half
+    CHECK(hit(image, {.lora_id = wide_id(half), .tenant_salt = salt}) == 0);
+    CHECK(hit(image, {.lora_id = lora, .tenant_salt = wide_id(4 + half)}) == 0);
+    CHECK(hit({{.content_hash = wide_id(8 + half), .start = 1, .length = 6}}, keys) == 0);
+  }
+  CHECK(hit(image, {.lora_id = salt, .tenant_salt = lora}) == 0);
   CHECK(hit({}, keys) == 0);
-  CHECK(hit({{.content_hash = 6, .start = 1, .length = 6}}, keys) == 0);
-  CHECK(hit({{.content_hash = 5, .start = 2, .length = 6}}, keys) == 0);
+  CHECK(hit({{.content_hash = hash, .start = 2, .length = 6}}, keys) == 0);
   // The same in the first block, another one in the second.
-  CHECK(hit({{.content_hash = 5, .start = 1, .length = 6}, {6, 7, 1}}, keys) == 4);
+  CHECK(hit({{.content_hash = hash, .start = 1, .length = 6}, {6, 7, 1}}, keys) == 4);
 }
 
 TEST_CASE("partial-hash-resurrected: what a block held before it was written into is gone") {

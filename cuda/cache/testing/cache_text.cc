@@ -35,6 +35,13 @@ bool has_proper_items(const Tokens& tokens) {
   return true;
 }
 
+std::uint64_t wide_id(std::uint64_t index) {
+  constexpr std::uint64_t kLowHalf = 0xffff'ffff;
+  const std::uint64_t high = mix_bits(index & ~std::uint64_t{2});
+  const std::uint64_t low = mix_bits(~(index & ~std::uint64_t{1}));
+  return (high & ~kLowHalf) | (low & kLowHalf);
+}
+
 BlockText block_text(const Prompt& prompt, std::int64_t block_size, std::int64_t index) {
   const std::int64_t begin = index * block_size;
   BlockText block;

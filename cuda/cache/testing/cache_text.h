@@ -29,6 +29,11 @@ std::ostream& operator<<(std::ostream& out, const CacheText& text);
 // before the first token.
 bool has_proper_items(const Tokens& tokens);
 
+// Content hashes, LoRA ids and tenant salts of 64 bits. Of four in a row, beginning at a multiple
+// of 4, neighbours share their low halves, and those two apart their high halves: a cut one is
+// another's.
+std::uint64_t wide_id(std::uint64_t index);
+
 // One block's worth: its tokens, the keys if it is the first block and there are any, and (content
 // hash, start relative to the block, length) of each item that overlaps it.
 struct BlockText {

@@ -144,8 +144,8 @@ void CacheWalk::add_tokens(CacheText& text, std::int64_t length, std::int32_t to
   for (; text.length() < length; token /= alphabet_) text.ids.push_back(token % alphabet_);
 }
 
-// The content of an item determines its length: 1, 2 or 3 tokens. At the last place a second item
-// follows out of order, which is refused.
+// Four adapters, four tenants and four items there are, with hashes that share halves; an item has
+// 1 to 3 tokens. Behind one at the last place stands another out of order, which is refused.
 CacheText CacheWalk::make_text(const CacheCommand& command, const CacheText& base) const {
   CacheText text = base;
   text.ids.resize(std::min<std::size_t>(text.ids.size(), static_cast<std::size_t>(command.length)));
@@ -153,13 +153,13 @@ CacheText CacheWalk::make_text(const CacheCommand& command, const CacheText& bas
   const std::int32_t keys = command.flavour & 3;
   const std::int32_t items = command.flavour >> 2 & 3;
   const std::int32_t place = command.flavour >> 4;
-  if (keys != 0) text.keys = {.lora_id = keys == 2 ? 1U : 0U, .tenant_salt = keys == 3 ? 1U : 0U};
+  const std::uint64_t id = wide_id(static_cast<std::uint64_t>(place) >> 2);
+  if (keys != 0) text.keys = {.lora_id = keys == 2 ? id : 0, .tenant_salt = keys == 3 ? id : 0};
   if (items != 0) text.items.clear();
   if (items == 2) {
-    const std::int64_t kind = 1 + place % 3;
-    text.items = {{.content_hash = static_cast<std::uint64_t>(kind),
+    text.items = {{.content_hash = id,
                    .start = place % std::max<std::int64_t>(1, text.length()),
-                   .length = kind}};
+                   .length = 1 + place % 3}};
     if (place == 15) text.items.push_back({.content_hash = 1, .start = 0, .length = 1});
   }
   for (std::int64_t i = 0; items == 3 && i < text.length(); ++i) {

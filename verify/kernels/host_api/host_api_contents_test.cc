@@ -53,6 +53,19 @@ TEST_CASE("what tables and lengths hold is looked at on the device") {
        },
        "block_table[2][1]: expected a block id from 0 to below kv.k.num_blocks = 12, got "
        "1073741824"},
+      // The last block of a context that ends at the block's end.
+      {run_call,
+       [](auto& c) {
+         c.batch.contexts[2] = 48;
+         c.batch.table[8] = -1;
+       },
+       "block_table[2][2]: expected a block id from 0 to below kv.k.num_blocks = 12, got -1"},
+      {run_call,
+       [](auto& c) {
+         c.batch.contexts[0] = 16;
+         c.batch.table[0] = kBlocks;
+       },
+       "block_table[0][0]: expected a block id from 0 to below kv.k.num_blocks = 12, got 12"},
       {run_step, [](auto& c) { c.batch.cached[0] = 48; },
        "cached_length[0] + 1: expected at most plan.max_context_length = 48, got 49"},
       {run_step, [](auto& c) { c.batch.table[8] = -1; },

@@ -1,0 +1,33 @@
+#pragma once
+
+// Runs calls of recto's own kernels in a process of their own, as the worker of a kernel library
+// does (kernel_abi/): a kernel that crashes or corrupts the heap fails its case, and ends no run.
+// Each call begins in a fork of the caller, so that none sees what an earlier one left behind.
+
+#include <functional>
+#include <string>
+
+#include "verify/backend.h"
+#include "verify/law.h"
+
+namespace recto::verify {
+
+// "SIGSEGV", for example.
+std::string signal_name(int number);
+
+// The backend, each of whose calls is made in a fork. Only the outcome comes back, so that the call
+// must leave nothing else behind. A call that ends the fork has failed: the kind is the signal's
+// name, or "exit". Not for a backend on a GPU: CUDA does not survive a fork.
+Backend in_own_process(Backend backend);
+
+// What a check in a fork leaves behind beside its verdict, as text.
+struct ForkNotes {
+  std::function<std::string(const Backend&)> write = {};  // in the fork, after the check
+  std::function<void(const Backend&, const std::string&)> read = {};  // in the caller, if it came
+};
+
+// The same of a law's whole check: one fork, where each call in its own would take several. Beside
+// the notes nothing that the check did is seen from outside.
+Law in_own_process(Law law, ForkNotes notes = {});
+
+}  // namespace recto::verify
