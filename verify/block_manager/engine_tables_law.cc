@@ -9,9 +9,9 @@
 #include "core/dense_kv_view.h"
 #include "sim/allocators/prefix_cached_allocator.h"
 #include "sim/workloads/builtin_workloads.h"
+#include "verify/block_manager/managed_allocator.h"
 #include "verify/block_manager/placed_tables.h"
 #include "verify/block_manager/trace_block_tables.h"
-#include "verify/block_manager/managed_allocator.h"
 #include "verify/oracle_comparison.h"
 
 namespace recto::verify {

@@ -14,8 +14,8 @@
 #include "sim/request_list.h"
 #include "sim/testing/scenario.h"
 #include "sim/testing/scenario_generator.h"
-#include "verify/block_manager/managed_allocator.h"
 #include "verify/block_manager/account_audit.h"
+#include "verify/block_manager/managed_allocator.h"
 
 namespace recto::verify {
 namespace {

@@ -16,9 +16,7 @@ std::int32_t ManagedAllocator::sharers(BlockId block) const {
   return std::max(manager_.block(block).holders - 1, 0);
 }
 
-bool ManagedAllocator::is_cached(BlockId block) const {
-  return manager_.block(block).is_cached;
-}
+bool ManagedAllocator::is_cached(BlockId block) const { return manager_.block(block).is_cached; }
 
 bool ManagedAllocator::is_evictable(BlockId block) const {
   const cache::BlockState state = manager_.block(block).state;

@@ -14,9 +14,9 @@
 #include <utility>
 #include <vector>
 
+#include "verify/block_manager/managed_allocator.h"
 #include "verify/engine/engine.h"
 #include "verify/engine/kv_store.h"
-#include "verify/block_manager/managed_allocator.h"
 
 namespace recto::verify {
 

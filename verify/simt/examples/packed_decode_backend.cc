@@ -120,9 +120,8 @@ Backend packed_decode_backend(simt::Executor& executor, const PackedDecodeHow& h
   backend.name = how.partition_size > 0 ? "packed-decode-partitioned" : "packed-decode";
   if (how.half_sums) backend.name += "-half-sums";
   backend.refusal = why_unsupported;
-  backend.attend = always_done([&executor, how](const PagedAttentionInputs& inputs) {
-    return run(executor, how, inputs);
-  });
+  backend.attend = always_done(
+      [&executor, how](const PagedAttentionInputs& inputs) { return run(executor, how, inputs); });
   // All third-party kernels are judged by one profile.
   backend.numerics_of = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
