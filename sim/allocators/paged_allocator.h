@@ -100,7 +100,7 @@ class PagedAllocator : public Allocator {
   std::int64_t total_blocks_;
   std::int64_t null_blocks_;
   std::vector<std::int32_t> sharers_;  // [total_blocks]
-  std::int64_t shared_entries_ = 0;    // their sum
+  std::int64_t shared_entries_ = 0;    // sum of sharers_
   std::vector<Holder> holders_;        // by SequenceId
   std::vector<BlockId> fresh_;         // scratch
 };

@@ -53,7 +53,7 @@ class StaticScheduler final : public Scheduler {
   std::vector<GroupIndex> deadlines_;  // scratch
   std::int64_t padded_prompt_ = 0;     // longest prompt of the batch
   std::int64_t unanswered_ = 0;        // requests of the batch
-  bool is_prefill_ = false;            // of the planned step
+  bool is_prefill_ = false;            // whether the planned step is a prefill
 };
 
 }  // namespace recto::sim

@@ -105,7 +105,7 @@ bool PlainManager::append_one(Sequence& sequence) {
 }
 
 void PlainManager::leave_window(Sequence& sequence) {
-  const std::int64_t first_seen = sequence.length - *window_;  // that the newest row sees
+  const std::int64_t first_seen = sequence.length - *window_;  // by the newest row
   for (; (sequence.first + 1) * block_size_ <= first_seen; ++sequence.first) {
     std::int32_t& block = sequence.table[static_cast<std::size_t>(sequence.first)];
     give_back(block);
