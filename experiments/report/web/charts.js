@@ -1,5 +1,5 @@
-// Charts by uPlot, redrawn when the theme or the width changes; charts over time share one range and
-// one cursor.
+// Charts by uPlot, redrawn when the theme or the width changes; charts over time share one range
+// and one cursor.
 
 const TIME_STEPS = [1e-6, 2e-6, 5e-6, 1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 5e-3, 0.01,
                     0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 15, 30, 60, 120, 300, 600, 900, 1800,
@@ -124,8 +124,8 @@ function chartOverTime(host, options, data) {
   return holder;
 }
 
-// The legend's text while no cursor is in the chart: the mean over time of values, of which the i-th
-// holds from times[i] to times[i + 1].
+// The legend's text while no cursor is in the chart: the mean over time of values, of which the
+// i-th holds from times[i] to times[i + 1].
 function meanOverTime(times, values) {
   let [sum, length] = [0, 0];
   values.forEach((value, i) => {

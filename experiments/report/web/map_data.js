@@ -61,8 +61,8 @@ function singleMarks(detail, kind) {
 }
 
 // For each stay, instants and the tokens in the cache then, both growing: where it began, got
-// blocks, started to decode and ended. Block k of a table is taken when k blocks are full. Blocks of
-// one instant belong to a chunk, and only the first gives the context; an existing block that is
+// blocks, started to decode and ended. Block k of a table is taken when k blocks are full. Blocks
+// of one instant belong to a chunk, and only the first gives the context; an existing block that is
 // shared, copied or left to this holder gives none.
 function addContexts(map) {
   const { stay, index, begin_us: begin } = map.detail.segments;
