@@ -26,7 +26,7 @@ struct ResolvedRun {
   GpuSpec gpu;
   KvShape shape;  // block size 1 for contiguous allocators
   TokenCount pool_slots;
-  std::optional<PoolSize> gpu_pool;  // how it was sized, where the card decided
+  std::optional<PoolSize> gpu_pool;  // the sizing, if the card determined it
   sim::DecodingSpec decoding;
   sim::SimulationOptions options;
 };
@@ -40,7 +40,7 @@ Status validate(const RunConfig& config);
 
 // The source of step times, in few words for tables and files; the time model has more details.
 struct TimeModelFacts {
-  std::string name;          // as --time-model has it
+  std::string name;          // as for --time-model
   std::string provenance;    // "cited, not measured on this card", or what it was fitted on
   bool knows_blocks = true;  // false if the block size affects no step's time
   std::optional<std::string> measured_on = {};  // the card, as its driver names it
