@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# The virtual environment with the packages of requirements.txt, shared by all checkouts with the
-# same requirements.
+# The virtual environment with the packages of requirements.txt, shared by all checkouts that want
+# the same.
 #
-#   environment.sh path    prints the path of its interpreter, even if it does not exist
-#   environment.sh make    makes the environment if it does not exist, and prints the path; on
-#                          failure, the last line on stderr is the reason
+#   environment.sh path    prints its interpreter, whether or not it is there
+#   environment.sh make    the same, and makes it first if it is not there; where that cannot be
+#                          done, fails with the reason as the last line on stderr
 #
-# The environment is in ${XDG_CACHE_HOME:-~/.cache}/recto/python-KEY, complete or not at all. KEY
-# identifies the requirements, this script and the Python version.
+# It lies in ${XDG_CACHE_HOME:-~/.cache}/recto/python-KEY and is there whole or not at all. KEY
+# stands for the requirements, this script and the Python it is for.
 set -euo pipefail
 export LC_ALL=C  # for reasons in plain letters
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd -P)
@@ -18,7 +18,7 @@ key=$({ cat "$requirements" "${BASH_SOURCE[0]}"; echo "$base"; } | sha256sum | h
 caches=${XDG_CACHE_HOME:-$(echo ~)/.cache}/recto
 folder=$caches/python-$key
 
-# The reason in a failed command's output: its last error, or else its last line.
+# The reason among what a failed command printed: its last error, or else its last line.
 fail() {
   local log=$1 reason
   reason=$(grep -E '^(ERROR|Error|error|[A-Za-z.]*Error):? ' "$log" | tail -n 1 || true)
@@ -46,9 +46,9 @@ case ${1:-} in
       mkdir -p "$caches"
       exec 9>"$folder.lock"
       flock 9
-      # Another process may have made it meanwhile.
+      # Another may have made it meanwhile.
       if [[ ! -x $folder/bin/python ]]; then
-        # Removed by the next call if this one is killed.
+        # What a killed making left is removed by the next one.
         making=$folder.making
         rm -rf "$making"
         mkdir "$making"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What pages say of studies of several seeds, with rejected requests, with latency limits, in a
-headless Chromium.
+"""Tests in a headless Chromium of pages of studies with several seeds, with rejected requests, and
+with latency limits.
 
     findings_browser_test.py RECTO
 """
