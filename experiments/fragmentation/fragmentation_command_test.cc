@@ -62,7 +62,7 @@ TEST_CASE("tables fit into 100 columns, whatever the figures") {
       {"--requests", "50", "--max-length", "8"}};
   for (const Lines& study : studies) {
     const auto tried = fragmentation(study);
-    CHECK(tried.exit_code == (study.back() == "8" ? 1 : 0));  // nobody can be served in 8 tokens
+    CHECK(tried.exit_code == (study.back() == "8" ? 1 : 0));  // 8 tokens serve no request
     for (const std::string& line : lines_of(tried.out)) {
       INFO(line);
       CHECK(display_width(line) <= 100);

@@ -112,7 +112,7 @@ class Findings(unittest.TestCase):
             printed = [session.run(f"document.getElementById('family').value = {i}; document."
                                    "getElementById('family').dispatchEvent(new Event('change')); "
                                    f"{family}") for i in (0, 1)]
-        # Paper has no choice of an allocator: the panel says of which it is.
+        # A printed page has no menu of allocators: the panel names its allocator.
         self.assertEqual(printed, ["Of paged; the page also has prefix-cached",
                                    "Of prefix-cached; the page also has paged"])
         self.assertIn("contiguous-max (60 of 60)", notice)

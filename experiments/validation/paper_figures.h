@@ -51,7 +51,8 @@ double sharing_saving(const sim::Report& report);
 PaperRun beam_run(const std::string& workload, int width, double beam_switch_probability);
 
 // The probability per step that a beam dies and is replaced by a fork of another: fitted at width 2
-// by paper_fits.h, one value per data set, because the paper's beams live longer on ShareGPT.
+// by beam_switch_probability(), one value per data set, because the paper's beams live longer on
+// ShareGPT.
 inline constexpr double kAlpacaBeamSwitches = 0.0742;
 inline constexpr double kShareGptBeamSwitches = 0.0124;
 

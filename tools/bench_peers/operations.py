@@ -17,7 +17,7 @@ BLOCK_SIZE = 16
 
 
 class Skipped(Exception):
-    """Says what is missing."""
+    """The operation cannot run: names the missing package."""
 
 
 @dataclass(frozen=True)

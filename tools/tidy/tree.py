@@ -93,7 +93,7 @@ class File:
 
     @cached_property
     def code(self) -> str:
-        """The text with blanks for comments; in C++ also for what is in quotes."""
+        """The text with blanks for comments, and in C++ also for quoted text."""
         if self.kind in CPP:
             return _NO_CODE.sub(_blank_inside, self.text)
         return re.sub(r"(?m)^ *#.*$", blank, self.text)
