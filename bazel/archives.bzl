@@ -1,13 +1,13 @@
-"""The repository @archives: libraries for programs that run on other machines, as archives (.a).
+"""The repository @archives: static libraries (.a) for programs that run on other machines.
 
-installed/ has links to archives that are installed; those of sources.txt are fetched and compiled.
-A linker that is given these folders prefers them to the shared libraries of the same name. What
-cannot be had is listed in missing.txt, as "NAME: WHY", and is linked as everywhere else.
+installed/ has links to installed archives; those of sources.txt are fetched and compiled. A linker
+that gets these folders prefers them to the shared libraries of the same name. missing.txt lists
+unavailable archives as "NAME: WHY"; these libraries are linked as everywhere else.
 """
 
 load("//bazel:libs.bzl", "library_names")
 
-# Parts of glibc, which is the machine's own.
+# Parts of glibc, for which programs use the machine's own.
 _SYSTEM = ["c", "dl", "m", "pthread", "rt"]
 
 _BUILD = """\
@@ -65,8 +65,8 @@ cc_library(
 """,
 }
 
-# What libzip's own build would detect on a modern Linux. No encryption, and only zlib's
-# compression.
+# The configuration that libzip's own build would detect on a modern Linux, without encryption, and
+# with zlib's compression only.
 _ZIP_CONFIG = "".join(["#define {}\n".format(name) for name in [
     "HAVE_DIRENT_H",
     "HAVE_FILENO",
@@ -111,8 +111,8 @@ def _configure_zip(ctx):
     ctx.file("zip/lib/zip_err_str.c", _ZIP_ERRORS % (texts, kinds))
 
 def _link_installed(ctx):
-    """Makes a link to each archive that the compiler would find, and returns the names without
-    one."""
+    """Makes a link to each archive that the compiler would find, and returns the libraries without
+    an archive."""
     names = [name for name in library_names(ctx, ctx.attr.table) if name not in _SYSTEM]
     names.append("stdc++")
     script = "for name; do g++ -print-file-name=lib$name.a; done"
@@ -126,7 +126,7 @@ def _link_installed(ctx):
     return absent
 
 def _archives_impl(ctx):
-    # Evaluated again when libraries are installed again, as @libs is.
+    # Evaluated again when libraries are reinstalled, as @libs is.
     ctx.path(ctx.attr.libs)
     absent = _link_installed(ctx)
     compiled, missing, listed = [], [], []

@@ -12,7 +12,7 @@ load("//bazel:program_test.bzl", "program_test")
 
 _ARCHIVES = Label("@archives//:missing.txt").workspace_root
 
-# For programs that are carried to a GPU elsewhere: only glibc stays shared.
+# For programs that run on a GPU elsewhere: only glibc stays shared.
 _PORTABLE = {
     "additional_linker_inputs": ["@archives//:archives"],
     "linkopts": select({
@@ -27,7 +27,7 @@ _PORTABLE = {
 }
 
 # $1 nvcc, $2 a folder for intermediate files, $3 source, $4 object, $5 cubin, $6 log; then options.
-# What ptxas says goes to the log, and is shown if the compilation fails.
+# The output of ptxas goes to the log, and is printed if the compilation fails.
 _COMPILE = """
 nvcc=$1 kept=$2 source=$3 object=$4 cubin=$5 log=$6
 shift 6
@@ -41,8 +41,7 @@ def _objects_impl(ctx):
     arch = ctx.attr.arch
     options = NVCC_OPTIONS + ["-I" + folder for folder in ctx.attr.includes] + [
         "-gencode=arch=compute_{0},code=[sm_{0},compute_{0}]".format(arch),
-        # Has no effect except to recompile with another toolkit, which is not an input of the
-        # action.
+        # Only makes Bazel recompile with another toolkit, which is not an input of the action.
         "-DRECTO_CUDA_TOOLKIT=" + ctx.attr.version,
     ]
     objects, cubins, logs = [], [], []
@@ -106,7 +105,7 @@ def _compile(name, deps = [], visibility = None, testonly = False, alwayslink = 
     )
 
 def cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
-    """A library of .cu files whose kernels, if there are any, are not reported on.
+    """A library of .cu files without a resource report of its kernels.
 
     Args:
       srcs: .cu files.
@@ -160,7 +159,7 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
         visibility = visibility,
     )
 
-# What --config=cuda selects; verify/kernels/gpu compares its list of them with that.
+# The tests that --config=cuda selects; verify/kernels/gpu compares its list with them.
 _ON_GPU = {"tags": ["cuda"], "visibility": ["//verify/kernels/gpu:__pkg__"]}
 
 def _skipped_test(name, **kwargs):
@@ -179,11 +178,11 @@ def cuda_script_test(name, script, args = [], data = [], **kwargs):
         _skipped_test(name = name, **kwargs)
 
 def resources_test(name, kernels, arches, golden, script):
-    """Compares what kernels take of a multiprocessor with what they took.
+    """Compares the multiprocessor resources of kernels with earlier reports.
 
     Args:
       kernels: a library of cuda_kernels.
-      arches: cards that are compared beside the one that is compiled for.
+      arches: cards to compare besides the target card.
       golden: earlier reports.
       script: is called with reports, "--" and `golden`.
     """
@@ -215,7 +214,7 @@ def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = Fals
         hdrs = hdrs,
         includes = includes,
         testonly = testonly,
-        # Its own objects are always wanted, whether or not a library refers to them.
+        # Its own objects are always linked, even if no library refers to them.
         alwayslink = True,
     )
     kwargs.update(_PORTABLE)

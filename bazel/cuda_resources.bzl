@@ -1,8 +1,7 @@
-"""What kernels take of a multiprocessor, as ptxas says: on the card that is compiled for, and on
-others.
+"""The multiprocessor resources of kernels, according to ptxas: for the target card, and others.
 """
 
-# Of every compilation by nvcc.
+# Options of every compilation by nvcc.
 NVCC_OPTIONS = [
     "-std=c++20",
     "-O3",
@@ -86,7 +85,7 @@ def resource_reports(name, toolkit, srcs, hdrs, includes, testonly, visibility):
         )
 
 def reports_for(library, arches):
-    """What a select() has for the card that is compiled for: reports on it, and on `arches`."""
+    """A select() on the target card: reports on it, and on `arches`."""
     own_arches = {"//bazel:sm_80": "80", "//bazel:sm_100": "100", "//conditions:default": "90"}
     return {
         card: [library + "_resources"] +

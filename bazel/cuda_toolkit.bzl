@@ -1,7 +1,7 @@
-"""The repository @cuda: where the CUDA Toolkit is, if there is one.
+"""The repository @cuda: the path of the CUDA Toolkit, if there is one.
 
 Everything builds and passes without it, so a missing toolkit is not an error: cuda.bzl leaves out
-what needs it, and says so.
+targets that need it, and says so.
 """
 
 # In this order; a folder has bin/nvcc in it.
@@ -50,7 +50,7 @@ def _find_nvcc(ctx):
     return ctx.which("nvcc")
 
 def _version(ctx, nvcc):
-    """Returns "13.0.88" for what ends in "V13.0.88"."""
+    """Returns "13.0.88" for output that ends in "V13.0.88"."""
     result = ctx.execute([nvcc, "--version"])
     for word in result.stdout.replace("\n", " ").split(" "):
         if word.startswith("V") and word[1:].replace(".", "").isdigit():
@@ -58,7 +58,7 @@ def _version(ctx, nvcc):
     fail("cuda: {} --version names no version: {}".format(nvcc, result.stdout + result.stderr))
 
 def _root(ctx, nvcc):
-    """Returns the toolkit's folder: the nvcc in the PATH may be a script or a link to elsewhere."""
+    """Returns the toolkit's folder: the nvcc in the PATH may be a script or a link."""
     result = ctx.execute([nvcc, "--dryrun", "-c", "none.cu"])
     for line in result.stderr.splitlines():
         if line.startswith("#$ TOP="):

@@ -1,8 +1,8 @@
 """The rules of this project: cc_library and the like, with our flags, test mains and checks.
 
 A component is a folder, or a part of one that another folder needs alone: one library, one test
-program. Sources are those of the folder unless they are named. Everything is private unless
-`visibility` says otherwise. Attributes not named here are passed on to the C++ rule.
+program. By default its sources are those of the folder, and everything is private (`visibility`).
+Attributes not named here are passed to the C++ rule.
 """
 
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
@@ -12,15 +12,15 @@ _FLAGS = [
     "-std=c++20",
     "-Wall",
     "-Wextra",
-    # gcc 12 sees overlapping copies in `"literal" + std::string` where there are none (PR 105651).
+    # gcc 12 reports overlapping copies in `"literal" + std::string` wrongly (PR 105651).
     "-Wno-restrict",
-    # Nor does it see that the standard library is a system header once that is precompiled.
+    # gcc 12 does not treat a precompiled standard library as a system header.
     "-Wno-array-bounds",
     "-Wno-stringop-overflow",
     "-Wno-stringop-overread",
     "-Wno-unknown-warning-option",
-    # A fused multiply-add rounds once instead of twice; whether one is formed depends on machine
-    # and optimiser, and results may not.
+    # A fused multiply-add rounds once instead of twice. Whether the compiler forms one depends on
+    # machine and optimiser; results must not depend on these.
     "-ffp-contract=off",
 ] + select({
     # gcc's flow-based warnings are wrong in instrumented code.
@@ -28,14 +28,14 @@ _FLAGS = [
     "//conditions:default": ["-Werror"],
 })
 
-# -O3 compiles a quarter slower, and no benchmark of the simulator, the reference or the block
-# manager runs faster with it beyond what differs from run to run.
+# -O3 compiles a quarter slower, and makes no benchmark of the simulator, the reference or the block
+# manager faster by more than the noise.
 COPTS = _FLAGS + select({
     "//bazel:opt": ["-O2"],
     "//conditions:default": [],
 })
 
-# What a test calls is optimised fully; the test itself need not be, and compiles faster.
+# The code under test is fully optimised; the test itself is not, so that it compiles faster.
 TEST_COPTS = _FLAGS + select({
     "//bazel:opt": ["-Og"],
     "//conditions:default": [],
@@ -44,7 +44,7 @@ TEST_COPTS = _FLAGS + select({
 def _precompiled(name, copts):
     """(copts, deps) with which a file reads //bazel/precompiled:NAME first.
 
-    Further copts may be flags that it was not compiled with, which would make the compiler read
+    Not used with further copts: the header was compiled without them, so the compiler would read
     its text.
     """
     if copts:
@@ -54,7 +54,7 @@ def _precompiled(name, copts):
         ["//bazel/precompiled:" + name],
     )
 
-# What is in a folder beside its library. Programs name their sources.
+# Files of a folder that are not part of its library. Programs name their sources.
 _NOT_IN_LIBRARIES = ["*_test.cc", "*_benchmark.cc", "*_fuzz.cc"]
 
 def _library_files(pattern, exclude):
@@ -75,8 +75,8 @@ def recto_library(
       name: by convention that of the folder.
       srcs, hdrs: if neither is given, the .cc and .h files of the folder, without tests, benchmarks
         and fuzz tests.
-      exclude: files of the folder that belong to something else.
-      generated: further sources, which rules make.
+      exclude: files of the folder that belong to another target.
+      generated: further sources, made by rules.
     """
     if srcs == None and hdrs == None:
         srcs, hdrs = _library_files("*.cc", exclude), _library_files("*.h", exclude)
@@ -126,7 +126,7 @@ def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):
 def recto_test(name, srcs = None, deps = [], size = "small", copts = [], **kwargs):
     """A Catch2 test; main() is supplied. Include "bazel/testing/catch.h".
 
-    Properties are of "bazel/testing/property.h". Their seed is fixed, so that runs are repeatable;
+    Properties use "bazel/testing/property.h". Their seed is fixed, so runs are reproducible;
     --config=full runs ten times the cases. A failure prints the command that replays it.
 
     Args:
@@ -202,7 +202,7 @@ def recto_fuzz_test(
     """A fuzz test; srcs define LLVMFuzzerTestOneInput(const uint8_t* data, size_t size).
 
     It runs the corpus, then `runs` mutations of it under a fixed seed. With --config=fuzz it is a
-    libFuzzer program instead; with --config=full it goes on for an hour.
+    libFuzzer program instead; with --config=full it runs for an hour.
 
     Args:
       corpus: files of this package to start from, usually a glob.
@@ -244,8 +244,8 @@ def recto_script_test(
       args: further arguments.
       data: further files that it reads.
       needs_packages: the script is Python and imports packages of //bazel/python:requirements.txt.
-        It is run with these, and with RECTO_PYTHON naming its interpreter; where they could not be
-        had it is skipped.
+        It runs with these, and with RECTO_PYTHON naming its interpreter; without the packages it is
+        skipped.
     """
     script = script or name + ".py"
     packages = ["@python_packages//:interpreter.txt", "@python_packages//:why_none.txt"]

@@ -1,4 +1,4 @@
-"""What MODULE.bazel uses. Bazel 4 has no module_extension, so this is a file of its own."""
+"""Extensions for MODULE.bazel. Bazel 4 has no module_extension, so they are in a separate file."""
 
 load("//bazel:archives.bzl", "archives_repository")
 load("//bazel:compilers.bzl", "compilers_repository")

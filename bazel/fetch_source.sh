@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Unpacks the source of an installed package into a folder, from where apt has the package itself.
+# Unpacks the source of an installed package into a folder, from apt's archive of the package.
 #
 #   fetch_source.sh FOLDER PACKAGE FILE PART SHA256
 #
-# FILE is its name there, PART the folder in it that is wanted. Where that can't be done, the one
-# line on stdout says why; exit code 1.
+# FILE is its name there, PART the requested folder in it. On failure, one line on stdout says why;
+# exit code 1.
 set -euo pipefail
 folder=$1 package=$2 file=$3 part=$4 sum=$5
 

@@ -1,12 +1,12 @@
 """The repository @libs: the distribution's C++ libraries, one cc_library each.
 
-libs.txt lists them. Their headers are where every compiler looks anyway, so they are not inputs of
-the build: a compilation in a sandbox would otherwise start by linking thousands of files. Instead,
-each command line has a macro with the time of installation, so that what was compiled against other
-headers is compiled again.
+libs.txt lists them. Their headers are in folders that every compiler searches, so they are not
+inputs of the build: otherwise a compilation in a sandbox would start by linking thousands of files.
+Instead, each command line has a macro with the time of installation, so that files compiled against
+other headers are compiled again.
 """
 
-# Searched by every compiler and linker, so that no path needs to be passed on.
+# Every compiler and linker searches these, so no path needs to be passed.
 _INCLUDE_FOLDERS = ["/usr/local/include/", "/usr/include/"]
 
 _HEADER = """\
@@ -42,7 +42,7 @@ def _parse(table):
     return rows
 
 def _find(ctx, header):
-    """Returns where a header (or folder of headers) is installed, or None."""
+    """Returns the path of an installed header (or folder of headers), or None."""
     for folder in _INCLUDE_FOLDERS:
         path = ctx.path(folder + header)
         if path.exists:

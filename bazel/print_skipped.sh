@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# A test that cannot be run here. Prints the line that is counted when all tests have run.
+# A test that cannot run here. Prints the line that summarise_tests.py counts.
 echo "SKIPPED: $*"

@@ -1,4 +1,4 @@
-"""A test that runs a program as it is: a binary, or a script that names its interpreter.
+"""A test that runs a program: a binary, or a script that names its interpreter.
 
 (The rules for shell and Python tests left Bazel in version 8; this needs none of them.)
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The table of what kernels take, from logs as ptxas writes them."""
+"""Tests of the table of kernels' resources, made from logs of ptxas."""
 
 import sys
 import unittest

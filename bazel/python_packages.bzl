@@ -1,7 +1,7 @@
 """The repository @python_packages: the Python with the packages of python/requirements.txt.
 
 Its interpreter.txt holds the path, and is empty if there is none; why_none.txt holds the reason.
-bazelw knows both. (With --test_env a change would run all tests again.)
+bazelw determines both. (With --test_env a change would run all tests again.)
 """
 
 def _python_packages_impl(ctx):

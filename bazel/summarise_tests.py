@@ -16,7 +16,7 @@ LOG_TAIL_LINES = 60
 
 
 def read_events(path):
-    """Yields the events; a file cut short (Bazel was killed) yields what is whole."""
+    """Yields the events; a truncated file (Bazel was killed) yields its complete events."""
     with open(path, encoding="utf-8") as lines:
         for line in lines:
             try:
@@ -35,7 +35,7 @@ def collect(events):
     for event in events:
         identity = event.get("id", {})
         if "targetConfigured" in identity and event.get("configured", {}).get("testSize"):
-            # Stays so if the test is never run, since it or something it needs was not built.
+            # Unchanged if the test never runs because it or a dependency was not built.
             statuses.setdefault(identity["targetConfigured"]["label"], "NOT BUILT")
         elif "testSummary" in event:
             statuses[identity["testSummary"]["label"]] = event["testSummary"]["overallStatus"]
@@ -58,7 +58,7 @@ def read_lines(paths):
 def main(events_path, bazel_status):
     statuses, logs = collect(read_events(events_path))
     passed = failed = skipped = 0
-    failures = []  # told last: whoever reads the end of a long output sees them
+    failures = []  # printed last, where readers of a long output look
     for label, status in sorted(statuses.items()):
         lines = read_lines(logs.get(label, []))
         for line in lines:
@@ -73,7 +73,7 @@ def main(events_path, bazel_status):
             failures += [f"    {line}" for line in lines[-LOG_TAIL_LINES:]]
     print(*failures, sep="\n", end="\n" * bool(failures))
     if bazel_status != 0 and failed == 0:
-        # Something that is no test was not built.
+        # A target that is not a test was not built.
         print(f"the build failed (Bazel's exit status is {bazel_status}, see above)")
         failed = 1
     if not statuses:

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Names of files, and texts of a library, that are not UTF-8 end no command, and what is written as
-JSON can be read.
+"""Tests that file names and library texts that are not UTF-8 end no command, and that the written
+JSON is valid.
 
     any_bytes_test.py RECTO LIBRARY
 """
@@ -16,7 +16,7 @@ from pathlib import Path
 
 LIBRARY = Path(sys.argv.pop(2)).resolve()
 PROGRAM = Path(sys.argv.pop(1)).resolve()
-# In Latin-1, and what stands in JSON in its place.
+# A name in Latin-1, and its replacement in JSON.
 TRACE, TOLD_TRACE = b"caf\xe9.csv", "caf\ufffd.csv"
 ROWS = "arrival_s,prompt_tokens,output_tokens\n" + "".join(
     f"{second},{100 + second},{10 + second}\n" for second in range(20))

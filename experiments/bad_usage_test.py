@@ -13,7 +13,7 @@ from pathlib import Path
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 
-# Arguments, and what the one line on standard error must hold.
+# Arguments, and the text that the line on standard error must contain.
 BAD_USAGE = (
     ("", "found no command; expected one of fragmentation, simulate"),
     ("fragmentatio", "found 'fragmentatio'; expected one of"),
@@ -105,7 +105,7 @@ def recto(*arguments, **options):
                               encoding="utf-8", cwd=folder, **options)
 
 
-# As of an unset variable: what is named by nothing is not the default.
+# Empty values, as of an unset variable: an empty name does not mean the default.
 EMPTY = (
     ("simulate --timeline", "--timeline: found ''; expected a file"),
     ("generate --config", "--config: found ''; expected a file"),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recto lists the commands of recto_kernels as these are, runs them, and says where one is missing.
+"""Tests that recto lists and runs the commands of recto_kernels, and reports a missing program.
 
     kernel_commands_test.py RECTO RECTO_KERNELS KERNEL_COMMANDS.json
 """

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Every reader of JSON from outside refuses brackets that nest without end.
+"""Tests that every reader of external JSON refuses deeply nested brackets.
 
     nested_json_test.py RECTO
 
-Printing such a value, or walking down it, would take more stack than there is.
+Printing or traversing such a value would exhaust the stack.
 """
 
 import subprocess

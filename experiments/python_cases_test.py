@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What docs/python.md says: its programs answer recto cases, and recto check judges them.
+"""Tests of docs/python.md: its programs answer recto cases, and recto check judges them.
 
     python_cases_test.py RECTO DOCUMENT GPU_PEERS_PY EVERY_OPTION_PY
 """

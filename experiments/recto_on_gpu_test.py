@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program whose kernels are those of a GPU: what it says without one; with one, all laws.
+"""Tests of the program with GPU kernels: its message without a GPU; with a GPU, all laws.
 
     recto_on_gpu_test.py PROGRAM RECTO LIBRARY GPU_BUNDLE_SH
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The program as users call it: exit codes, messages, folders, terminals, full disks."""
+"""Tests of the program as a process: exit codes, messages, folders, terminals, full disks."""
 
 import json
 import os
@@ -92,7 +92,7 @@ class Folders(unittest.TestCase):
             arguments = ("simulate", *SMALL, "--timeline", "t.json")
             self.assertEqual(recto(*arguments, cwd=runfiles, env=env).returncode, 0)
             self.assertEqual(os.listdir(caller), ["t.json"])
-            # A script under `bazel run` that has changed its folder means its current one.
+            # A script under `bazel run` that has changed its folder expects its current one.
             self.assertEqual(recto(*arguments, cwd=elsewhere, env=env).returncode, 0)
             self.assertEqual(os.listdir(elsewhere), ["t.json"])
 

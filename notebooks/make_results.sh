@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes the files that the notebooks read. All figures are simulated or counted; takes a minute.
+# Writes what the notebooks read. All of it is simulated or counted, and takes a minute.
 #
 #   make_results.sh RECTO LIBRARY [OUT]
 #

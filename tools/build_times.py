@@ -22,9 +22,9 @@ import sys
 from pathlib import Path
 
 SLACK = 1.5
-LEAST_SECONDS = 20  # what is shorter is noise
-LEAST_ACTIONS = 0.9  # of the document's: fewer are no whole build
-# Folders whose parts are shown on their own.
+LEAST_SECONDS = 20  # shorter times are noise
+LEAST_ACTIONS = 0.9  # of the document's; with fewer, the build was incomplete
+# Folders whose parts are shown separately.
 SPLIT = ("cuda", "experiments", "verify")
 
 
@@ -78,7 +78,7 @@ def budgets_in(document):
 
 
 def compared(folders, budgets):
-    """Those that were built as a whole, and how slow the machine is, None if too few were."""
+    """Completely built folders, and the machine's slowness (None if there are too few)."""
     whole = {name: folder for name, folder in folders.items()
              if folder.actions >= LEAST_ACTIONS * budgets.get(name, Folder()).actions}
     ratios = [folder.built / budgets[name].built for name, folder in whole.items()

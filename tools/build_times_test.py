@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Build times are summed by folder, and held to a document's table on machines of any speed."""
+"""Tests that build times are summed by folder, and checked on machines of any speed."""
 
 import json
 import sys

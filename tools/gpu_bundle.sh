@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes a folder that verifies and measures recto's kernels on a GPU. It runs where there is a
+# Makes a folder that verifies and measures recto's kernels on a GPU. It runs on any machine with a
 # driver, without Bazel, compilers or a network.
 #
 #   tools/gpu_bundle.sh [--out DIR]                     builds the programs, makes DIR [gpu_bundle]
@@ -37,11 +37,11 @@ build_programs() {
   done
 }
 
-# What the dynamic linker finds for a program: the C library, and what could not be linked
-# statically (bazel/archives.bzl). The C library and the linker lie apart: the machine's own are
-# taken, if they are not too old. The driver is looked for when a program runs.
+# Copies the shared libraries of a program: the C library, and libraries that could not be linked
+# statically (bazel/archives.bzl). The C library and the linker go to a separate folder: programs
+# use the machine's own, unless these are too old. The driver is searched when a program runs.
 copy_libraries() {
-  # A script has none.
+  # A script has no libraries.
   { ldd "$1" 2>/dev/null || true; } | while read -r name arrow path _; do
     case $name in
       /*ld-linux*) cp -L "$name" "$out/lib/system/linker" ;;
@@ -52,7 +52,7 @@ copy_libraries() {
   done
 }
 
-# Of the checkout, from which programs are built here.
+# The commit of the checkout, from which programs are built here.
 checkout_commit() {
   local hash
   hash=$(git -C "$root" rev-parse HEAD 2>/dev/null) || { echo unknown; return; }
@@ -60,7 +60,7 @@ checkout_commit() {
   echo "$hash"
 }
 
-# Of programs that were built before: what recto among them says.
+# The commit of programs that were built before, according to the recto among them.
 programs_commit() {
   local program said
   for program in "${programs[@]}"; do
@@ -92,7 +92,7 @@ out=$(realpath -m "$out")
 if ((${#programs[@]})); then
   built_from=$(programs_commit)
 else
-  # Before the folder is there, which may lie in the checkout.
+  # Before the folder exists, because it may be in the checkout.
   built_from=$(checkout_commit)
   build_programs
 fi

@@ -1,8 +1,8 @@
 #pragma once
 
-// Runs calls of recto's own kernels in a process of their own, as the worker of a kernel library
-// does (kernel_abi/): a kernel that crashes or corrupts the heap fails its case, and ends no run.
-// Each call begins in a fork of the caller, so that none sees what an earlier one left behind.
+// Runs each call of one of recto's own kernels in a forked process, as a kernel library runs in a
+// worker (library/): a kernel that crashes or corrupts the heap fails its case and does not end the
+// run. No call sees what an earlier call left in memory.
 
 #include <functional>
 #include <string>

@@ -1,4 +1,5 @@
-// What most files include, parsed once. Not to be included by name: a file includes what it uses.
+// The headers that most files include, precompiled. Do not include this file: a file includes what
+// it uses.
 
 #include <fmt/format.h>
 

@@ -14,7 +14,7 @@ def _precompiled_impl(ctx):
         cc_infos = [dep[CcInfo] for dep in ctx.attr.deps],
     ).compilation_context
 
-    # Beside the precompiled one, for compilers and flags that cannot use that.
+    # A copy beside the precompiled header, for compilers and flags that cannot use that one.
     header = ctx.actions.declare_file(ctx.file.header.basename)
     ctx.actions.symlink(output = header, target_file = ctx.file.header)
     if toolchain.compiler == "clang":
@@ -65,9 +65,9 @@ _precompiled = rule(
 )
 
 def precompiled_header(name, copts, deps = [], **kwargs):
-    """A library of NAME.h, compiled with the flags of all that depend on it and `copts`.
+    """A library of NAME.h, compiled with the flags of its dependents and `copts`.
 
-    These pass `-include $(BINDIR)/PACKAGE/NAME.h`.
+    Dependents pass `-include $(BINDIR)/PACKAGE/NAME.h`.
     """
     _precompiled(
         name = name + "_header",

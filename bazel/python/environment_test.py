@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""How environment.sh and bazelw come to a Python with packages, and how they do without one.
+"""Tests how environment.sh and bazelw find or make a Python with packages, and run without one.
 
 Bazel and python3 are fakes: nothing is installed.
 """
@@ -63,12 +63,12 @@ class Environment(unittest.TestCase):
         return process.returncode, printed.strip(), complaint.strip()
 
     def made(self):
-        """How often an environment was begun."""
+        """The number of times that an environment was begun."""
         record = self.folder / "made"
         return len(record.read_text().splitlines()) if record.exists() else 0
 
     def left(self):
-        """What lies in the cache, but for locks."""
+        """The contents of the cache, except locks."""
         found = self.caches.glob("*") if self.caches.exists() else []
         return [path.name for path in found if path.suffix != ".lock"]
 

@@ -3,8 +3,8 @@
 
   bazel/python/lock.py
 
-Needs pip 23 and its package index. The versions are those that the oldest Python takes, so that all
-Pythons run the same; a package without a wheel for one of the machines is an error.
+Needs pip 23 and its package index. The versions are those that the oldest Python supports, so that
+all Pythons use the same; a package without a wheel for one of the machines is an error.
 """
 
 import json

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Runs a Python program with the packages of requirements.txt, which are installed if need be.
+# Runs a Python program with the packages of requirements.txt, and installs these if needed.
 #
 #   with_packages.sh FILE ARGS...
 set -euo pipefail

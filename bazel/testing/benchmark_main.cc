@@ -1,4 +1,4 @@
-// The main() of every benchmark that needs no flags of its own.
+// The main() of every benchmark without further flags.
 
 #include <benchmark/benchmark.h>
 

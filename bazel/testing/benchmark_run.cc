@@ -11,7 +11,7 @@ namespace {
 
 constexpr const char* kSkipped = "SKIPPED: ";
 
-// Why a run was given up; empty if it was not. The fields' names depend on the library's version.
+// Why a run was aborted; empty if it was not. The fields' names depend on the library's version.
 template <typename Run>
 std::string trouble_of(const Run& run) {
   if constexpr (requires { run.error_occurred; }) {

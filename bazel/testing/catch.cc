@@ -1,4 +1,4 @@
-// The implementation of Catch2, and what recto adds to it.
+// The implementation of Catch2, and recto's additions.
 
 #define CATCH_CONFIG_RUNNER
 #include "bazel/testing/catch.h"
@@ -29,8 +29,8 @@ using Catch::EventListenerBase;
 using EventListenerBase = Catch::TestEventListenerBase;
 #endif
 
-// What a program of a whole component hides from its cases: printed commands for replays name the
-// file of the running case, and cases of different files may write files of the same name.
+// Gives each case an environment as if its file were a separate program: printed replay commands
+// name the file of the running case, and cases of different files may write files of the same name.
 class CaseEnvironment : public EventListenerBase {
  public:
   using EventListenerBase::EventListenerBase;
@@ -59,7 +59,7 @@ class CaseEnvironment : public EventListenerBase {
 
 CATCH_REGISTER_LISTENER(CaseEnvironment)
 
-// Says how many cases only --config=full, or their name, has run.
+// Prints the number of cases that run only with --config=full or by their name.
 void report_left_out(Catch::Session& session) {
   const auto& cases = Catch::getAllTestCasesSorted(session.config());
   const auto left_out = std::ranges::count_if(cases, [](const auto& test_case) {
@@ -71,20 +71,20 @@ void report_left_out(Catch::Session& session) {
               << std::endl;
 }
 
-// A filter that a typing error leaves without a case would pass.
+// Without this check, a filter without a case because of a typing error would pass.
 bool has_a_case(Catch::Session& session) {
   const auto& config = session.config();
   return !Catch::filterTests(Catch::getAllTestCasesSorted(config), config.testSpec(), config)
               .empty();
 }
 
-// Bazel's environment has how many shards there are and which of them this is. Each case is in one.
+// Bazel's environment has the number of shards and the index of this one. Each case is in one.
 int shard_number(const char* variable, int otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::atoi(text);
 }
 
-// By this Bazel knows that the program reads that environment.
+// Tells Bazel that the program supports sharding.
 void confirm_sharding() {
   if (const char* file = std::getenv("TEST_SHARD_STATUS_FILE")) std::ofstream(file).flush();
 }

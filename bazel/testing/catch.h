@@ -1,8 +1,8 @@
 #pragma once
 
-// Catch2, version 2 or 3, whichever is installed. Write tests against version 3; what version 2
-// lacks is added here. A case with the tag [.full] runs under --config=full, or if its file or name
-// is asked for.
+// Catch2, version 2 or 3, whichever is installed. Write tests against version 3; this file adds
+// what version 2 lacks. A case with the tag [.full] runs under --config=full, or if its file or
+// name is requested.
 
 #define CATCH_CONFIG_ENABLE_PAIR_STRINGMAKER
 #if __has_include(<catch2/catch_all.hpp>)
@@ -27,14 +27,14 @@ inline StdString::ContainsMatcher ContainsSubstring(const std::string& part) {
 
 namespace recto {
 
-// Whether everything is asked for, by --config=full.
+// Whether this is a full run, by --config=full.
 inline bool is_full_run() { return std::getenv("RECTO_FULL") != nullptr; }
 
 }  // namespace recto
 
 namespace recto::testing {
 
-// Prints "SKIPPED: <test case>: <reason>", the line that is counted when all tests have run.
+// Prints "SKIPPED: <test case>: <reason>", the line that summarise_tests.py counts.
 void report_skipped(std::string_view reason);
 
 // The main() of a test.

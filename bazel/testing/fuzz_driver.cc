@@ -1,6 +1,6 @@
-// Runs LLVMFuzzerTestOneInput where libFuzzer is not at hand: every file of the corpus, then a
-// fixed number of mutations of it under a fixed seed. An input that crashes, hangs, throws or
-// exits is kept, and the command that replays it is printed.
+// Runs LLVMFuzzerTestOneInput without libFuzzer: every file of the corpus, then a fixed number of
+// mutations of it under a fixed seed. Saves an input that crashes, hangs, throws or exits, and
+// prints the command that replays it.
 //
 //   -runs=N      mutations to run
 //   FILE...      the corpus
@@ -44,12 +44,12 @@ struct Options {
   std::vector<std::string> corpus_files;
 };
 
-// What is running now; signal handlers read it and may not allocate.
+// The running input; signal handlers read it and must not allocate.
 const std::string* current_input = nullptr;
 long current_index = -1;
 bool is_single_file = false;
 char failure_path[4096];
-char shown_path[4096];  // as the caller finds it, outside the sandbox
+char shown_path[4096];  // the caller's path, outside the sandbox
 char target_label[1024];
 
 std::string environment(const char* name, const char* otherwise) {
@@ -64,7 +64,7 @@ bool write_failing_input(const std::string& input) {
   return close(file) == 0 && written == static_cast<ssize_t>(input.size());
 }
 
-// Says what happened to the current input, and keeps it. Called at most once for an input.
+// Reports the failure of the current input, and saves it. Called at most once for an input.
 void report_failure(const char* what) {
   if (current_input == nullptr) return;
   const std::string& input = *current_input;
@@ -148,7 +148,7 @@ std::string read_file(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
-// Under `bazel run` relative paths are meant from the caller's folder.
+// Under `bazel run` relative paths are relative to the caller's folder.
 std::string from_callers_folder(const std::string& path) {
   return path.starts_with("/") ? path : environment("BUILD_WORKING_DIRECTORY", ".") + "/" + path;
 }
@@ -181,7 +181,7 @@ Options parse(int argc, char** argv) {
   return options;
 }
 
-// Runs the corpus and its mutations, or only the input that was asked for; returns how many ran.
+// Runs the corpus and its mutations, or only the requested input; returns the number of inputs run.
 long run_campaign(const Options& options, std::vector<std::string> corpus) {
   const auto is_wanted = [&](long index) { return options.only < 0 || options.only == index; };
   const long files = static_cast<long>(corpus.size());
@@ -190,7 +190,7 @@ long run_campaign(const Options& options, std::vector<std::string> corpus) {
     if (is_wanted(index)) run_one(corpus[static_cast<std::size_t>(index)], index);
   }
   if (corpus.empty()) corpus.emplace_back();
-  // The long campaign goes by the clock; it runs the same inputs in the same order, only more.
+  // The long campaign ends by time; it runs the same inputs in the same order, followed by more.
   const long seconds = whole_number("RECTO_FUZZ_SECONDS", environment("RECTO_FUZZ_SECONDS", "0"));
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(seconds);
   const long runs = options.only < 0 ? options.runs : options.only + 1 - files;

@@ -1,6 +1,6 @@
-// Completes libFuzzer's command line: findings and new corpus entries go where Bazel keeps a test's
-// outputs, --config=full turns a fixed number of runs into an hour, and -file=FILE runs that file
-// only (as fuzz_driver.cc has it).
+// Completes libFuzzer's command line: findings and new corpus entries go to Bazel's folder of test
+// outputs, --config=full turns a fixed number of runs into an hour, and -file=FILE runs only that
+// file (as in fuzz_driver.cc).
 
 #include <cstdlib>
 #include <filesystem>
@@ -36,7 +36,7 @@ std::vector<std::string> complete(const std::vector<std::string>& given,
   std::vector<std::string> files;
   for (std::size_t i = 1; i < given.size(); ++i) {
     if (given[i].starts_with("-file=")) {
-      // Relative paths are meant from the caller's folder.
+      // Relative paths are relative to the caller's folder.
       const std::filesystem::path file = given[i].substr(given[i].find('=') + 1);
       return {given[0],
               (std::filesystem::path(environment("BUILD_WORKING_DIRECTORY")) / file).string()};
@@ -59,7 +59,7 @@ std::vector<std::string> complete(const std::vector<std::string>& given,
 
 extern "C" int LLVMFuzzerInitialize(int* argc, char*** argv) {
   const std::string outputs = environment("TEST_UNDECLARED_OUTPUTS_DIR");
-  if (outputs.empty()) return 0;  // started without Bazel: libFuzzer's own rules hold
+  if (outputs.empty()) return 0;  // started without Bazel: libFuzzer's own rules apply
   // libFuzzer keeps pointers into these.
   static std::vector<std::string> arguments;
   static std::vector<char*> pointers;

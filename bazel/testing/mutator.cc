@@ -12,8 +12,8 @@ using namespace std::string_view_literals;
 constexpr std::size_t kInputBytesMax = 1 << 16;
 constexpr std::size_t kRangeBytesMax = 64;
 
-// What text formats trip over: separators, quotes, line ends, byte-order marks, magic numbers of
-// compressed files, words that only some number parsers take.
+// Tokens that often break parsers of text formats: separators, quotes, line ends, byte-order marks,
+// magic numbers of compressed files, words that only some number parsers accept.
 constexpr std::array kTokens = {","sv,
                                 "\n"sv,
                                 "\r\n"sv,
@@ -112,7 +112,7 @@ void Mutator::mutate_once(std::string& input, const std::vector<std::string>& co
     case 6:
       return insert_token(input);
     default:
-      return edit_number(input);  // twice as likely: numbers are most of what we read
+      return edit_number(input);  // twice as likely, because most of our input is numbers
   }
 }
 
@@ -145,7 +145,7 @@ void Mutator::insert_token(std::string& input) {
   input.insert(below(input.size() + 1), kTokens[below(kTokens.size())]);
 }
 
-// Replaces the first number after a random place, sign and point left alone.
+// Replaces the first number after a random place, but not its sign and point.
 void Mutator::edit_number(std::string& input) {
   const auto first = std::find_if(input.begin() + static_cast<std::ptrdiff_t>(below(input.size())),
                                   input.end(), is_digit);

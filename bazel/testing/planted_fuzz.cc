@@ -1,5 +1,5 @@
-// A fuzz target with a planted defect, for replay_test.py: fails on an input with "1e309", in the
-// way that PLANTED names.
+// A fuzz target with a planted defect, for replay_test.py: fails on an input with "1e309"; PLANTED
+// names the kind of failure.
 
 #include <cstddef>
 #include <cstdint>

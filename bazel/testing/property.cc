@@ -1,4 +1,4 @@
-// Properties by rapidcheck, which no other file sees: its header takes long to compile.
+// Properties by rapidcheck, which no other file includes, because its header is slow to compile.
 
 #include "bazel/testing/property.h"
 
@@ -17,11 +17,11 @@
 namespace recto {
 namespace internal {
 
-// Found by rapidcheck where it prints counterexamples.
+// rapidcheck calls it to print counterexamples.
 // NOLINTNEXTLINE(readability-identifier-naming)
 void showValue(const AnyValue& value, std::ostream& out) { out << value.text(value.value); }
 
-// rapidcheck knows which case is running, so that all Draws are alike.
+// rapidcheck knows which case is running, so all Draws are equal.
 struct DrawAccess {
   static Draw& draw() {
     static Draw draw;
@@ -43,8 +43,8 @@ std::string environment(const char* name) {
   return value == nullptr ? std::string() : std::string(value);
 }
 
-// rapidcheck reads RC_PARAMS once, when the first property runs; what the caller left open is
-// filled in before that.
+// rapidcheck reads RC_PARAMS once, when the first property runs; this adds parameters that the
+// caller has not set.
 void complete_parameters() {
   std::string parameters = environment("RC_PARAMS");
   const auto add_default = [&parameters](const std::string& setting) {
@@ -74,12 +74,12 @@ std::string message_of(const rc::detail::TestResult& result) {
   return message.str();
 }
 
-// Turns what rapidcheck found into a passed or failed Catch2 assertion.
+// Turns rapidcheck's result into a passed or failed Catch2 assertion.
 void report_property(const rc::detail::TestMetadata& property,
                      const rc::detail::TestResult& result) {
   const std::string message = message_of(result);
   if (result.is<rc::detail::SuccessResult>()) {
-    // Only a property that classifies its cases has more to say than that it holds.
+    // Only a property that classifies its cases has output if it holds.
     if (!result.get<rc::detail::SuccessResult>().distribution.empty()) {
       std::cout << property.id << ": " << message << std::endl;
     }
@@ -87,7 +87,7 @@ void report_property(const rc::detail::TestMetadata& property,
     return;
   }
   if (result.is<rc::detail::FailureResult>()) {
-    // Past Catch2, which would wrap it.
+    // Printed directly, because Catch2 would wrap it.
     std::cout << replay_command(property, result.get<rc::detail::FailureResult>()) << std::endl;
   }
   FAIL(message);
@@ -101,7 +101,7 @@ rc::Gen<AnyValue> made_by(const internal::Maker& make) {
   return rc::gen::exec([make] { return make(internal::DrawAccess::draw()); });
 }
 
-// Nobody listens while a property is checked by another one.
+// A listener without effect, for a property that another property checks.
 class NoListener final : public rc::detail::TestListener {
  public:
   void onTestCaseFinished(const rc::detail::CaseDescription&) override {}

@@ -1,6 +1,6 @@
 #pragma once
 
-// Properties: what holds of any value, as sections of a Catch2 test case.
+// Properties: statements about all values, as sections of a Catch2 test case.
 //
 //   TEST_CASE("reversal") {
 //     property("twice gives the same", [](Draw& draw) {
@@ -12,8 +12,8 @@
 // A property is tried on 100 cases, on 1000 with RECTO_FULL=1, from small to large ones. The seed
 // is fixed unless RC_PARAMS names one. A case that fails is shrunk: numbers to 0, elements to the
 // first of their list, lists to fewer entries, each as far as the case still fails. The failure
-// prints all values that were drawn for it, and the command that replays it. Contracts that are
-// broken fail a case, and so does any exception.
+// prints all drawn values, and the command that replays it. Broken contracts fail a case, and so
+// does any exception.
 
 #include <any>
 #include <concepts>
@@ -58,7 +58,7 @@ AnyValue any_value(T value) {
 using Maker = std::function<AnyValue(Draw&)>;
 
 struct ListSpec {
-  std::optional<std::size_t> length = {};  // else as the case's size says
+  std::optional<std::size_t> length = {};  // nullopt: depends on the case's size
   std::size_t length_min = 0;
   Maker entry = {};
   std::function<AnyValue(const std::vector<AnyValue>&)> whole = {};
@@ -74,15 +74,15 @@ struct DrawAccess;
 
 }  // namespace internal
 
-// What a property and its generators, functions that take a Draw, get their values from. The name
-// of a value is printed with it. What is passed as a function is called again to shrink, when the
-// property has returned, so that it must own what it captures.
+// The source of values for a property and its generators, which are functions that take a Draw. The
+// name of a value is printed with it. Functions passed to a Draw must own their captures, because
+// shrinking calls them after the property has returned.
 class Draw {
  public:
   Draw(const Draw&) = delete;
   Draw& operator=(const Draw&) = delete;
 
-  // In [first, last]: any of them in every case, or at first those near `first` only.
+  // In [first, last]: any value in every case, or only values near `first` in the first cases.
   template <std::integral T = std::int64_t>
   T uniform(std::type_identity_t<T> first, std::type_identity_t<T> last,
             std::string_view name = {}) {
@@ -111,7 +111,7 @@ class Draw {
     return element<std::initializer_list<T>>(choices, name);
   }
 
-  // A vector of what `entry` returns, of up to 100 entries in the largest cases.
+  // A vector of results of `entry`, with up to 100 entries in the largest cases.
   template <typename Entry>
   auto list(Entry entry, std::string_view name = "list") {
     return vector_of(std::move(entry), {}, name);
@@ -125,14 +125,14 @@ class Draw {
     return vector_of(std::move(entry), {.length = length}, name);
   }
 
-  // What `make` returns, printed as one value in place of all those that it is made of.
+  // The result of `make`, printed as one value instead of the values drawn in it.
   template <typename Make>
   auto composite(std::string_view name, Make make) {
     using T = std::invoke_result_t<Make, Draw&>;
     return any_composite(erased(std::move(make)), name).template as<T>();
   }
 
-  // What `make` returns for 64 random bits; it shrinks to whatever `simpler` lists for it.
+  // The result of `make` for 64 random bits; it shrinks to the values that `simpler` lists for it.
   template <typename Make, typename Simpler>
   auto custom(std::string_view name, Make make, Simpler simpler) {
     using T = std::invoke_result_t<Make, std::uint64_t>;
@@ -148,7 +148,7 @@ class Draw {
     return any_custom(std::move(spec), name).template as<T>();
   }
 
-  // Counts the case under a label. How often each one came up is printed if the property holds.
+  // Counts the case under a label. The counts of labels are printed if the property holds.
   void classify(std::string_view label);
 
  private:
@@ -196,7 +196,7 @@ using PropertyBody = std::function<void(Draw&)>;
 // A section of the running test case.
 void property(const std::string& name, const PropertyBody& body);
 
-// Ends the running case of a property: it fails, or does not count, and another one is drawn.
+// End the running case of a property: it fails, or does not count, and another case is drawn.
 [[noreturn]] void fail_case(const std::string& message);
 [[noreturn]] void discard_case();
 
@@ -235,7 +235,7 @@ void require(const Catch::ExprLhs<Value>& value, const RequireSite& site) {
 }  // namespace internal
 }  // namespace recto
 
-// Catch2 says so, too, but a precompiled header does not keep pragmas.
+// Catch2 disables this warning, too, but a precompiled header does not keep pragmas.
 #pragma GCC diagnostic ignored "-Wparentheses"
 
 // REQUIRE for properties: fails the case, and prints both operands.

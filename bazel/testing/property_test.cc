@@ -1,4 +1,4 @@
-// What properties draw, what failing ones are shrunk to, and what they print.
+// Tests of drawing, shrinking and printing by properties.
 
 #include "bazel/testing/property.h"
 

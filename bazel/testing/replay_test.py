@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A failure is found again in each run, is shrunk, and its printed command replays it."""
+"""Each run finds the same failure and shrinks it, and the printed command replays it."""
 
 import os
 import re

@@ -18,7 +18,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Of this test alone, and not there yet.
+// The path of a folder for this test only, which does not exist yet.
 std::string fresh_folder(const std::string& name) {
   const auto folder = std::filesystem::path(std::getenv("TEST_TMPDIR")) / name;
   std::filesystem::remove_all(folder);

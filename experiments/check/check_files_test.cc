@@ -1,5 +1,5 @@
-// Files that are not what they should be: each is named, with what was expected, and none is waited
-// for.
+// Wrong or special files: messages name each, with what was expected, and the command waits for
+// none.
 
 #include <sys/stat.h>
 

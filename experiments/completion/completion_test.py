@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What the shells offer after `recto ...`, asked of the shells that are installed."""
+"""Tests of completions for `recto ...`, in the shells that are installed."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from pathlib import Path
 
 PROGRAM = Path(sys.argv.pop(1)).resolve()
 
-# Asks bash for what it would offer; splits words as readline does.
+# Asks bash for its completions; splits words as readline does.
 ASK_BASH = r"""
 source "$1"; shift
 COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1))
@@ -21,7 +21,7 @@ _recto
 printf '%s\n' "${COMPREPLY[@]}"
 """
 
-# Types each argument and a tab into a zsh of its own, on a terminal, and prints what is shown.
+# Types each argument and a tab into a separate zsh on a terminal, and prints the shown line.
 ASK_ZSH = r"""
 zmodload zsh/zpty
 zpty shell zsh -f -i
@@ -46,7 +46,7 @@ ZSH_COMPLETES = (
     ("recto nothing --", "recto nothing --"),
 )
 
-# What is typed, in bash's words, and what the offers must include, or be.
+# Typed words, split as in bash, and completions that must be included, or be all.
 AMONG = (
     ("recto|", "fragmentation simulate sweep trace verify completion man --help --version"),
     ("recto|simulate|", "--trace --allocator --model --json --help"),

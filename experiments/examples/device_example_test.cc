@@ -1,5 +1,5 @@
-// The example under every law with all its memory on a stand-in for a device: each pointer of each
-// call is moved there, and what is written comes back.
+// The example under every law, with all memory on a stand-in for a device: copies the memory of
+// each pointer there before a call, and written memory back after it.
 
 #include <iostream>
 

@@ -1,5 +1,5 @@
-// Two kernel libraries in C, one of them with a fault, under everything there is: what is printed
-// of them is in testdata/, but for the digits that depend on the C library's exponential.
+// Two kernel libraries in C, one with a fault, under all laws and the oracle: testdata/ has their
+// reports, except for digits that depend on the C library's exponential.
 
 #include <cstddef>
 #include <fstream>
@@ -43,7 +43,7 @@ std::string without_ratios(const std::string& text) {
   return result;
 }
 
-// Of the types that the two take, and of one that they refuse.
+// Cases of the types that the two libraries support, and of one that they refuse.
 LawReport report_on(const std::string& library) {
   std::vector<DrawnCases> sets = library_cases(8);
   for (DrawnCases& set : sets) {
@@ -56,7 +56,7 @@ LawReport report_on(const std::string& library) {
       .value();
 }
 
-// Printed in whole, too, for whoever has changed it on purpose.
+// Also prints the whole text, to update the file after an intended change.
 void check_text(const std::string& seen, const std::string& path) {
   std::cout << seen << std::flush;
   CHECK((without_ratios(seen) == without_ratios(text_of(path))));

@@ -48,7 +48,7 @@ TEST_CASE("a small study, to the letter") {
       {"--requests", "300", "--scale-rate", "4", "--block-sizes", "16,256", "--pool-gib", "6"});
   CHECK(tried.exit_code == 0);
   CHECK(tried.err.empty());
-  // To renew it after a change that is meant: recto fragmentation with these flags and --ascii.
+  // To update it after an intended change: recto fragmentation with these flags and --ascii.
   CHECK(tried.out == read_text_file("experiments/fragmentation/testdata/small_study.txt").value());
 }
 
@@ -62,7 +62,7 @@ TEST_CASE("tables fit into 100 columns, whatever the figures") {
       {"--requests", "50", "--max-length", "8"}};
   for (const Lines& study : studies) {
     const auto tried = fragmentation(study);
-    CHECK(tried.exit_code == (study.back() == "8" ? 1 : 0));  // nobody can be served in 8 tokens
+    CHECK(tried.exit_code == (study.back() == "8" ? 1 : 0));  // 8 tokens serve no request
     for (const std::string& line : lines_of(tried.out)) {
       INFO(line);
       CHECK(display_width(line) <= 100);
@@ -245,7 +245,7 @@ TEST_CASE("what was rejected is said") {
       fragmentation({"--requests", "400", "--pool-slots", "1000", "--allocators",
                      "contiguous-max,paged", "--block-sizes", "16", "--out", out});
   REQUIRE(one_idle.exit_code == 0);
-  // Who served nobody has no latency, least of all the best one.
+  // A row that served no request has no latency, and is not the best one.
   CHECK_THAT(one_idle.out, ContainsSubstring("0  0.000      -      -         -\n"));
   CHECK_THAT(one_idle.out, ContainsSubstring("to the last arrival; the drain is left out"));
   CHECK_THAT(one_idle.out, !ContainsSubstring("to the last answer"));

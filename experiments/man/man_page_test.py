@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The manual page: complete, without warnings of groff, and with everything that the help says."""
+"""Tests of the manual page: complete, without warnings of groff, with all text of the help."""
 
 import re
 import shutil

@@ -1,5 +1,5 @@
-// docs/numerics.md shows what `recto numerics` prints, and says how to run it: titles and columns
-// are still those that are printed, flags are known, and the targets exist.
+// Checks docs/numerics.md, which shows output of `recto numerics` and how to run it: titles and
+// columns equal the printed ones, flags are known, and the targets exist.
 
 #include <filesystem>
 #include <regex>

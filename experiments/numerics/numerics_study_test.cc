@@ -18,8 +18,8 @@ double size_of(const CellResult& result, Fault fault, Judge judge) {
   return threshold.size;
 }
 
-// How many of the cell's draws of a round not used before refuse a fault of this size. Nothing is
-// given up: each draw is a round of its own.
+// The number of the cell's draws, of a round not used before, that refuse a fault of this size. No
+// attempt stops early, because each draw is a separate round.
 std::int64_t refused(const StudyCell& cell, Fault fault, Judge judge, double size) {
   std::int64_t count = 0;
   for (int round = 1000; round < 1000 + cell.draws; ++round) {
@@ -32,7 +32,7 @@ std::int64_t refused(const StudyCell& cell, Fault fault, Judge judge, double siz
   return count;
 }
 
-// By default of one type, and one fault.
+// By default one type and one fault.
 TEST_CASE("faults of the sizes found are refused again, and 20 times smaller ones are not") {
   const bool all = is_full_run();
   int tried = 0;
@@ -45,7 +45,7 @@ TEST_CASE("faults of the sizes found are refused again, and 20 times smaller one
       for (const Judge judge : kJudges) {
         const Threshold& threshold = threshold_of(result, fault, judge);
         INFO(fault_name(fault) << " before " << judge_name(judge) << " in " << type);
-        // Where most right runs are refused, so is a fault of any size: bf16 before 1e-3.
+        // If a judge refuses most right runs, it refuses a fault of any size: bf16 under 1e-3.
         if (result.refused_right[static_cast<std::size_t>(judge)] > 50) continue;
         REQUIRE(threshold.sight == Sight::kSeen);
         CHECK(threshold.refused >= 95);

@@ -57,8 +57,8 @@ TEST_CASE("an 8192-token reservation for 792 tokens wastes 7400 of 8192 slots") 
 }
 
 // github.com/tspeterkim/paged-attention-minimal: at batch 7 of 8192 tokens on a 24 GB card 28.46 %
-// of its memory is fragmented, batch 8 does not fit, and paging takes 49. It fills the card, and
-// counts as used what was generated: 360 tokens on average, by its first figure.
+// of its memory is fragmented, batch 8 does not fit, and paging takes 49. The example fills the
+// card, and counts generated tokens as used: 360 on average, by its first figure.
 TEST_CASE("the batch sizes of the 24 GB example") {
   KvPlanOptions options = options_for("Llama-3.1-8B", "RTX-4090");
   options.max_length = TokenCount(8192);

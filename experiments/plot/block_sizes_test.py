@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of what figures over block sizes and maps show of rejections, overhead and latency limits.
+"""Tests of rejections, overhead and latency limits in figures over block sizes and in maps.
 
     block_sizes_test.py RECTO
 """

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of what `recto plot` says of data of a page that are damaged, or of another study than that
-of their folder: in one line, with exit code 2.
+"""Tests of the errors of `recto plot` for page data that are damaged or of another study than their
+folder's: one line, with exit code 2.
 
     damaged_data_test.py RECTO
 """
@@ -26,7 +26,7 @@ RECTO = os.path.abspath(sys.argv.pop(1))
 GONE = object()  # instead of a value: without the field
 MAP = "data.maps.0.map"
 
-# The path of a field, and what it becomes.
+# The path of a field, and its new value.
 DAMAGED = (
     ("data.kind", "sweep"),
     ("data.rows", {}),
@@ -100,7 +100,7 @@ class DamagedData(unittest.TestCase):
         self.file.write_text(self.text)
 
     def write(self, document):
-        """As recto writes JSON."""
+        """JSON text in recto's form."""
         text = json.dumps(document, separators=(",", ":"), ensure_ascii=False)
         text = re.sub(r'"@([^"]*)@"', r"\1", text)
         self.file.write_text(text)

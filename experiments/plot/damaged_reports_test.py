@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of what is said of a damaged report of `recto simulate --json`, and of a damaged manifest:
-which field, what was found and what was expected, in one line, with exit code 2.
+"""Tests of the errors for a damaged report of `recto simulate --json` and a damaged manifest: the
+field, what was found and what was expected, in one line, with exit code 2.
 
     damaged_reports_test.py RECTO
 """
@@ -23,7 +23,7 @@ RECTO = os.path.abspath(sys.argv.pop(1))
 GONE = object()  # instead of a value: without the field
 ANY = "from 0 to 9e+18"
 
-# The path of a field, what it becomes, and what is said.
+# The path of a field, its new value, and the message.
 DAMAGED = (
     ("report.series", GONE, "report.series: found none; expected an object"),
     ("report.series", [], "report.series: found an array; expected an object"),
@@ -95,7 +95,7 @@ WRITERS = {
     "fragmentation": ("--block-sizes", "16", "--allocators", "paged"),
 }
 
-# What a figure can be drawn of, at the edges of what is refused.
+# Extreme values that figures accept.
 SOUND = (
     ("report.pool_slots", 1),
     ("figures.mean_shares.free", 1 + 1e-12),

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of names in pictures: all can be read, however long and many they are."""
+"""Tests that all names in figures are readable, even long and many ones."""
 
 import itertools
 import sys

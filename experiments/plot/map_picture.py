@@ -3,10 +3,10 @@
 
     map_picture.py REPORT_JSON SVG
 
-Shows the first minute that both maps have block by block. Each pixel shows the state of most of its
-slots. States differ by pattern and lightness as well as by colour; the picture follows the reader's
-light or dark scheme. `recto plot` draws all maps, with the commit at the foot; this picture omits
-the commit, because it would change with each version.
+Shows of each map the first minute that both have block by block, each pixel in the state of most of
+its slots. States differ by pattern and lightness as well as by colour; the picture follows the
+reader's light or dark scheme. `recto plot` draws all maps, with the commit at the foot, which
+would be another in each version of this picture.
 """
 
 import json

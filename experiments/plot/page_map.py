@@ -127,9 +127,9 @@ def prevailing(shares: dict[str, float], line_slots: float) -> str:
 def known_contexts(stays: list[dict[str, int]], segments: list[dict[str, int]],
                    unit: int) -> list[list[tuple[int, int]]]:
     """For each stay (us, tokens in the cache), both growing: where it began, got blocks, started to
-    decode and ended. Block k of a table is got when k blocks are full. Blocks of one instant are
-    a chunk's, of which the first alone tells the context; one that was there and is shared, copied
-    or left to this holder tells nothing."""
+    decode and ended. Block k of a table is taken when k blocks are full. Blocks of one instant
+    belong to a chunk, and only the first gives the context; an existing block that is shared,
+    copied or left to this holder gives none."""
     got = [[] for _ in stays]
     for one in segments:  # by begin, then place
         if one["stay"] >= 0:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What pictures paint of a small map: states of slots at a time, the main one of a line."""
+"""Tests of the painted states of a small map: states of slots at a time, the main one of a line."""
 
 import base64
 import unittest
@@ -19,8 +19,8 @@ def packed(*numbers):
     return base64.b64encode(data).decode()
 
 
-# Of 8 blocks of 4 slots the first two are a sequence's, for 100 us: it has 5 tokens at first, 7 at
-# last, and would end with 8. The third is cached.
+# 8 blocks of 4 slots. A sequence holds the first two for 100 us: it has 5 tokens at first, 7 at
+# last, and would end with 8. The third block is cached.
 MAP = {
     "pool_slots": 32, "block_size": 4, "blocks": 8, "window": 0,
     "detail": {

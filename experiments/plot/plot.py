@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""Draws the results of recto's commands as PNG and SVG. `recto plot` runs it.
+"""Draws what recto's commands wrote, as PNG and SVG. `recto plot` runs it.
 
     plot.py DIR --out DIR [--data FILE]
 
-FILE has the data of a study's page (report.json), for memory maps and distributions.
+FILE has what a page shows of a study (report.json), for memory maps and distributions.
 """
 
 import argparse

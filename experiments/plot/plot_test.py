@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the pictures: which there are, what they show, and that they are reproducible.
+"""Tests of the figures: their list, their contents, and that they are reproducible.
 
     plot_test.py RECTO
 """
@@ -38,7 +38,7 @@ def draw(folder, out):
 
 
 def texts(path):
-    """What can be read in an SVG."""
+    """The texts of an SVG."""
     root = xml.etree.ElementTree.parse(path).getroot()
     return ["".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text")]
 

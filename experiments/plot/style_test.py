@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests of the looks of pictures: what an axis tells."""
+"""Tests of the style of figures: labels of axes."""
 
 import sys
 import unittest

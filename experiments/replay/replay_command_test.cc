@@ -83,7 +83,7 @@ TEST_CASE("a law that is broken is told beside the oracle") {
   CHECK_THAT(right.out, ContainsSubstring("law        masked_keys holds, ok: "));
 }
 
-// Of the library that is wrong in some calls of a process.
+// Replays with the library that is wrong in some calls of a process.
 testing::TriedCommand replay_with(const std::string& fault, const verify::SavedCase& saved) {
   setenv("RECTO_TEST_FAULT", fault.c_str(), 1);
   return replay({file_with(saved_case_text(saved)), "--kernel", kFirstCalls});
@@ -144,7 +144,7 @@ TEST_CASE("a fault that only a law meets is told by the law's run, and explained
   CHECK_THAT(same_sizes.out, ContainsSubstring(departs));
 }
 
-// Whose calls are counted over all processes.
+// Replays with a library whose calls are counted over all processes.
 testing::TriedCommand replay_counting(const std::string& fault, const verify::SavedCase& saved) {
   const auto calls = std::filesystem::path(std::getenv("TEST_TMPDIR")) / "calls";
   std::filesystem::remove(calls);

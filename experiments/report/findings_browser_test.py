@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What pages say of studies of several seeds, with rejected requests, with latency limits, in a
-headless Chromium.
+"""Tests in a headless Chromium of pages of studies with several seeds, with rejected requests, and
+with latency limits.
 
     findings_browser_test.py RECTO
 """
@@ -112,7 +112,7 @@ class Findings(unittest.TestCase):
             printed = [session.run(f"document.getElementById('family').value = {i}; document."
                                    "getElementById('family').dispatchEvent(new Event('change')); "
                                    f"{family}") for i in (0, 1)]
-        # Paper has no choice of an allocator: the panel says of which it is.
+        # A printed page has no menu of allocators: the panel names its allocator.
         self.assertEqual(printed, ["Of paged; the page also has prefix-cached",
                                    "Of prefix-cached; the page also has paged"])
         self.assertIn("contiguous-max (60 of 60)", notice)

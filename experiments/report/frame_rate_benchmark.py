@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Measures how smoothly the memory maps of a page move: both are redrawn for each frame.
+"""How smoothly the memory maps of a page move: both are redrawn for each frame.
 
     frame_rate_benchmark.py REPORT_HTML
 
 Pans and zooms the maps in a headless Chromium without a GPU. Prints the page's CPU time per frame,
-which other programs on the machine hardly change, and the frames per second.
+which other programs on the machine hardly change, and the frames per second that were reached.
 """
 
 import statistics

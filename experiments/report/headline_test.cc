@@ -31,7 +31,7 @@ Json headline(const Json& rows, const std::vector<std::size_t>& mapped, const Js
   return headline_json(rows, mapped, panels, Throughput::kTokens);
 }
 
-// As of a study: who shares blocks uses less of the pool, and is quicker.
+// As in a study: the allocator that shares blocks uses less of the pool, and is faster.
 Json two_allocators() {
   Json rows = {row_of("paged", 16, 340, 0.4), row_of("paged", 64, 348, 0.4),
                row_of("prefix-cached", 16, 680.1, 0.1), row_of("prefix-cached", 64, 600, 0.1)};

@@ -1,4 +1,4 @@
-// What is advised where a run hardly fills the pool.
+// The advice if a run hardly fills the pool.
 
 #include "bazel/testing/catch.h"
 #include "experiments/report/block_size_advice.h"

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""What a memory map tells of single blocks, at any time: tokens that the blocks held have room for,
-and the states of series.csv; the page and the pictures tell the same.
+"""Tests of single blocks in memory maps, at any time: their tokens fit into the held blocks, their
+states agree with series.csv, and the page and the figures agree.
 
     map_contexts_test.py RECTO
 """
@@ -36,8 +36,8 @@ SIGHTS = (0, 0.3, 0.7, 0.999)  # of a segment's length
 FULL = "RECTO_FULL" in os.environ
 WINDOWS = 8 if FULL else 2  # of series.csv, evenly over what is given block by block
 INSTANTS = 1500 if FULL else 300  # of each
-# Of the pool: at most 0.01 % was seen of pages, whose blocks tell how full they are. A contiguous
-# region tells nothing between its first token and its last one.
+# A share of the pool: at most 0.01 % was observed for paged runs, whose blocks show how full they
+# are. A contiguous region shows nothing between its first token and its last one.
 TOLERANCE = 0.0002
 TOLERANCE_OF_REGIONS = 0.005
 # Of each map, segment and sight: tokens, [out, used, kept], the words of a hover.

@@ -1,5 +1,5 @@
-// Maps of small runs of every kind. That each picture sums up to the account, the recorder checks
-// itself at every one.
+// Maps of small runs of every kind. The recorder itself checks that each picture sums up to the
+// account.
 
 #include <algorithm>
 #include <array>
@@ -46,7 +46,7 @@ std::int64_t marks_of(const MemoryMap& map, MapMark mark) {
   return sum;
 }
 
-// Nobody has what another one has, but by sharing, which is one stretch.
+// No two stretches overlap in place and time; shared blocks are one stretch.
 void check_segments(const MemoryMap& map) {
   std::map<std::int64_t, std::vector<MapSegment>> by_place;
   for (const MapSegment& segment : map.detail.segments) {
@@ -212,7 +212,8 @@ TEST_CASE("Under the production manager maps show its blocks, with as many marks
     for (const MapMark mark : {MapMark::kPreempted, MapMark::kCopied, MapMark::kEvicted}) {
       CHECK(marks_of(managed.map, mark) == marks_of(own.map, mark));
     }
-    // Where blocks only come and go, both give out the same ones, by code that shares nothing.
+    // If blocks are only allocated and freed, both managers allocate the same ones, by separate
+    // code.
     if (config.allocator != "paged" || config.preemption == "swap") continue;
     const bool are_alike = json_text(to_json(managed.map)) == json_text(to_json(own.map));
     CHECK(are_alike);

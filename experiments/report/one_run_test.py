@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What recto report and recto plot show together must be of one run.
+"""Tests that recto report and recto plot show only files of one run together.
 
     one_run_test.py RECTO
 """

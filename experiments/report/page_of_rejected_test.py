@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What pages of recto report say where requests are rejected, the pool is hardly filled, or means
+"""Tests of pages of recto report if requests are rejected, the pool is hardly filled, or means
 cover the drain.
 
     page_of_rejected_test.py RECTO

@@ -1,4 +1,4 @@
-"""What tests see of a report: its data, and the page in a headless Chromium with its own clock,
+"""Access of tests to a report: its data, and the page in a headless Chromium with its own clock,
 controlled over a pipe (Chrome DevTools Protocol).
 """
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The colours of the six states, and of what is compared, are told apart by eyes without one cone.
+"""Tests that dichromats can distinguish the colours of the six states, and of compared rows.
 
 Colours as protanopes, deuteranopes and tritanopes see them (Machado et al. 2009, severity 1);
 differences in CIE L*a*b* (1976), where 2.3 is just noticed. Colours of sequences are calculated:

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What a page calls prefix hits: a preempted request that finds its own tokens again has none.
+"""Tests of a page's prefix hits: a preempted request that hits its own tokens again has none.
 
     prefix_hits_test.py RECTO
 """

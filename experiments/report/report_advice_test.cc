@@ -112,7 +112,7 @@ TEST_CASE("Where every size rejects requests the reason has their count") {
       advice->reason.ends_with(" Every size rejects 11.50 of 300 requests, which can never fit."));
   CHECK(advice->trade_offs[0].find("instead: as many requests rejected, 11.50, held") !=
         std::string::npos);
-  // One request more under one seed is no chance: the requests are the same.
+  // One more request under one seed is not chance, because the requests are the same.
   large.requests_rejected = {.mean = 12, .by_seed = {2, 22}};
   CHECK(advise({small, large}, 2)->recommended == 16);
 }
@@ -206,7 +206,7 @@ TEST_CASE("Where seeds differ in which size is better none is recommended") {
   CHECK(open->verdicts[1].not_told_apart ==
         std::vector<std::string>{"14.9 % less served per second"});
   CHECK(to_json(*open)["recommended"].is_null());
-  // Where another size is told apart, what is left is advised, and what nobody knows is said.
+  // If the seeds separate another size, the rest is advised, with a note on undecided differences.
   BlockSizeFigures huge = size_of(64);
   huge.output_per_s = of_seeds(500, 600);
   const auto told = advise({small, large, huge}, 2);

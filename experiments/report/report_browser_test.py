@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Pages of recto report in a headless Chromium: they draw what the data say, and can be used.
+"""Tests of recto report's pages in a headless Chromium: charts agree with the data, controls work.
 
     report_browser_test.py RECTO
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""recto report, from outside: pages, refusals, and that a page loads nothing.
+"""Tests of recto report as a program: pages, refusals, and that a page loads nothing.
 
     report_test.py RECTO
 """

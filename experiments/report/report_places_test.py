@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Where pages and results are written, and what they never replace.
+"""Tests of where pages and results are written, and which files they never replace.
 
     report_places_test.py RECTO
 """

@@ -1,5 +1,5 @@
-// Tries a page as a user would, and tells what it saw: tests run it in each page that they open
-// (page_testing.py), and hold that against the data.
+// Operates a page as a user would, and returns observations: tests run it in each page that they
+// open (page_testing.py), and compare the observations with the data.
 
 const pageErrors = [];
 addEventListener("error", (event) => pageErrors.push(event.message));
@@ -14,7 +14,7 @@ function stateShares(canvas, box) {
   const known = STATES.flatMap((state) => [
     [state.name, channels(colour(state))], [state.name, lineColour(state)]]);
   const counts = {};
-  const step = 4 * 3;  // a third of the pixels tells as much
+  const step = 4 * 3;  // a third of the pixels is enough
   let all = 0;
   for (let at = 0; at + 2 < image.length; at += step) {
     let best = null;
@@ -39,7 +39,7 @@ function mapPixels(view) {
 
 const HELD = ["used", "reserved", "internal", "cached"];
 
-// Of the whole pool at a time the share in each of these states, as single blocks have it.
+// The share of the whole pool in each of these states at a time, according to single blocks.
 function detailShares(map, us) {
   const { begin_us: begin, length_us: length } = map.detail.segments;
   const slots = [0, 0, 0, 0];
@@ -54,7 +54,7 @@ function detailShares(map, us) {
   return slots.map((number) => number / map.pool_slots);
 }
 
-// The same as a picture of the whole pool has it.
+// The same according to a picture of the whole pool.
 function overviewShares(map, column) {
   const slots = [0, 0, 0, 0];
   const edge = (row) => Math.ceil(row * map.pool_slots / map.rows);
@@ -68,8 +68,8 @@ function overviewShares(map, column) {
   return slots.map((number) => number / map.pool_slots);
 }
 
-// Where each row of the pictures is one block: of how many blocks, at the instants of all pictures,
-// and of how many of these single blocks tell another kind of content.
+// If each row of the pictures is one block: the number of blocks, at the instants of all pictures,
+// and the number of those for which single blocks show another kind of content.
 function comparedKinds(map) {
   const { place, begin_us: begin, length_us: length, stay } = map.detail.segments;
   const seen = { blocks: 0, differ: 0 };
@@ -90,7 +90,7 @@ function comparedKinds(map) {
   return seen;
 }
 
-// Both over the part that is told block by block: means at the instants of the pictures.
+// Both over the part with single blocks: means at the instants of the pictures.
 function comparedShares(map) {
   const { begin, end } = map.detail;
   const means = { detail: [0, 0, 0, 0], overview: [0, 0, 0, 0] };
@@ -160,7 +160,7 @@ async function tryDetail(seen, views) {
   seen.hints = views.map((view) => {
     if (!view.map()) return null;
     const segments = view.map().detail.segments;
-    // Of a place that is held in the middle of what is in sight.
+    // For a place that is held in the middle of the visible range.
     const middle = (timeRange.begin + timeRange.end) / 2 * 1e6;
     const held = segments.place.findIndex((place, i) => segments.stay[i] >= 0 &&
         segments.begin_us[i] <= middle && segments.begin_us[i] + segments.length_us[i] > middle);
@@ -193,7 +193,7 @@ function tryThemes(seen) {
   });
 }
 
-// The viewer is played: what is asked of it, what it is sent, what the reader is told.
+// Simulates the viewer: its requests, the data sent to it, and the messages to the reader.
 async function tryPerfetto(seen) {
   const told = [];
   const tell = (text) => told.push(text);
@@ -240,7 +240,7 @@ async function seenWithoutMap(row) {
            low: mapState.low, high: mapState.high, pixelsBefore: before, pixels: mapPixels(whole) };
 }
 
-// Near the right edge, where only the longest run goes on; and a drag that the browser takes away.
+// Near the right edge, where only the longest run continues; and a drag that the browser cancels.
 async function seenAtTheEnd() {
   const seen = { opaque: [], hints: [] };
   await pause(100);
@@ -271,7 +271,7 @@ function inkOfCharts(seen) {
   });
 }
 
-// Of the pixels in a box of a screenshot, how many are near to one of the colours.
+// The share of pixels in a box of a screenshot that are near one of the colours.
 async function shareOfScreenshot(png, { x, y, width, height }, colours) {
   const image = element("img", { src: "data:image/png;base64," + png });
   await image.decode();

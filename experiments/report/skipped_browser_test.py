@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Without a browser each test that needs one is named as skipped, with the reason.
+"""Tests that without a browser each test that needs one is reported as skipped, with the reason.
 
     skipped_browser_test.py SCRIPT...
 """

@@ -23,9 +23,9 @@
 namespace recto::experiments {
 namespace {
 
-// How a number is shown: `scale` times its value, in `unit`.
+// The form in which a number is shown: `scale` times its value, in `unit`.
 struct Shown {
-  std::string_view name;  // as flatten() has it
+  std::string_view name;  // as in flatten()
   std::string_view label;
   double scale;
   std::string_view unit;
@@ -113,7 +113,7 @@ Result<Json> begin_json(const RunConfig& config) {
               {"remarks", grid_remarks({&config, 1})}};
 }
 
-// Prints settings and inputs, and behind them `results`.
+// Prints settings and inputs, followed by `results`.
 Status print_json(const RunConfig& config, Json results, CommandContext& context) {
   Result<Json> json = begin_json(config);
   RECTO_RETURN_IF_ERROR(json.status());

@@ -111,7 +111,7 @@ TEST_CASE("hits of requests that were preempted are told apart") {
   const Json json = simulated(crowded);
   const Json& counters = json["report"]["counters"];
   CHECK(counters["preemptions_recompute"].get<double>() > 0);
-  // Nothing is shared between requests here, so that only those that come back find anything.
+  // Requests share nothing here, so only readmitted requests have prefix hits.
   CHECK(counters["readmitted_hit_tokens"].get<double>() > 0);
   CHECK(counters["readmitted_hit_tokens"] == counters["prefix_hit_tokens"]);
   CHECK(json["figures"]["prefix_hit_share"].get<double>() > 0);

@@ -1,6 +1,6 @@
 #pragma once
 
-// One run for people to read; lines of at most 100 columns.
+// One run as terminal output; lines of at most 100 columns.
 
 #include <string>
 
@@ -13,7 +13,7 @@ namespace recto::experiments {
 std::string summary_text(const ResolvedRun& run, const RunOutcome& outcome,
                          const Terminal& terminal);
 
-// What is simulated: workload, model, card, pool, allocator.
+// The simulated setting: workload, model, card, pool, allocator.
 std::string setting_text(const ResolvedRun& run, const sim::Report& report);
 
 }  // namespace recto::experiments

@@ -16,7 +16,7 @@ constexpr int kPoolProcess = 1;
 constexpr int kRunningProcess = 2;
 constexpr int kQueueProcess = 3;
 
-// Each is drawn by Perfetto as one chart.
+// Perfetto draws each counter as one chart.
 struct Chart {
   std::string_view name;
   std::span<const sim::Gauge> gauges;
@@ -153,7 +153,7 @@ void Timeline::on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler&, 
   }
   if (now - window_begin_ >= window_) end_window();
   if (now - window_begin_ >= window_) {
-    // Nothing changed in the windows up to now: the first stands for all.
+    // Nothing changed in the windows up to now, so the first stands for all.
     const SimTime begin = window_begin_;
     const std::int64_t whole = (now - begin).value() / window_.value();
     end_window();

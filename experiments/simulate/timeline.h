@@ -31,7 +31,7 @@ namespace recto::experiments {
 class Timeline final : public sim::SimulationObserver {
  public:
   // `window`, above 0, is the time between two values of a counter; `about`, an object of texts, is
-  // stored beside the events and says where they are from.
+  // stored beside the events and describes their origin.
   static Result<std::unique_ptr<Timeline>> create(const std::string& path, SimDuration window,
                                                   const Json& about);
 
@@ -48,7 +48,7 @@ class Timeline final : public sim::SimulationObserver {
                  SimTime now) override;
 
  private:
-  // The lowest free tracks are given out first, so that a trace has no more than it needs.
+  // Assigns the lowest free track, so that a trace has as few tracks as possible.
   class Tracks {
    public:
     std::int64_t take();
@@ -72,7 +72,7 @@ class Timeline final : public sim::SimulationObserver {
   Timeline(OutputFile file, SimDuration window, const Json& about);
 
   Tracks& tracks(Place place) { return place == Place::kQueue ? queue_tracks_ : running_tracks_; }
-  // End the request's slice now and begin the next one, on the same track or elsewhere.
+  // End the request's slice now and begin the next one, on the same track or on another.
   void rename(const sim::Request& request, std::string_view name, SimTime now);
   void move(const sim::Request& request, Place place, std::string_view name, SimTime now);
   void write_slice(const sim::Request& request, const Open& open, SimTime now);

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Timelines by the rules of Chrome's trace event format that Perfetto's importer asks for.
+"""Checks timelines by the rules of Chrome's trace event format that Perfetto's importer requires.
 
     timeline_format_test.py RECTO
 

@@ -1,7 +1,7 @@
 #pragma once
 
-// Commands as plain data: their options, and what each option does with its text. command_line.h
-// parses by it; the help, completion scripts and the manual page show it.
+// Commands as plain data: their options, and the action of each option on its text. command_line.h
+// parses with these data; the help, completion scripts and the manual page show them.
 
 #include <cstdint>
 #include <functional>
@@ -19,14 +19,14 @@ namespace recto::experiments {
 
 // The text that follows an option.
 struct OptionValue {
-  // Stores the text, or says what was found in it and what was expected.
+  // Stores the text, or fails with what was found and what was expected.
   std::function<Status(const std::string& text)> take;
-  std::vector<std::string> known = {};  // names that may be given, for completion
+  std::vector<std::string> known = {};  // permitted names, for completion
   bool may_repeat = false;
 };
 
-// Values that are stored in `target`, which has to outlive the command. An option with several adds
-// to them each time that it is given.
+// Values stored in `target`, which must outlive the command. An option with several values adds to
+// them each time that it is given.
 
 OptionValue flag(bool& target);
 
@@ -76,14 +76,14 @@ enum class ValueKind : std::uint8_t {
 // A flag, or a positional argument, which is required.
 struct Option {
   std::vector<std::string> flags;  // "--out"; the short ones first; none for a positional
-  std::string name;                // in messages: the last flag; "folder" of a positional
-  std::string value_name;          // "DIR"; empty where no value follows
+  std::string name;                // in messages: the last flag; "folder" for a positional
+  std::string value_name;          // "DIR"; empty if no value follows
   std::string help;                // in lines of a terminal
   OptionValue value;
-  std::string group = "Options";  // under which the help shows it
+  std::string group = "Options";  // the option's heading in the help
   bool is_required = false;
-  std::vector<std::string> needs = {};     // flags that have to be given, too
-  std::vector<std::string> excludes = {};  // flags that may not; of two, one has to name the other
+  std::vector<std::string> needs = {};     // flags that must also be given
+  std::vector<std::string> excludes = {};  // flags that must not; one of the two names the other
 
   bool is_positional() const { return flags.empty(); }
   bool is_list() const;  // several values, separated by commas
@@ -108,24 +108,24 @@ struct Command {
   // With --help as its only option.
   Command(std::string command_name, std::string command_about);
 
-  // `names` are as the help shows them: "--json", "-q,--quiet", "--out DIR"; without a flag, of a
-  // positional, "FILE", or "folder DIR" if messages call it otherwise. What is returned is valid
-  // until the next call.
+  // `names` are as the help shows them: "--json", "-q,--quiet", "--out DIR"; for a positional
+  // "FILE", or "folder DIR" if messages use another name. The result is valid until the next call.
   Option& add(std::string_view names, OptionValue value, std::string help);
 
   std::string name;
   std::string about;         // one line
   std::string footer;        // of the help: remarks and examples
-  std::string version = {};  // that --version shows, if it is an option
-  // That runs it, beside the one that lists it; empty if that is the same.
+  std::string version = {};  // shown by --version, if it is an option
+  // The program that runs the command, in the folder of the program that lists it; empty: the
+  // latter.
   std::string program = {};
   std::vector<Option> options;
   std::vector<Command> commands;
-  // Called once the command line has been parsed; the status becomes the exit code.
+  // Called after the command line has been parsed; the status becomes the exit code.
   std::function<Status(CommandContext&)> run;
 };
 
-// Options that the help shows under a heading of their own.
+// Options that the help shows under a separate heading.
 struct OptionGroup {
   Option& add(std::string_view names, OptionValue value, std::string help) const;
 
@@ -133,13 +133,13 @@ struct OptionGroup {
   std::string heading;
 };
 
-// What runs of all commands get.
+// The context that every command's run gets.
 struct CommandContext {
   std::ostream& out;  // results
   std::ostream& err;  // progress and remarks; errors are printed by main()
   Terminal terminal;
-  const Command& program;               // its name is the one by which printed text calls it
-  std::vector<std::string> given = {};  // names of options, as the command line has them
+  const Command& program;               // printed text uses its name
+  std::vector<std::string> given = {};  // names of options, as on the command line
 
   bool is_given(std::string_view option_name) const;
 };
@@ -149,7 +149,7 @@ int exit_code(const Status& status);
 
 Json commands_json(const std::vector<Command>& commands);
 
-// Reads what commands_json() wrote. `program`: the name of the program that runs them.
+// Reads the output of commands_json(). `program`: the name of the program that runs the commands.
 std::vector<Command> commands_of(const Json& json, const std::string& program);
 
 // recto NAME, each in experiments/NAME/NAME_command.cc.

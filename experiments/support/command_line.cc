@@ -9,8 +9,8 @@
 #include <string_view>
 #include <utility>
 
-// CLI11 divides the words among the options, and lays out the help. What a text should be, and
-// which options go together, is checked here: in recto's words, whatever the version of CLI11.
+// CLI11 divides the words among the options, and lays out the help. This file checks values and
+// combinations of options, so that messages are the same for every version of CLI11.
 
 namespace recto::experiments {
 namespace {
@@ -36,7 +36,7 @@ void shape_help(Formatter& formatter) {
   }
 }
 
-// What the help shows after the names of an option.
+// The text that the help shows after the names of an option.
 std::string text_after(const Option& option, const Command& command) {
   if (option.value_name == option.name) return " ";
   if (!option.value_name.empty()) return option.value_name;
@@ -54,7 +54,7 @@ void add_option(CLI::App& app, const Option& option, const Command& command) {
                                  : app.add_option(names, CLI::callback_t(), option.help);
   added->option_text(text_after(option, command))
       ->group(option.group)
-      ->required(option.is_positional())  // for the line of the usage
+      ->required(option.is_positional())  // for the usage line
       ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
 }
 
@@ -82,7 +82,7 @@ Status check_first(const Command& program, const Names& words) {
   return no_command(program, "'" + first + "'");
 }
 
-// Gives CLI11 the words. Options that are missing are told of later.
+// Passes the words to CLI11. Missing options are reported later.
 Status divide(CLI::App& app, Names words) {
   std::ranges::reverse(words);  // as CLI11 takes them
   try {
@@ -108,7 +108,7 @@ Status take_values(const CLI::App& app, const Command& command) {
   return Status::ok();
 }
 
-// What the help says of its value; where it says nothing, the values that it takes.
+// The description of the option's value in the help, or else its permitted values.
 std::string expected_of(const Option& option) {
   if (option.value_name != option.name) return option.value_name;
   const Names& known = option.value.known;
@@ -135,9 +135,9 @@ Status check_together(const Command& command, const Names& given) {
   return Status::ok();
 }
 
-// The flag that was most likely meant: the one that shares the longest beginning with `text`.
+// The flag that was most likely meant: the one with the longest common prefix with `text`.
 std::optional<std::string> similar_flag(const Command& command, const std::string& text) {
-  constexpr std::size_t kAlike = 5;  // of characters, dashes among them
+  constexpr std::size_t kAlike = 5;  // characters, including dashes
   std::optional<std::string> best;
   std::size_t most = kAlike - 1;
   for (const Option& option : command.options) {
@@ -156,7 +156,7 @@ std::optional<std::string> similar_flag(const Command& command, const std::strin
 
 bool is_flag(const std::string& text) { return text.starts_with("-") && text.size() > 1; }
 
-// `left` is what no option took.
+// `left` has the words that no option took.
 Status check_left(const Command& command, const Names& left) {
   if (left.empty()) return Status::ok();
   const std::string help = fmt::format("; {} --help lists the flags", command.name);

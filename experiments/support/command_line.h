@@ -1,6 +1,6 @@
 #pragma once
 
-// From the words of a command line to the command that they ask for.
+// Parses the words of a command line to the command to run.
 
 #include <string>
 #include <vector>
@@ -11,13 +11,13 @@
 namespace recto::experiments {
 
 struct ParsedLine {
-  const Command* command = nullptr;     // to be run; null if a text is asked for instead
+  const Command* command = nullptr;     // to run; null if a text is requested instead
   std::string text = {};                // help or version
   std::vector<std::string> given = {};  // for CommandContext
 };
 
-// Stores the values of options. `words` begin after the program's name. Invalid input says in one
-// line which option is wrong, what was found and what was expected.
+// Stores the values of options. `words` begin after the program's name. Invalid input names, in one
+// line, the wrong option, what was found and what was expected.
 Result<ParsedLine> parse_command_line(const Command& program, std::vector<std::string> words);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 // The production block manager under the simulator: on every public trace and every built-in
-// workload, under a cover of settings, `--manager production` gives the report that the simulator's
-// own allocators give, byte for byte. RECTO_FULL=1 runs the whole cover over whole traces.
+// workload, under a cover of settings, `--manager production` gives the same report as the
+// simulator's own allocators, byte for byte. RECTO_FULL=1 runs the whole cover over whole traces.
 
 #include <fmt/format.h>
 
@@ -81,7 +81,7 @@ void check_equal_reports(const Settings& settings) {
   count(found.value().report);
 }
 
-// Requests and the card that serves them, with a pool that is enough and one that is not.
+// Requests and the card that serves them, with a sufficient pool and a tight one.
 struct Source {
   Settings settings;
   std::string tight_pool;  // slots

@@ -48,7 +48,7 @@ std::vector<NamedFile> named_files(const RunConfig& config) {
       files.push_back({member, *file});
     }
   }
-  // A missing one is reported where the run is set up.
+  // A missing file is reported where the run is set up.
   const Result<TimeModelChoice> time_model = choose_time_model(config.time_model);
   if (time_model.is_ok() && !time_model.value().file.empty()) {
     files.push_back({&RunConfig::time_model, time_model.value().file});
@@ -56,7 +56,7 @@ std::vector<NamedFile> named_files(const RunConfig& config) {
   return files;
 }
 
-// Commands and their results, apart from their manifests.
+// Commands and their result files, except manifests.
 constexpr std::pair<std::string_view, std::string_view> kResultFiles[] = {
     {"fragmentation", "fragmentation.csv"},
     {"fragmentation", "series.csv"},
@@ -80,7 +80,7 @@ void replace_input(RunConfig& config, const std::string& from, const std::string
     const fs::path gpu = config.time_model.substr(kMeasured.size());
     const fs::path card = gpu.has_filename() ? gpu.filename() : gpu.parent_path().filename();
     if (fs::path(from).parent_path().filename() == card && from.ends_with("/attention.json")) {
-      std::error_code gone;  // then the path stays as it is, and fails where it is read
+      std::error_code gone;  // then the path is unchanged, and reading it fails
       const fs::path there = fs::absolute(to, gone).parent_path();
       if (!gone) config.time_model = std::string(kMeasured) + there.string();
     }

@@ -1,6 +1,6 @@
 #pragma once
 
-// Where results came from: enough to reproduce them.
+// Manifests: the origin of results, enough to reproduce them.
 
 #include <string>
 #include <string_view>
@@ -14,28 +14,28 @@ namespace recto::experiments {
 // Files that a configuration reads: trace, lengths, model, time model.
 std::vector<std::string> input_files(const RunConfig& config);
 
-// Makes `config` read `to` wherever it names the file `from`; a card of `measured:` is named by its
-// results.
+// Makes `config` read `to` wherever it names the file `from`; `measured:` names a card by the
+// folder of its results.
 void replace_input(RunConfig& config, const std::string& from, const std::string& to);
 
-// Invalid input if `output` is one of the files that are read: writing would destroy it.
+// Invalid input if `output` is one of the input files: writing would destroy it.
 Status check_no_input(const std::string& output, const std::vector<std::string>& inputs);
 
 // {"path": ..., "bytes": ..., "xxh3_128": ...}. Invalid input if the file cannot be read.
 Result<Json> describe_file(const std::string& path);
 
 // The beginning of every manifest: the program's versions, the name of the command and its inputs,
-// each once. It holds no time and no number of threads, so that equal runs give equal manifests.
+// each once. It has no time and no number of threads, so equal runs give equal manifests.
 Result<Json> begin_manifest(const std::string& command, const std::vector<RunConfig>& configs);
 
 // The manifest of a folder. Invalid input if there is none, or it is not recto's.
 Result<Json> read_manifest(const std::string& folder);
 
-// Invalid input if the folder has the manifest of another command, or of another program: results
-// of `command` would replace it, and could no longer be told from those that are already there.
+// Invalid input if the folder has the manifest of another command or program: results of `command`
+// would replace it, and could not be distinguished from the existing ones.
 Status check_own_folder(const std::string& folder, std::string_view command);
 
-// What a command notes of a file that it writes: {"bytes": ..., "xxh3_128": ...}.
+// A manifest's entry on a written file: {"bytes": ..., "xxh3_128": ...}.
 Json written_file(const std::string& text);
 
 // Writes a file of a command and notes it in `files`, the object of that name in its manifest.
@@ -43,7 +43,7 @@ Status write_noted_file(const std::string& folder, const std::string& name, cons
                         Json& files);
 
 // Invalid input, naming the file, unless `folder` has each file that the command of `manifest`
-// writes, with the content that the manifest names. What is shown together must be of one run.
+// writes, with the content that the manifest names: files shown together must be of one run.
 Status check_written_files(const std::string& folder, const Json& manifest);
 
 // 128 bits of XXH3 in hexadecimal.
@@ -51,8 +51,8 @@ std::string content_hash(const std::string& text);
 
 inline constexpr const char* kVersion = "0.1.0";
 
-// The commit that this program was built from, as git had it, with "-dirty" where files were
-// changed; "unknown" if there was no git. //bazel:workspace_status.sh passes it to the build.
+// The commit that this program was built from, with "-dirty" if files were changed; "unknown"
+// without git. //bazel:workspace_status.sh passes it to the build.
 std::string commit();
 
 // The day of that commit, as "2026-11-23", in UTC; empty if there was no git.

@@ -7,9 +7,9 @@
 
 namespace recto::experiments {
 
-// Invalid input, naming `path` and the field, if something that pages and pictures show of a
-// manifest is not of its type: versions, time models, inputs, remarks, counts of points, settings.
-// Which recto wrote it must be told; other fields that are missing are left to whoever needs them.
+// Invalid input, naming `path` and the field, if a manifest's field that pages and figures show has
+// the wrong type: versions, time models, inputs, remarks, counts of points, settings. The version
+// of recto is required; code that needs another field checks that it exists.
 Status check_manifest_fields(const Json& manifest, const std::string& path);
 
 }  // namespace recto::experiments

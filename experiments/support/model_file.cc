@@ -15,7 +15,7 @@ namespace {
 // Far beyond any model, and small enough that products of three of them do not overflow.
 constexpr std::int64_t kLargestSize = std::int64_t{1} << 20;
 
-// Takes fields out of an object; the first error sticks.
+// Reads fields of an object; keeps the first error.
 class FieldReader {
  public:
   explicit FieldReader(const Json& object) : object_(object) {}

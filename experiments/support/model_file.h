@@ -1,13 +1,13 @@
 #pragma once
 
-// A model of the user's own, described in JSON by the fields of ModelSpec, e.g.
+// A user's model, described in JSON by the fields of ModelSpec, e.g.
 //
 //   {"name": "tiny", "architecture": "llama", "num_layers": 2, "hidden_size": 256,
 //    "num_q_heads": 4, "num_kv_heads": 2, "head_dim": 64, "ffn_size": 704,
 //    "vocabulary_size": 32000, "parameter_count": 17000000, "max_context": 4096}
 //
 // `weight_element_bytes` (2), `sliding_window` (none), `embeddings` ("separate" or "tied") and
-// `source` may be given too.
+// `source` are optional.
 
 #include <string>
 #include <string_view>

@@ -72,7 +72,7 @@ std::string scientific(double value) { return value == 0 ? "0" : fmt::format("{:
 
 std::string compact_number(double value) {
   if (std::isnan(value)) return "-";
-  // Limits lie where rounding would add a digit.
+  // The limits are those at which rounding would add a digit.
   if (value < 9.9995) return fmt::format("{:.3f}", value);
   if (value < 99.995) return fmt::format("{:.2f}", value);
   if (value < 999.95) return fmt::format("{:.1f}", value);

@@ -1,6 +1,6 @@
 #pragma once
 
-// Numbers and lists in texts: as people read them, and as flags and files give them.
+// Formats numbers and lists for output, and parses those of flags and files.
 
 #include <charconv>
 #include <cstdint>
@@ -18,22 +18,22 @@ namespace recto::experiments {
 
 std::string percent(double share);         // "12.3"
 std::string grouped(std::int64_t number);  // "1,234,567"
-// "1 request", "1,234 requests": of nouns whose plural ends in s.
+// "1 request", "1,234 requests": for nouns whose plural ends in s.
 std::string counted(std::int64_t count, const std::string& noun);
-std::string count_text(double count);    // "1,234"; of a mean of counts "0.333"
+std::string count_text(double count);    // "1,234"; for a mean of counts "0.333"
 std::string bytes_text(double bytes);    // "1.50 GiB"
 std::string duration_text(double ns);    // "1.23 s", "45.60 ms", "7.89 us"
-std::string short_number(double value);  // "1234", "12.34", "0.00123"; of NaN "-"
+std::string short_number(double value);  // "1234", "12.34", "0.00123"; NaN: "-"
 std::string scientific(double value);    // "1.23e+15"
 
-// At most five characters, for columns: "0.012", "12.34", "12345", "1.23M", of NaN "-".
+// At most five characters, for columns: "0.012", "12.34", "12345", "1.23M"; NaN: "-".
 // `value` >= 0, or NaN.
 std::string compact_number(double value);
 
-// A path, or another argument, as it is typed into a shell: in quotes if it needs them.
+// A path or another argument as a shell word: in quotes if needed.
 std::string shell_word(const std::string& text);
 
-// Nothing where `text` is more or less than a number.
+// nullopt unless `text` is exactly one number.
 template <typename Number>
 std::optional<Number> number_in(std::string_view text) {
   Number value{};
@@ -64,7 +64,7 @@ Result<double> parse_number(std::string_view text, NumberRange range);
 // An integer from 0 to 2^64 - 1.
 Result<std::uint64_t> parse_uint64(std::string_view text);
 
-// Stores a value that there is, of the same type, a smaller one or an optional one.
+// Stores a successful result in a target of the same, a smaller or an optional type.
 template <typename Target, typename Value>
 Status store(const Result<Value>& value, Target& target) {
   RECTO_RETURN_IF_ERROR(value.status());

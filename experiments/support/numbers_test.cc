@@ -1,4 +1,4 @@
-// Tables, bars, numbers and remarks: what terminals show.
+// Tests of terminal output: tables, bars, numbers and remarks.
 
 #include <limits>
 #include <string>

@@ -126,7 +126,7 @@ Status try_folder(const std::string& path) {
     missing.push_back(part);
   }
   Status status = make_folder(path);
-  // Never committed: it leaves nothing.
+  // Never committed, so it leaves nothing behind.
   if (status.is_ok()) status = OutputFile::create(path + "/manifest.json").status();
   for (const std::filesystem::path& part : missing) std::filesystem::remove(part, ignored);
   return status;

@@ -1,7 +1,7 @@
 #pragma once
 
-// A file that appears whole or not at all: it is written under a temporary name in the same folder,
-// and renamed at the end. Devices and pipes, such as /dev/stdout, are written to directly.
+// A file that appears completely or not at all: it is written under a temporary name in the same
+// folder, and renamed at the end. Devices and pipes, such as /dev/stdout, are written directly.
 
 #include <cstdio>
 #include <memory>
@@ -15,8 +15,8 @@ namespace recto::experiments {
 class OutputFile {
  public:
   // If the file cannot be written, the error names it and the system's reason: invalid input if
-  // another path would do, such as when there is a folder of this name; failed if not, such as on a
-  // full disk.
+  // another path would work, for instance if the path is a folder; failed otherwise, for instance
+  // on a full disk.
   static Result<OutputFile> create(const std::string& path);
 
   OutputFile(OutputFile&&) = default;
@@ -28,7 +28,7 @@ class OutputFile {
   // Buffered. Errors are kept until `commit`, so that writers need not check each line.
   void write(std::string_view text);
 
-  // True once something could not be written: long writers may stop.
+  // True after a write has failed, so that long writers may stop.
   bool has_failed() const { return error_ != 0; }
 
   // Makes the file appear under its own name, or removes it and says why it could not.
@@ -41,7 +41,7 @@ class OutputFile {
   void remove_partial();
 
   std::string path_;
-  std::string written_path_;  // equal to path_ where that is no regular file
+  std::string written_path_;  // equal to path_ if that is not a regular file
   Handle handle_;
   int error_ = 0;  // the first errno
 };
@@ -49,9 +49,9 @@ class OutputFile {
 // Writes a small file at once.
 Status write_file(const std::string& path, std::string_view text);
 
-// What a file that one program writes again and again can be known by.
+// Identifies files that a program may overwrite.
 struct FileKind {
-  std::string_view mark;  // in its first kilobyte
+  std::string_view mark;  // in the file's first kilobyte
   std::string_view name;  // "a page of recto report"
 };
 
@@ -65,12 +65,11 @@ Status check_overwrites_only(const FileKind& kind, const std::string& path);
 // Makes the folder and its parents, unless they exist. Errors as for OutputFile::create.
 Status make_folder(const std::string& path);
 
-// Checks that the folder exists or can be made, and that files can be written there. To be called
-// before the work whose results it is to hold; leaves nothing behind, as that work may still be
-// refused.
+// Checks that the folder exists or can be made, and that files can be written there. Call it before
+// the work whose results go there. Leaves nothing behind, because that work may still be refused.
 Status try_folder(const std::string& path);
 
-// Reads a whole file or open pipe, as core/input_file.h does. Invalid input, naming it.
+// Reads a whole file or open pipe, as core/input_file.h does. Invalid input names the file.
 Result<std::string> read_text_file(const std::string& path);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 #pragma once
 
-// The same work for many indices, on several threads, and a line that says how far it is.
+// Runs work for many indices on several threads, and shows its progress on a line.
 
 #include <cstddef>
 #include <functional>
@@ -13,7 +13,7 @@
 
 namespace recto::experiments {
 
-// The number of threads if the user gives none: all cores.
+// The default number of threads: all cores.
 int default_threads();
 
 // Calls `work` once per index in [0, count), at most `threads` at a time, lowest index first, and
@@ -24,7 +24,7 @@ class ProgressBar {
  public:
   // `out` outlives this object.
   ProgressBar(std::ostream& out, const Terminal& terminal, std::size_t total);
-  ~ProgressBar();  // wipes the line
+  ~ProgressBar();  // clears the line
 
   // Counts one more as done; `what` is shown beside the bar. May be called from any thread.
   void advance(std::string_view what);

@@ -38,8 +38,8 @@ int report(const Command& program, const Status& status) {
   return exit_code(status);
 }
 
-// Printed output may still not have been written. It may also be lost before: who starts a process
-// flushes stdout.
+// Flushes stdout, because printed output may still be buffered. Code that starts a process flushes
+// stdout before.
 int finish_output(const Command& program, int code) {
   const bool was_lost = std::ferror(stdout) != 0;
   std::cout.flush();
@@ -49,7 +49,7 @@ int finish_output(const Command& program, int code) {
   return code == 0 ? EXIT_FAILURE : code;
 }
 
-// No run can continue without memory, whichever thread ran out of it.
+// No run can continue without memory, in any thread.
 std::string name_out_of_memory;
 
 void end_out_of_memory() {
@@ -63,7 +63,7 @@ std::string_view variable(const char* name) {
   return value == nullptr ? std::string_view() : std::string_view(value);
 }
 
-// The first that is set decides, as POSIX has it.
+// The first variable that is set decides, as in POSIX.
 bool has_utf8_locale() {
   for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
     std::string locale(variable(name));
@@ -87,15 +87,15 @@ Terminal detect_terminal() {
   return terminal;
 }
 
-// The command that the first word names, if another program runs it.
+// The command of the first word, if another program runs it.
 const Command* command_elsewhere(const Command& program, const std::vector<std::string>& words) {
   if (words.empty()) return nullptr;
   const auto named = std::ranges::find(program.commands, words.front(), &Command::name);
   return named == program.commands.end() || named->program.empty() ? nullptr : &*named;
 }
 
-// Becomes the program that runs the command, as git does with those that it finds beside itself.
-// Returns only if there is none, or it cannot be run.
+// Executes the program of the command from this program's folder, as git does with its subcommands.
+// Returns only if the program is missing or cannot be run.
 Status run_elsewhere(const Command& command, char** argv) {
   std::error_code error;
   const auto folder = std::filesystem::read_symlink("/proc/self/exe", error).parent_path();
@@ -119,7 +119,7 @@ int run_program(Command program, int argc, char** argv, WhyNotRun why_not_run) {
   const std::vector<std::string> words(argv + std::min(argc, 1), argv + argc);
   if (const Command* command = command_elsewhere(program, words)) {
     const Status status = run_elsewhere(*command, argv);
-    // The help is known here, too.
+    // This program can print the command's help, too.
     if (std::ranges::count(words, "--help") == 0) return report(program, status);
   }
   const Result<ParsedLine> parsed = parse_command_line(program, words);
@@ -140,8 +140,8 @@ void enter_callers_folder() {
   const char* caller = std::getenv("BUILD_WORKING_DIRECTORY");
   if (caller == nullptr) return;
   char here[4096];
-  // A caller that has changed its folder since, such as a script under `bazel run`, means its
-  // present one.
+  // A caller that has changed its folder since, such as a script under `bazel run`, expects its
+  // present folder.
   if (getcwd(here, sizeof(here)) == nullptr) return;
   if (std::string_view(here).find(".runfiles/") == std::string_view::npos) return;
   if (chdir(caller) != 0) std::cerr << caller << ": " << std::strerror(errno) << '\n';

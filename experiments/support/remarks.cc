@@ -24,7 +24,7 @@ namespace {
 constexpr std::size_t kColumns = 100;
 constexpr std::size_t kIdsShown = 10;
 
-// Where a model's own sliding window is on and where it is off.
+// The configurations with and without a model's own sliding window.
 struct ModelWindow {
   std::string model;
   std::int64_t tokens = 0;
@@ -56,7 +56,7 @@ std::string window_remark(const ModelWindow& window) {
       fmt::join(window.off, ", "), window.on.empty() ? "" : " --window 0 turns it off for all.");
 }
 
-// Those of a file that is gone since the run are not known.
+// Unknown if the file is gone since the run.
 TimeModelFacts facts_of(const std::string& time_model) {
   RunConfig config;
   config.time_model = time_model;
@@ -93,7 +93,7 @@ std::string pool_text(const RunConfig& config, const sim::Report& report) {
   const std::int64_t slots = report.pool_slots.value();
   std::string text = fmt::format("pool of {} slots", grouped(slots));
   const Result<ResolvedRun> run = resolve(config);
-  if (!run.is_ok()) return text;  // a file of the model that is gone since the run
+  if (!run.is_ok()) return text;  // a model's file that is gone since the run
   const std::int64_t bytes = slots * run.value().options.kv_bytes_per_token.value();
   return text + fmt::format(" ({}{})", bytes_text(static_cast<double>(bytes)),
                             config.tp == 1 ? "" : " on each card");

@@ -1,7 +1,7 @@
 #pragma once
 
-// Sentences printed with results, so that nobody takes them for more than they are. Each function
-// returns whole lines of at most 100 columns, or nothing.
+// Remarks printed with results on their limits. Each function returns whole lines of at most 100
+// columns, or nothing.
 
 #include <cstdint>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace recto::experiments {
 
-// "pool of 15,728 slots (12.00 GiB)": of a run, in words for the line of its settings.
+// "pool of 15,728 slots (12.00 GiB)": a run's pool, for the line of its settings.
 std::string pool_text(const RunConfig& config, const sim::Report& report);
 
 enum class Coverage : std::uint8_t {
@@ -25,19 +25,20 @@ enum class Coverage : std::uint8_t {
 
 Coverage coverage_of(const sim::Report& report);
 std::string means_remark(Coverage coverage);
-// The same, how much of the run the means cover, and how far off percentiles may be.
+// The period and the part of the run that the means cover, and the error of percentiles.
 std::string means_remark(const sim::Report& report);
 
-// Which constants and curves are cited, not measured.
+// Names constants and curves that are cited, not measured.
 std::string provenance_remark(const RunConfig& config);
 
-// How many requests could never fit, and their first ids. `label` names the run; may be empty.
+// The number of requests that could never fit, and the first ids. `label` names the run; may be
+// empty.
 std::string rejected_remark(const sim::Report& report, std::string_view label);
 
 // Failed if requests arrived and none was served: figures of such a run mean nothing.
 Status check_any_served(const sim::Report& report);
 
-// What was left out of the trace.
+// Rows and requests that were left out of the trace.
 std::string trace_remark(const RunOutcome& outcome);
 
 // `text` in lines of at most 100 columns, those after the first indented by two blanks.

@@ -1,7 +1,7 @@
 #pragma once
 
-// Reports and figures for machines: every field, keys always in the same order, as JSON and as rows
-// of comma-separated values (RFC 4180, lines ended by LF).
+// Reports and figures as JSON and as CSV (RFC 4180, lines ended by LF): every field, with keys
+// always in the same order.
 
 #include <span>
 #include <string>
@@ -20,17 +20,17 @@ namespace recto::experiments {
 Json to_json(const sim::Report& report);
 Json to_json(const Figures& figures);
 
-// How many requests were rejected, and which: ids of the first sim::kRejectedIdsMax at most.
+// The number of rejected requests, and the ids of at most the first sim::kRejectedIdsMax.
 Json rejected_json(const sim::Report& report);
 
-// Report and figures, and what was left out of a trace.
+// Report and figures, and the numbers of rows and requests left out of a trace.
 Json to_json(const RunOutcome& outcome);
 
-// Names and values of all numbers and texts in `json`, in its order, for CSV columns: the keys on
-// the way to each, joined by dots. Arrays are left out; null is an empty text.
+// Names and values of all numbers and texts in `json`, in its order, for CSV columns: a name has
+// the keys on the path to the value, joined by dots. Arrays are left out; null is an empty text.
 std::vector<std::pair<std::string, std::string>> flatten(const Json& json);
 
-// One row with its line break; fields are quoted where they must be.
+// One row with its line break; fields are quoted if needed.
 std::string csv_row(const std::vector<std::string>& fields);
 
 // A number in the shortest form that reads back to the same value.

@@ -22,7 +22,7 @@
 namespace recto::experiments {
 namespace {
 
-// Traces say nothing about parallel samples and beams: every request gets the same.
+// Traces have no parallel samples and beams: every request gets the same decoding.
 class WidenedSource final : public sim::RequestSource {
  public:
   WidenedSource(std::unique_ptr<sim::RequestSource> inner, sim::DecodingSpec decoding)
@@ -75,7 +75,7 @@ Status check_kinds(const RunConfig& config) {
   return refuse_given(config, kOfTraces, "applies to --trace; workloads have --requests");
 }
 
-// Replaces `part` with what `text` says, if anything.
+// Replaces `part` with the parsed `text`, unless that is empty.
 template <typename Part, typename Parse>
 Status replace_part(Part& part, const std::string& text, const Parse& parse,
                     const std::string& flag) {

@@ -1,7 +1,7 @@
 #pragma once
 
-// The requests of a configuration: a trace file, or a synthetic workload put together from a named
-// one and the parts that replace some of its own.
+// The requests of a configuration: a trace file, or a named synthetic workload with some of its
+// parts replaced.
 
 #include <memory>
 #include <optional>

@@ -21,8 +21,8 @@ constexpr double kGib = 1024.0 * 1024.0 * 1024.0;
 
 Status bad(std::string message) { return Status::invalid_input(std::move(message)); }
 
-// The room on each card, in slots: blocks are cut from it later, so that pools of all block sizes
-// are equally large and show their remainder.
+// The KV memory of each card, in slots. It is divided into blocks later, so that pools of all block
+// sizes are equally large and show their remainder.
 Status size_from_card(ResolvedRun& run) {
   PoolOptions options{.shape = run.shape, .memory_utilization = run.config.utilization};
   options.shape.block_size = TokenCount(1);
@@ -77,8 +77,8 @@ Status resolve_pool(ResolvedRun& run) {
   return Status::ok();
 }
 
-// Which slots of shared blocks are outside the window is not modelled, so a model's own window
-// applies only if no blocks are shared; a window that was asked for is refused otherwise.
+// The simulator does not model which slots of shared blocks are outside the window. So a model's
+// own window applies only if no blocks are shared; a requested window is refused otherwise.
 std::int64_t window_of(const ResolvedRun& run) {
   if (run.config.window) return *run.config.window;
   if (run.config.allocator == "prefix-cached" || run.decoding.width > 1) return 0;
@@ -154,7 +154,7 @@ void fill_options(ResolvedRun& run) {
 
   sim::SchedulerOptions& scheduler = options.scheduler;
   scheduler.max_sequences = config.max_sequences;
-  // Static batches have no such limit; the simulator's bounds apply all the same.
+  // Static batches have no such limit, but the simulator's bounds apply.
   scheduler.max_batched_tokens = TokenCount(
       config.batching == "static" ? std::max(config.max_batched_tokens, config.max_sequences)
                                   : config.max_batched_tokens);

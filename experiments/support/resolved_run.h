@@ -1,6 +1,6 @@
 #pragma once
 
-// What a RunConfig means: names looked up, sizes worked out, contradictions refused.
+// Converts a RunConfig to a run: looks up names, computes sizes, refuses contradictions.
 
 #include <memory>
 #include <optional>
@@ -26,23 +26,23 @@ struct ResolvedRun {
   GpuSpec gpu;
   KvShape shape;  // block size 1 for contiguous allocators
   TokenCount pool_slots;
-  std::optional<PoolSize> gpu_pool;  // how it was sized, where the card decided
+  std::optional<PoolSize> gpu_pool;  // the sizing, if the card determined it
   sim::DecodingSpec decoding;
   sim::SimulationOptions options;
 };
 
-// Invalid input, naming the flag at fault, unless everything but the trace's rows is usable: a
+// Invalid input, naming the flag at fault, unless everything except the trace's rows is usable: a
 // ResolvedRun breaks no contract of the simulator.
 Result<ResolvedRun> resolve(const RunConfig& config);
 
 // The same check, for its status alone.
 Status validate(const RunConfig& config);
 
-// What step times are based on, in few words for tables and files; the time model itself has more.
+// The source of step times, in few words for tables and files; the time model has more details.
 struct TimeModelFacts {
-  std::string name;          // as --time-model has it
+  std::string name;          // as for --time-model
   std::string provenance;    // "cited, not measured on this card", or what it was fitted on
-  bool knows_blocks = true;  // false where the block size changes no step's time
+  bool knows_blocks = true;  // false if the block size affects no step's time
   std::optional<std::string> measured_on = {};  // the card, as its driver names it
 };
 Result<TimeModelFacts> time_model_facts(const RunConfig& config);
@@ -51,7 +51,7 @@ Result<TimeModelFacts> time_model_facts(const RunConfig& config);
 Result<std::unique_ptr<sim::Allocator>> make_allocator(const ResolvedRun& run);
 Result<std::unique_ptr<sim::TimeModel>> make_time_model(const ResolvedRun& run);
 
-// Attention of a decode step that reads a whole pool; none unless the time model was measured.
+// Attention of a decode step that reads a whole pool; nullopt unless the time model was measured.
 Result<std::optional<sim::MeasuredDecode>> full_pool_decode(const ResolvedRun& run);
 
 }  // namespace recto::experiments

@@ -34,7 +34,7 @@ ResolvedRun resolved(Settings settings) {
   return run.value();
 }
 
-// Coefficients of a linear time model, and what `more` adds to them.
+// A file with coefficients of a linear time model and the fields `more`.
 std::string linear_file(const std::string& more) {
   const char* folder = std::getenv("TEST_TMPDIR");
   std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/linear.json";

@@ -54,7 +54,7 @@ std::optional<bool> meets(const sim::LatencySummary& latency,
 
 using Columns = std::vector<std::pair<std::string, std::string>>;
 
-// Of requests that the "count" beside it counts: where that is 0, the number is no latency.
+// Whether the "count" beside a latency is 0: then the number is no latency.
 bool is_of_no_request(const std::string& name, const Columns& run) {
   if (!name.ends_with("_ns")) return false;
   const std::string count = name.substr(0, name.rfind('.') + 1) + "count";
@@ -82,7 +82,7 @@ Figures make_figures(const sim::Report& report, const ResolvedRun& run) {
   figures.goodput_per_s = ratio(static_cast<double>(counters.requests_within_limits), makespan_s);
   figures.prefix_hit_share = ratio(static_cast<double>(counters.prefix_hit_tokens),
                                    static_cast<double>(counters.prefix_query_tokens));
-  // A preempted request that finds its own tokens again shares them with nobody.
+  // A preempted request that hits its own tokens again shares them with no other request.
   figures.first_hit_share =
       ratio(static_cast<double>(counters.prefix_hit_tokens - counters.readmitted_hit_tokens),
             static_cast<double>(counters.prefix_query_tokens - counters.readmitted_query_tokens));

@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs one configuration, under one seed or several, and works out what people read in its report.
+// Runs one configuration, under one seed or several, and derives figures from its report.
 
 #include <cstdint>
 #include <optional>
@@ -50,7 +50,7 @@ inline constexpr PoolState kPoolStates[] = {
     {"free", &PoolShares::free, sim::Gauge::kFree},
     {"overhead", &PoolShares::overhead, sim::Gauge::kOverhead}};
 
-// The shares of all states by name; "internal" stands before the parts that it is the sum of.
+// The shares of all states by name; "internal" precedes the parts whose sum it is.
 std::vector<std::pair<std::string, double>> named_shares(const PoolShares& shares);
 
 // The same slots, named as in Fig. 2 of the PagedAttention paper (arXiv 2309.06180). There,
@@ -97,8 +97,8 @@ struct RunOutcome {
   std::vector<std::string> warnings;  // of the trace, a sentence each
 };
 
-// Byte for byte the same for equal configurations. Invalid input for what `validate` refuses and
-// for bad rows of a trace. May be called from several threads at once; `observer` may be null.
+// Deterministic, byte for byte. Invalid input for configurations that `validate` refuses and for
+// bad rows of a trace. May be called from several threads at once; `observer` may be null.
 Result<RunOutcome> run(const RunConfig& config, sim::SimulationObserver* observer = nullptr);
 
 // A gauge's mean as a share of the pool.
@@ -109,7 +109,7 @@ struct MeanInterval {
   double half_width = 0;  // of the 95 % confidence interval; 0 for a single value
 };
 
-// For values that are about normal; not empty.
+// For approximately normal values; `values` is not empty.
 MeanInterval mean_with_interval(std::span<const double> values);
 
 // The 97.5th percentile of Student's t with `degrees_of_freedom`, at least 1; accurate to within
@@ -117,20 +117,20 @@ MeanInterval mean_with_interval(std::span<const double> values);
 double student_t(int degrees_of_freedom);
 
 struct SeedOptions {
-  int seeds = 1;  // starting with the configuration's own
+  int seeds = 1;  // starting with the configuration's seed
   int threads = 1;
 };
 
 // One run per seed, in their order. Invalid input if the seeds would overflow.
 Result<std::vector<RunOutcome>> run_seeds(const RunConfig& config, const SeedOptions& options);
 
-// Invalid input if `seeds` seeds, starting with the configuration's own, would overflow.
+// Invalid input if `seeds` seeds, starting with the configuration's, would overflow.
 Status check_seed_room(const RunConfig& config, int seeds);
 
 struct NamedInterval {
   std::string name;
   MeanInterval interval;
-  std::vector<double> by_seed;  // the values that it is of
+  std::vector<double> by_seed;  // the values of the mean
 };
 
 // Every number of figures and report that all runs have, except series and lists, by its name in

@@ -1,9 +1,9 @@
 #pragma once
 
-// One simulated configuration as a user says it: what flags, manifests, sweep files and saved
-// results hold; and the table of its settings, from which flags, their help and completion, JSON,
-// sweep axes and the refusal of settings without effect follow. support/resolved_run.h works out
-// what a configuration means.
+// One simulated configuration as users write it in flags and sweep files, and as manifests and
+// results store it; and the table of its settings, from which flags, their help and completion,
+// JSON, sweep axes and the refusal of settings without effect follow. support/resolved_run.h
+// converts a configuration to a run.
 
 #include <array>
 #include <cstdint>
@@ -21,8 +21,8 @@
 
 namespace recto::experiments {
 
-// Empty texts and absent numbers stand for what the help says about their flag. Names of kinds
-// are checked against run_fields() whenever they are set.
+// The help of a flag explains empty texts and absent numbers. Names of kinds are checked against
+// run_fields() whenever they are set.
 struct RunConfig {
   // Workload: a trace, or a named workload whose parts may be replaced.
   std::string trace;
@@ -85,8 +85,8 @@ struct RunConfig {
   friend bool operator==(const RunConfig&, const RunConfig&) = default;
 };
 
-// More than any card holds, in whatever unit a pool is given; block managers of this size still fit
-// in a workstation's memory.
+// More than any card holds, in any unit of pools; block managers of this size still fit into a
+// workstation's memory.
 inline constexpr std::int64_t kMaxPoolSlots = std::int64_t{1} << 27;
 
 // A member of RunConfig, and the values that it takes.
@@ -101,7 +101,7 @@ using OptionalCountMember = RunMember<std::optional<std::int64_t>, CountRange>;
 using NumberMember = RunMember<double, NumberRange>;
 using OptionalNumberMember = RunMember<std::optional<double>, NumberRange>;
 
-// Where a setting has an effect, in configurations that are valid.
+// A condition under which a setting has an effect, in valid configurations.
 struct RunNeed {
   bool (*is_met)(const RunConfig& config);
   std::string_view text;  // "it applies to --preemption swap"
@@ -111,7 +111,7 @@ struct RunField {
   std::string_view name;   // JSON key; the flag is --name with hyphens
   std::string_view group;  // of the help
   std::string_view value_name;
-  std::string_view help;  // one line; the default is added where there is one
+  std::string_view help;  // one line; the default, if any, is appended
   std::variant<TextMember, CountMember, OptionalCountMember, NumberMember, OptionalNumberMember>
       member;
   std::array<const RunNeed*, 2> needs = {};  // all of them, null if there are fewer
@@ -120,17 +120,17 @@ struct RunField {
 // In the order of the help.
 std::span<const RunField> run_fields();
 
-// By its JSON key or its flag, with or without hyphens in front; nullptr if there is none.
+// The field of a JSON key or a flag, with or without leading hyphens; nullptr if there is none.
 const RunField* find_run_field(std::string_view name);
 
 // "--block-size"
 std::string flag_of(const RunField& field);
 
-// Parses and stores one value. The message says what was found and expected, not where: add the
-// flag or the key with Status::in.
+// Parses and stores one value. The message says what was found and expected; callers add the flag
+// or the key with Status::in.
 Status set_field(RunConfig& config, const RunField& field, std::string_view text);
 
-// The value as `set_field` takes it; empty where there is none.
+// The value as `set_field` takes it; empty if there is none.
 std::string field_text(const RunConfig& config, const RunField& field);
 
 // "an integer from 1 to 1048576", "paged, prefix-cached", ...
@@ -142,41 +142,41 @@ std::vector<std::string> known_values(const RunField& field);
 // Every field by its name; null where it is empty or absent.
 Json to_json(const RunConfig& config);
 
-// The reverse. Fields may be missing and then are as in RunConfig(). Invalid input for an unknown
-// or wrongly typed field; `resolve` checks whether fields go together.
+// The reverse. Missing fields are as in RunConfig(). Invalid input for an unknown or wrongly typed
+// field; `resolve` checks combinations of fields.
 Result<RunConfig> run_config_from_json(const Json& json);
 
-// The field of a JSON key; invalid input for a key that is none, with what it should have been.
+// The field of a JSON key; invalid input for an unknown key, with what was expected.
 Result<const RunField*> field_of_key(std::string_view key);
 
-// The flag of one field, in the help's groups. What the field has in `defaults` is shown; `value`
-// gets the known names.
+// The flag of one field, in the help's groups. The help shows the field's value in `defaults`;
+// `value` gets the known names.
 Option& add_run_flag(Command& command, const RunField& field, const RunConfig& defaults,
                      OptionValue value);
 
-// One flag per field, which writes into `config`; the values that `config` has now are shown as
+// One flag per field, which writes into `config`; the help shows the present values of `config` as
 // defaults. Fields named in `except` get no flag, for commands that take lists of them.
 void add_run_flags(Command& command, RunConfig& config,
                    std::span<const std::string_view> except = {});
 
-// How to write the texts and files that run flags take: for the end of --help, with a blank line
-// after it, in at most 100 columns.
+// The syntax of texts and files that run flags take: for the end of --help, followed by a blank
+// line, in at most 100 columns.
 std::string spec_help();
 
 // Invalid input, naming the flag and why it has no effect, if a setting differs from its default in
-// some of `configs` and has no effect in any of these: whoever gives a setting expects it to do
-// something. All of `configs` must be valid.
+// some of `configs` and has no effect in any of these, because a user who gives a setting expects
+// an effect. All of `configs` must be valid.
 Status refuse_unused(std::span<const RunConfig> configs);
 
 // The settings of a valid configuration as flags of recto simulate: " --block-size 32". Those that
 // have their default or no effect are left out.
 std::string used_flags(const RunConfig& config);
 
-// Invalid input for several seeds if none of `configs` would differ under another seed: means over
-// equal runs look more certain than they are.
+// Invalid input for several seeds if no run of `configs` would differ under another seed: means
+// over equal runs look more certain than they are.
 Status refuse_idle_seeds(std::span<const RunConfig> configs, std::int64_t seeds);
 
-// False where a run is the same under every seed.
+// False if a run is the same under every seed.
 bool draws_by_chance(const RunConfig& config);
 
 // True for the contiguous-* allocators, which have no blocks.

@@ -13,7 +13,7 @@ namespace {
 struct Ink {
   std::string_view name;
   std::string_view block;   // one column wide
-  std::string_view ascii;   // likewise
+  std::string_view ascii;   // one column wide
   std::string_view colour;  // ANSI
 };
 

@@ -15,7 +15,7 @@ namespace recto::experiments {
 std::string state_bar(const PoolShares& shares, std::size_t columns, const Terminal& terminal);
 std::string state_bar(const PaperShares& shares, std::size_t columns, const Terminal& terminal);
 
-// What the stretches mean, on one line.
+// The legend of the stretches, on one line.
 std::string state_legend(const Terminal& terminal);
 std::string paper_legend(const Terminal& terminal);
 

@@ -1,6 +1,6 @@
 #pragma once
 
-// Tables of text, aligned by what they show: terminal columns, not bytes.
+// Tables of text, aligned by terminal columns, not bytes.
 
 #include <cstddef>
 #include <cstdint>

@@ -50,7 +50,7 @@ std::vector<std::string> measured_cards(const fs::path& results) {
   return cards;
 }
 
-// By folder, as a report asks for it: it knows where the file that a study read was found.
+// By folder, for reports, which know where the study's file was found.
 Result<TimeModelChoice> choose_folder(const fs::path& folder) {
   std::error_code error;
   if (fs::is_regular_file(folder / kFile, error)) {

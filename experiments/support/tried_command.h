@@ -1,6 +1,6 @@
 #pragma once
 
-// Runs a subcommand inside a test, as the program would.
+// Runs a subcommand inside a test, as the program does.
 
 #include <string>
 #include <vector>

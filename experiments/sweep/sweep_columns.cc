@@ -21,7 +21,7 @@ void add(const NamedValues& more, NamedValues& values) {
   values.insert(values.end(), more.begin(), more.end());
 }
 
-// Of requests that have it: a request of one token has no time per further token.
+// Over requests that have the latency: a request of one token has no time per further token.
 NamedValues latency_values(const std::string& name, const sim::LatencySummary& latency) {
   const auto in_s = [&](double ns) {
     constexpr double kNone = std::numeric_limits<double>::quiet_NaN();
@@ -57,7 +57,7 @@ NamedValues service_values(const RunOutcome& outcome) {
 NamedValues memory_values(const RunOutcome& outcome) {
   const sim::Report& report = outcome.report;
   const Figures& figures = outcome.figures;
-  // 1 where the means are over the drain too: everything had arrived before the first admission.
+  // 1 if the means cover the drain, too: all requests had arrived before the first admission.
   NamedValues values{{"covers_drain", report.covers_drain ? 1 : 0}};
   for (const auto& [name, share] : named_shares(figures.shares)) {
     values.emplace_back(name + "_share", share);

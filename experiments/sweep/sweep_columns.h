@@ -15,7 +15,7 @@ namespace recto::experiments {
 // Names; the unit comes last.
 std::span<const std::string> sweep_columns();
 
-// Runs a configuration; one value per column, NaN where the run has no such figure.
+// Runs a configuration; one value per column, NaN if the run lacks the figure.
 Result<std::vector<double>> measure(const RunConfig& config);
 
 }  // namespace recto::experiments

@@ -71,7 +71,7 @@ Result<SweepGrid> make_grid(const SweepArguments& arguments, const CommandContex
   return grid;
 }
 
-// Single points may be impossible, such as a model on a card that cannot hold it; if all are, the
+// Some points may be impossible, such as a model on a card that cannot hold it; if all are, the
 // grid is a mistake.
 Status check_any_possible(const SweepGrid& grid) {
   Status first;
@@ -83,7 +83,7 @@ Status check_any_possible(const SweepGrid& grid) {
   return grid.point_count() == 1 ? first : first.in("no point can be run; the first");
 }
 
-// No file that is read may be overwritten.
+// Input files must not be overwritten.
 Status check_outputs(const SweepArguments& arguments, const std::vector<RunConfig>& configs) {
   std::set<std::string> inputs;
   if (!arguments.grid_path.empty()) inputs.insert(arguments.grid_path);
@@ -136,7 +136,7 @@ Status verdict(const SweepGrid& grid, const std::vector<SweepPoint>& points) {
   return failed == points.size() ? Status::invalid_input(message) : Status::failed(message);
 }
 
-// Runs them here, or collects the records of whoever ran them.
+// Runs all runs here, or collects the records of runs on other machines.
 Result<std::vector<RunRecord>> run_all(const SweepArguments& arguments, const SweepGrid& grid,
                                        const Json& manifest, CommandContext& context) {
   const auto config_hash_of = [&](std::int64_t run) -> std::optional<std::string> {

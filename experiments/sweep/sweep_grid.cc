@@ -107,7 +107,7 @@ Status SweepGrid::add_axis(SweepAxis axis) {
   if (field.name == "seed" && seed_count_ > 1) {
     return Status::invalid_input("cannot be an axis beside --seeds; expected one of the two");
   }
-  // Compared as settings, however they are written: 1 and 1.0 are one point.
+  // Compared as settings, not as text: 1 and 1.0 are one point.
   std::set<std::string> seen;
   for (std::string& value : axis.values) {
     RunConfig config;

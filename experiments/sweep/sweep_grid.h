@@ -1,7 +1,7 @@
 #pragma once
 
-// The points of a sweep: every combination of the values of its axes, each on top of one base;
-// given by flags, or as a JSON file:
+// The points of a sweep: every combination of the values of its axes, applied to one base; given by
+// flags, or as a JSON file:
 //
 //   {"base": {"trace": "azure.csv", "pool_gib": 12},
 //    "axes": {"allocator": ["paged", "contiguous-max"], "block_size": [8, 16, 32]},
@@ -29,9 +29,9 @@ struct SweepAxis {
 
 class SweepGrid {
  public:
-  // All of these leave the grid unchanged and return invalid input for what would make no sense: a
-  // value that the field does not take, a field that is an axis already, an axis without values or
-  // with two equal ones, more runs than kSweepRunsMax.
+  // All setters leave the grid unchanged and return invalid input for: a value that the field does
+  // not take, a field that is already an axis, an axis without values or with two equal ones, more
+  // runs than kSweepRunsMax.
   Status set_base(const RunField& field, const std::string& value);
   Status add_axis(SweepAxis axis);
   // Runs each point under `count` seeds, starting with the base's.
@@ -60,7 +60,7 @@ class SweepGrid {
 
 inline constexpr std::int64_t kSweepRunsMax = 1'000'000;
 
-// How a manifest and a journal identify the grid: {"base": ..., "axes": ..., "seeds": ...}.
+// Identifies the grid in manifests and journals: {"base": ..., "axes": ..., "seeds": ...}.
 Json to_json(const SweepGrid& grid);
 
 // Invalid input names the file and the line that is not JSON, or the field.
@@ -68,15 +68,15 @@ Result<SweepGrid> load_sweep_grid(const std::string& path);
 
 Result<SweepGrid> parse_sweep_grid(std::string_view text);
 
-// Flags of a sweep: every setting of a run, each taking one value or several.
+// Flags of a sweep: every setting of a run, each with one value or several.
 class SweepFlags {
  public:
-  // Values of names and numbers may be separated by commas; free texts, which may hold commas
-  // themselves, are given by repeating the flag. This object must outlive the command.
+  // Commas separate names and numbers; for free texts, which may contain commas, the flag is
+  // repeated. This object must outlive the command.
   void add_to(Command& command);
 
-  // One value goes into the base, several make an axis; axes are in the order of the flags that the
-  // command line gives.
+  // One value goes into the base, several make an axis; axes are in the order of the flags on the
+  // command line.
   Status apply(std::span<const std::string> given, SweepGrid& grid) const;
 
  private:

@@ -29,7 +29,7 @@ class ConfigsByInputs {
   std::vector<RunConfig> configs_;
 };
 
-// As it is read again: names that are not UTF-8 change as they are written.
+// The JSON as read back after writing, which changes names that are not UTF-8.
 Json as_written(const Json& json) { return parse_json(json_text(json)).value(); }
 
 }  // namespace

@@ -24,7 +24,7 @@ namespace {
 
 constexpr int kNoFile = -1;
 
-// The complete lines of a text, without their ends; what follows the last newline is not one.
+// The complete lines of a text, without their ends; leaves out the text after the last newline.
 std::vector<std::string> complete_lines(std::string_view text) {
   std::vector<std::string> lines;
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
@@ -72,7 +72,7 @@ std::string step(const std::string& key) {
   return step;
 }
 
-// Keeps the first places, as JSON pointers, in which two documents differ.
+// The first places, as JSON pointers, in which two documents differ.
 class Differences {
  public:
   void compare(const std::string& place, const Json& before, const Json& now) {

@@ -1,8 +1,8 @@
 #pragma once
 
-// What a sweep has finished so far, on disk: one JSON line per run, after a line that says which
-// sweep it is. A process may be killed at any instant; at most the line being written is lost. The
-// same lines go between the process that runs a part of a sweep and the one that collects it.
+// The finished runs of a sweep, on disk: one JSON line per run, after a line that identifies the
+// sweep. A process may be killed at any instant; at most the line being written is lost. A process
+// that runs a part of a sweep sends the same lines to the process that collects them.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,7 +18,7 @@
 
 namespace recto::experiments {
 
-// A value per column (NaN: none), or why there are none.
+// A value per column (NaN: none), or the error of the run.
 struct RunRecord {
   std::vector<double> values;
   std::string error;
@@ -32,12 +32,11 @@ struct NumberedRecord {
   RunRecord record;
 };
 
-// One line, with its newline. Values can be read back to the last bit; "check" is a hash of the
-// rest.
+// One line, with its newline. Values are exact to the last bit; "check" is a hash of the rest.
 std::string record_line(const NumberedRecord& numbered);
 
-// The reverse; nullopt if `json` is not a record, is not as it was written, or does not have
-// `value_count` values.
+// The reverse; nullopt if `json` is not a record, was changed, or does not have `value_count`
+// values.
 std::optional<NumberedRecord> record_from(const Json& json, std::size_t value_count);
 
 // Compact JSON on one line, with its newline; invalid UTF-8 is replaced.
@@ -51,14 +50,14 @@ using ConfigHashOf = std::function<std::optional<std::string>(std::int64_t run)>
 
 enum class JournalStart : std::uint8_t {
   kContinue,
-  kFresh,  // what was there is dropped
+  kFresh,  // drops an existing journal
 };
 
 class SweepJournal {
  public:
-  // `identity` is an object with what must agree for finished runs to be of use; its "columns" name
+  // Finished runs are valid only if the journal's identity equals `identity`; its "columns" name
   // the values of a run. Drops a torn last line. Invalid input for the journal of another sweep,
-  // naming what differs; for a run of other settings and for damage before the last line, naming
+  // naming the difference; for a run of other settings and for damage before the last line, naming
   // the line; and while another process has the file open.
   static Result<SweepJournal> open(const std::string& path, const Json& identity,
                                    const ConfigHashOf& config_hash_of, JournalStart start);
@@ -67,14 +66,13 @@ class SweepJournal {
   SweepJournal& operator=(SweepJournal&&) = delete;
   ~SweepJournal();
 
-  // The runs finished before, by number. Runs that failed are not among them: they are to be tried
-  // again.
+  // The runs finished before, by number, without failed runs, which are to be tried again.
   const std::map<std::int64_t, RunRecord>& finished() const { return finished_; }
 
-  // The size of a last line that was cut off when the writer was killed.
+  // The size of a torn last line, whose writer was killed.
   std::size_t dropped_bytes() const { return dropped_bytes_; }
 
-  // The records are on disk when this returns; those appended together cost one wait for the disk.
+  // The records are on disk when this returns; waits for the disk once for all of them.
   Status append(const std::vector<NumberedRecord>& records) const;
 
   bool has(std::int64_t run) const { return finished_.contains(run); }
@@ -84,7 +82,7 @@ class SweepJournal {
 
   Status lock() const;
   Status load(const Json& identity, const ConfigHashOf& config_hash_of);
-  // Invalid input if the first line is of another sweep; false if it is torn.
+  // Invalid input if the first line identifies another sweep; false if it is torn.
   Result<bool> check_identity(const std::string& line, const Json& identity) const;
   // Reads one line; false if it is torn or damaged.
   Result<bool> take_record(const std::string& line, const ConfigHashOf& config_hash_of);

@@ -1,4 +1,4 @@
-// A sweep that is killed without warning, and called again.
+// Tests of a sweep that is killed and called again.
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -21,7 +21,7 @@
 namespace recto::experiments {
 namespace {
 
-// Lines in, records out.
+// Converts lines to records.
 class RecordIntake {
  public:
   RecordIntake(const SweepGrid& grid, const Json& manifest, const SweepJournal& journal)
@@ -33,7 +33,7 @@ class RecordIntake {
     for (const auto& [run, record] : journal.finished()) keep(run, record);
   }
 
-  // Adds to `taken` what is new.
+  // Adds new records to `taken`.
   Status take_line(std::string_view line, std::vector<NumberedRecord>& taken) {
     ++line_number_;
     const Json json = read_json(line).json;
@@ -87,10 +87,10 @@ class RecordIntake {
   std::vector<bool> is_known_;
   std::int64_t missing_;
   std::int64_t line_number_ = 0;
-  std::optional<Json> part_;  // to which the next records belong
+  std::optional<Json> part_;  // the part of the next records
 };
 
-// Appends to `text` what can be read now; false at the end of the input.
+// Appends available input to `text`; false at the end of the input.
 Result<bool> read_more(int file, std::string& text) {
   std::array<char, 1 << 16> chunk;
   ssize_t size = 0;

@@ -1,12 +1,13 @@
 #pragma once
 
-// Runs a sweep: on several threads here, or in parts on several machines, where one process prints
-// runs, another collects them, and whatever carries the lines between them need not understand
+// Runs a sweep: on several threads here, or in parts on several machines. On several machines one
+// process prints runs, another collects them, and a transport passes the lines without parsing
 // them.
 //
-// The collector prints what is left on one line, {"grid": ..., "inputs": [...], "runs": 96, "left":
-// [[0, 41], [50, 95]]}, and reads lines: for each part, what it is based on (`describe_part`), then
-// its records; or {"run": 17, "error": "..."} for a run that nobody could do.
+// The collector prints the runs that are left on one line, {"grid": ..., "inputs": [...], "runs":
+// 96, "left": [[0, 41], [50, 95]]}, and reads lines: for each part, its description
+// (`describe_part`), then its records; or {"run": 17, "error": "..."} for a run that no worker
+// could do.
 
 #include <cstdint>
 #include <functional>
@@ -27,11 +28,11 @@ namespace recto::experiments {
 // the grid's runs.
 Result<std::vector<RunSpan>> parse_run_spans(std::string_view text, std::int64_t run_count);
 
-// Runs these one after the other, and prints what they are based on and, as each ends, its record.
-// A run that fails is a record, too. Failed if nobody reads the output any more.
+// Runs these one after the other, and prints their description and, as each ends, its record. A run
+// that fails is a record, too. Failed if the output's reader has closed it.
 Status print_runs(const SweepGrid& grid, const std::vector<RunSpan>& spans, std::ostream& out);
 
-// The line that says what is left; `left` holds the runs to do.
+// The line with the runs that are left; `left` holds the runs to do.
 std::string plan_line(const SweepGrid& grid, const Json& manifest,
                       const std::vector<std::int64_t>& left);
 
@@ -41,9 +42,9 @@ struct CollectOptions {
   std::function<void(std::int64_t run, const RunRecord& record)> on_finished;
 };
 
-// Journals records as they arrive; those that were read at once cost one wait for the disk. Returns
-// one record per run, in the order of the grid; a record that arrives twice counts once. Failed if
-// the input ends before all runs are there; invalid input, naming the line, for what is not a
+// Journals records as they arrive; waits for the disk once for records read together. Returns one
+// record per run, in the order of the grid; a record that arrives twice counts once. Failed if the
+// input ends before all runs are there; invalid input, naming the line, for a line that is not a
 // record of this sweep.
 Result<std::vector<RunRecord>> collect_runs(const SweepGrid& grid, const Json& manifest,
                                             const SweepJournal& journal,
@@ -61,9 +62,9 @@ RunRecord record_run(const RunConfig& config);
 // Numbers of the runs that `journal` has not finished.
 std::vector<std::int64_t> runs_to_do(const SweepGrid& grid, const SweepJournal& journal);
 
-// One record per run, in the order of the grid, whatever the number of threads. Runs that the
-// journal has are not repeated; the others are journalled as they end. A run that fails is a
-// record; only a journal that cannot be written is a failure.
+// One record per run, in the order of the grid, for any number of threads. Runs in the journal are
+// not repeated; the others are journalled as they end. A run that fails is a record; only a journal
+// that cannot be written is a failure.
 Result<std::vector<RunRecord>> run_sweep(const SweepGrid& grid, SweepJournal& journal,
                                          const SweepRunOptions& options);
 

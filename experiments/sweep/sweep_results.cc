@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t kTableRowsMax = 50;
 
-// What the terminal shows of a point, the most important first.
+// The figures of a point that the terminal shows, the most important first.
 struct Headline {
   std::string_view column;
   std::string_view title;
@@ -44,7 +44,7 @@ std::size_t column_index(std::string_view name) {
   return static_cast<std::size_t>(found - columns.begin());
 }
 
-// How many have more than none of what the column counts.
+// The number of points whose count in the column is above 0.
 std::int64_t points_with(const std::vector<SweepPoint>& points, std::string_view column) {
   const std::size_t index = column_index(column);
   return std::ranges::count_if(points, [&](const SweepPoint& point) {

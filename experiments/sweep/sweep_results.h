@@ -1,6 +1,6 @@
 #pragma once
 
-// The runs of a sweep, point by point, as files and for people.
+// The results of a sweep, point by point, as files and as terminal output.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,24 +18,25 @@ struct SweepPoint {
   std::vector<std::string> axis_values;
   TimeModelFacts time_model;          // empty if unknown
   std::vector<MeanInterval> figures;  // one per sweep column, over the seeds; none if a run failed
-  std::vector<std::vector<double>> by_seed;  // [column][seed]: what these are of; of one seed none
-  std::string error;                         // of the first run that failed
+  std::vector<std::vector<double>>
+      by_seed;        // [column][seed]: values of the means; empty for one seed
+  std::string error;  // of the first run that failed
 };
 
 // `records` are those of all runs of `grid`.
 std::vector<SweepPoint> collect_points(const SweepGrid& grid,
                                        const std::vector<RunRecord>& records);
 
-// One row per point: its number, its axis values, how it went, what its step times are based on,
-// and a column per figure. With several seeds, each figure is a mean, with the half-width of its 95
-// % confidence interval and the value under each seed beside it.
+// One row per point: its number, its axis values, its outcome, the source of its step times, and a
+// column per figure. With several seeds, each figure is a mean, with the half-width of its 95 %
+// confidence interval and the value under each seed beside it.
 std::string sweep_csv(const SweepGrid& grid, const std::vector<SweepPoint>& points);
 
 // The first rows and the most important figures, no wider than `columns`.
 std::string sweep_table(const SweepGrid& grid, const std::vector<SweepPoint>& points,
                         std::size_t columns);
 
-// How many points have requests that could never fit; empty if there are none.
+// The number of points with requests that could never fit; empty if there are none.
 std::string rejected_points(const std::vector<SweepPoint>& points);
 // The same for bad rows of the trace.
 std::string skipped_points(const std::vector<SweepPoint>& points);

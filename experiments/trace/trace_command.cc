@@ -91,7 +91,7 @@ Json prefix_reuse_json(const TraceReport& report) {
 }
 
 // All figures in full precision; shares lie within 0 and 1. `prefix_reuse` is null for a trace
-// that does not say what its tokens are.
+// without token contents.
 Json trace_json(const TraceReport& report) {
   const sim::TraceCounters& counters = report.counters;
   return {

@@ -1,4 +1,4 @@
-// The public traces, as `recto trace` prints them: the figures that are known of them.
+// The output of `recto trace` for the public traces, compared with their known figures.
 
 #include <string>
 

@@ -38,7 +38,7 @@ TokenCount block_size_for(const sim::TraceReader& trace, const TraceReportOption
   return own > TokenCount(0) ? own : sim::PrefixReuseOptions().block_tokens;
 }
 
-// `request` with its content up to the first block that is not full.
+// `request` with its content only up to the first block that is not full.
 sim::Request keep_full_blocks(sim::Request request, TokenCount block_size) {
   if (request.content == nullptr || request.content->prompt_runs.empty()) return request;
   auto content = std::make_shared<sim::TokenContent>();
@@ -132,7 +132,7 @@ Result<TokenCount> parse_token_count(std::string_view text) {
   const char* end = text.data() + text.size() - (unit == 1 ? 0 : 1);
   double value = 0;
   const auto [stop, error] = std::from_chars(text.data(), end, value);
-  // Rounded, since 1.1 is not exact; values that are not nearly whole are refused.
+  // Rounded, because 1.1 is not exact; values that are not nearly whole are refused.
   const double tokens = std::round(value * unit);
   const bool is_whole = std::abs(value * unit - tokens) <= 1e-6;
   if (error == std::errc() && stop == end && is_whole && tokens >= 1 && tokens <= kTokensMax) {

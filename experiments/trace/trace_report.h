@@ -1,6 +1,6 @@
 #pragma once
 
-// What `recto trace` finds out about a trace, in one pass.
+// The analysis of a trace by `recto trace`, in one pass.
 
 #include <cstddef>
 #include <cstdint>
@@ -22,8 +22,8 @@ namespace recto::experiments {
 inline constexpr TokenCount kReuseBlockSizeMax{1 << 20};
 
 struct TraceReportOptions {
-  // The block size of prefix reuse; nullopt: the size that the trace has ids for, or 16 if it has
-  // the tokens themselves.
+  // The block size of prefix reuse; nullopt: the size of the trace's block ids, or 16 if the trace
+  // has the tokens themselves.
   std::optional<TokenCount> block_size;
   std::vector<TokenCount> cache_tokens = sim::PrefixReuseOptions().lru_capacities;
 };
@@ -34,8 +34,8 @@ struct TraceReport {
   sim::TraceCounters counters;
   sim::TraceSummary summary;
   TokenCount block_size;  // of prefix reuse
-  // Prefix reuse if the caches hold full blocks only, as those of engines do: a partial last block
-  // of a prompt neither hits nor takes room. `summary` has both variants for the infinite cache
+  // Prefix reuse if the caches hold full blocks only, as engines' caches do: a partial last block
+  // of a prompt neither hits nor takes memory. `summary` has both variants for the infinite cache
   // only.
   std::optional<sim::PrefixReuseFigures> full_blocks_reuse;
   std::int64_t equal_arrivals = 0;  // requests that arrive at the same time as the one before
@@ -62,8 +62,8 @@ class LruShares {
 // Reads `trace` to its end.
 Result<TraceReport> report_trace(sim::TraceReader& trace, const TraceReportOptions& options);
 
-// "500", "16k", "1.5M" or "2G": thousands, millions and thousands of millions. Invalid input
-// unless it comes to a whole number from 1 to 10^15.
+// "500", "16k", "1.5M" or "2G": thousands, millions and thousands of millions. Invalid input unless
+// the result is a whole number from 1 to 10^15.
 Result<TokenCount> parse_token_count(std::string_view text);
 
 }  // namespace recto::experiments

@@ -1,6 +1,6 @@
 #pragma once
 
-// An external figure, the one that recto gives, and how far apart they may be.
+// A published figure, recto's figure, and the permitted difference.
 
 #include <cstdint>
 #include <ostream>
@@ -37,7 +37,7 @@ struct Curve {
   std::vector<double> values;  // one per second, in percent
 };
 
-// A small line chart of percentages over seconds that needs nothing but a browser.
+// A small line chart of percentages over seconds, as a self-contained SVG.
 std::string curve_svg(const std::string& title, const std::vector<Curve>& curves);
 
 }  // namespace recto::experiments

@@ -1,8 +1,8 @@
 #pragma once
 
-// The PagedAttention paper's figures (Kwon et al., SOSP 2023, arXiv 2309.06180), beside what recto
-// gives for its workloads: OPT-13B on one A100-40GB, 12 GiB of KV cache, 15,728 slots. Parameters
-// of the paper's runs that are fitted and not published are found again by bisection.
+// The PagedAttention paper's figures (Kwon et al., SOSP 2023, arXiv 2309.06180), beside recto's
+// figures for its workloads: OPT-13B on one A100-40GB, 12 GiB of KV cache, 15,728 slots. Bisection
+// finds parameters of the paper's runs that are not published.
 
 #include <cstdint>
 #include <functional>
@@ -17,9 +17,9 @@
 namespace recto::experiments {
 
 // Per step: 20 ms + 0.9 us per KV token + 170 us per prefill token + 0.28 ms per sequence. Weights
-// at 85 % of the card's bandwidth, KV at 60 %, prefill at half its FLOPs; the last term is the
-// host's work per sequence in an engine of 2023, and the only one that was fitted: to the paged
-// batch of Fig. 13a.
+// at 85 % of the card's bandwidth, KV at 60 %, prefill at half its FLOPs. The last term is the
+// host's work per sequence in an engine of 2023; only this term was fitted, to the paged batch of
+// Fig. 13a.
 sim::LinearCoefficients paper_step_time();
 
 enum class PaperAllocator : std::uint8_t { kMax, kPow2, kOracle, kPaged };
@@ -43,15 +43,16 @@ inline constexpr std::uint64_t kPaperSeeds = 5;
 double mean_over_seeds(PaperRun run, const std::function<double(const sim::Report&)>& figure);
 
 double running_sequences(const sim::Report& report);
-// Mean over time of the blocks that sharing saved, in percent of those that would be held without
-// it; both as integrals over time.
+// The blocks that sharing saved, in percent of the blocks held without sharing; both as integrals
+// over time.
 double sharing_saving(const sim::Report& report);
 
 // Beam search at a load so low that nothing is preempted; sharing does not depend on the load.
 PaperRun beam_run(const std::string& workload, int width, double beam_switch_probability);
 
-// How often a beam dies and is replaced by a fork of another, per step: fitted at width 2 by
-// paper_fits.h, one value per data set, since the paper's beams live longer on ShareGPT.
+// The probability per step that a beam dies and is replaced by a fork of another: fitted at width 2
+// by beam_switch_probability(), one value per data set, because the paper's beams live longer on
+// ShareGPT.
 inline constexpr double kAlpacaBeamSwitches = 0.0742;
 inline constexpr double kShareGptBeamSwitches = 0.0124;
 
@@ -68,8 +69,8 @@ double constant_step_ms(const std::string& workload, double batch);
 // width 2 saves `saving_percent` of the blocks.
 double beam_switch_probability(const std::string& workload, double saving_percent);
 
-// The mean milliseconds per step that `paper_step_time` charges in a run of `workload`: in all, and
-// the part that the card explains.
+// The mean milliseconds per step of `paper_step_time` in a run of `workload`: in all, and the
+// card's part.
 struct StepTimeParts {
   double total_ms = 0;
   double card_ms = 0;

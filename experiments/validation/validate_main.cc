@@ -58,7 +58,7 @@ class Validation {
              {"recto, roofline", "1 3", kv_percent(seconds_of(roofline, run.seconds.size()))}}));
   }
 
-  // What the paper does not say, but its figures imply.
+  // Values that the paper does not state but its figures imply.
   static void show_paper_fits() {
     const auto line = [](const std::string& parameter, double value) {
       std::cout << fmt::format("| {} | {:.4g} |\n", parameter, value);

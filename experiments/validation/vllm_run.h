@@ -21,7 +21,7 @@ namespace recto::experiments {
 struct VllmSecond {
   double running = 0;
   double waiting = 0;
-  double kv_percent = 0;  // blocks held, of those that can be
+  double kv_percent = 0;  // held blocks, in percent of usable blocks
 };
 
 struct VllmRun {
@@ -39,7 +39,7 @@ Result<VllmRun> load_vllm_run(const std::string& folder);
 // 2048-token budget, at most 256 sequences, whole prompts admitted.
 sim::Report replay(const VllmRun& run, const sim::TimeModel& time_model);
 
-// What recto's metrics say in the engine's terms, a value per second; held blocks in percent.
+// recto's metrics in the engine's terms, a value per second; held blocks in percent.
 std::vector<VllmSecond> seconds_of(const sim::Report& report, std::size_t count);
 
 // Tolerances of a time model that was fitted to this run, and of one that was not.
@@ -49,7 +49,7 @@ std::vector<Comparison> compare_vllm(const VllmRun& run, const sim::Report& repo
 // Four coefficients fitted to that run, as //experiments/validation:fit_vllm prints them.
 sim::LinearTimeModel fitted_model();
 
-// Llama-3.1-8B on an RTX 4090 by specification, with the constants that serve every card.
+// Llama-3.1-8B on an RTX 4090 by specification, with the constants for all cards.
 sim::RooflineTimeModel roofline_model();
 
 }  // namespace recto::experiments

@@ -16,16 +16,18 @@ using verify::CaseSpec;
 using verify::DescribedCase;
 using verify::DrawnCases;
 
-// Draws to find one case that a backend serves. Most backends serve one in a few; after kWideDraws,
-// what a backend serves is found out; after kDrawsMax without success it gets no more cases.
+// Draws to find one case that a backend supports. Most backends support one case in a few. After
+// kWideDraws, the supply probes what the backend supports; after kDrawsMax without success the
+// backend gets no more cases.
 constexpr int kWideDraws = 64;
 constexpr int kDrawsMax = 400;
 
-// For small cases of what a backend serves, whose head dims may be those of models.
+// For small cases of a backend's domain, whose head dims may be those of models.
 constexpr std::int64_t kServedQHeadsMax = 32;
 constexpr std::int64_t kServedBlockSizeMax = 64;
 
-// Beside those of models, in half of the cases with such: kernels round them up, or pad them.
+// Head dims that models do not have, in half of the cases that have models' head dims: kernels
+// round them up, or pad them.
 constexpr std::int64_t kOtherHeadDims[] = {40,  48,  56,  72,  88,  104, 112,
                                            120, 136, 144, 160, 168, 224};
 
@@ -132,14 +134,14 @@ std::optional<DescribedCase> CaseSupply::draw_small(const std::function<bool()>&
   if (customers_.size() > 1 && issued_ % 2 == 0) drawn = draw_for_anybody(is_late);
   while (Customer* const customer = drawn || is_late() ? nullptr : whose_turn()) {
     drawn = draw_for(*customer, is_late);
-    // The first case is kept even so, to tell why it is refused.
+    // The first case is kept nevertheless, to report why it is refused.
     if (customer->gets_no_more && issued_ > 0) drawn.reset();
   }
   return drawn;
 }
 
-// Draws from the original sets, so that a backend that serves nearly everything gets more than the
-// others' cases.
+// Draws from the original sets, so that a backend that supports nearly everything also gets cases
+// that the others refuse.
 std::optional<DescribedCase> CaseSupply::draw_for_anybody(const std::function<bool()>& is_late) {
   for (int tried = 0; tried < kWideDraws && !is_late(); ++tried) {
     DescribedCase drawn = draw(sets_);
@@ -163,8 +165,8 @@ CaseSupply::Customer* CaseSupply::whose_turn() {
   return next;
 }
 
-// First those that lack a kind that others have had, then in turn, so that a backend that serves
-// all kinds gets those that others refuse.
+// First backends that lack a kind that others have had, then in turn, so that a backend that
+// supports all kinds gets the kinds that others refuse.
 CaseSupply::Customer* CaseSupply::whose_large_turn() {
   Customer* next = nullptr;
   const auto rank = [this](const Customer& customer) {
@@ -183,7 +185,7 @@ DescribedCase CaseSupply::draw(const std::vector<DrawnCases>& sets) {
   return drawn_case(sets[number % sets.size()], number / sets.size());
 }
 
-// Returns the last case drawn if the backend gets no more; nullopt once it is late.
+// Returns the last case drawn if the backend gets no more cases; nullopt once it is late.
 std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
                                                   const std::function<bool()>& is_late) {
   for (int tried = 0;; ++tried) {
@@ -200,8 +202,8 @@ std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
   }
 }
 
-// A library that did not return from some calls is not asked about others: the cases found by
-// asking are all that can be tried on it.
+// A library that did not return from some calls is not probed further: only the cases found by
+// probing can be tried on it.
 std::optional<DescribedCase> CaseSupply::take_found(Customer& customer) {
   while (!customer.found.empty()) {
     DescribedCase found = verify::drawn_case(customer.found.back(), "");
@@ -211,7 +213,7 @@ std::optional<DescribedCase> CaseSupply::take_found(Customer& customer) {
   return std::nullopt;
 }
 
-// From now on every fourth case is drawn from what the backend serves.
+// From now on every fourth case is drawn from the backend's domain.
 void CaseSupply::narrow(Customer& customer) {
   const auto why_refused = [&customer](const CaseSpec& spec) {
     std::optional<std::string> why =

@@ -15,17 +15,17 @@
 
 namespace recto::experiments {
 
-// Cases of a run by default: few, because the executor is slow; a library is quick, and refuses
-// types that it does not take. One in so many is of serving size.
+// The default number of cases is small, because the executor is slow; a library is fast, and
+// refuses types that it does not support. One in so many has a serving size.
 inline constexpr std::int64_t kDefaultCases = 15;
 inline constexpr std::int64_t kDefaultLibraryCases = 120;
 inline constexpr std::int64_t kLargeEvery = 5;
 inline constexpr std::int64_t kLibraryLargeEvery = 3;
 
 struct SupplyOptions {
-  std::int64_t large_every = kLargeEvery;  // one case in so many is of serving size
-  // CaseDomain::gap_units. A library may take any stride; of recto's own kernels, some refuse what
-  // is not aligned.
+  std::int64_t large_every = kLargeEvery;  // one case in so many has a serving size
+  // CaseDomain::gap_units. A library may take any stride; some of recto's own kernels refuse
+  // unaligned strides.
   std::vector<std::int64_t> gap_units = {verify::kGapUnits.front()};
 };
 
@@ -34,23 +34,23 @@ SupplyOptions library_supply();
 
 class CaseSupply {
  public:
-  // `backends` must outlive this object. Those that compute no attention take what others get, and
-  // cases of their own if there are no others. No size exceeds `limits`.
+  // `backends` must outlive this object. Backends that compute no attention get the cases drawn for
+  // others, and their own cases if there are no others. No size exceeds `limits`.
   CaseSupply(const std::vector<verify::Backend>& backends, std::uint64_t seed,
              const verify::SizeLimits& limits, const SupplyOptions& options = {});
   CaseSupply(const CaseSupply&) = delete;
   CaseSupply& operator=(const CaseSupply&) = delete;
 
-  // Alternates between a case that any backend serves and one for the backend that has had the
-  // fewest; among them are those of serving size. nullopt once `is_late`, and if no backend serves
-  // any case; such backends get one case, so that the reason can be told.
+  // Alternates between a case that any backend supports and one for the backend that has had the
+  // fewest cases, some of serving size. nullopt once `is_late`, and if no backend supports any
+  // case; such backends get one case, so that the reason can be reported.
   std::optional<verify::DescribedCase> next(const std::function<bool()>& is_late);
 
-  // Whether the last case that next() returned is of serving size.
+  // Whether the last case that next() returned has a serving size.
   bool is_of_serving_size() const { return is_of_serving_size_; }
 
-  // The first wanted case of a few dozen small ones that are drawn for the backend; nullopt if
-  // there is none.
+  // The first wanted case among a few dozen small ones drawn for the backend; nullopt if there is
+  // none.
   std::optional<verify::DescribedCase> find(
       const verify::Backend& backend,
       const std::function<bool(const verify::DescribedCase&)>& is_wanted);
@@ -65,11 +65,11 @@ class CaseSupply {
     std::int64_t large_turns = 0;
     std::int64_t served_large = 0;
     bool gets_no_more = false;
-    // Cases of all sizes, of sizes of models and of many heads, then of what the backend was found
-    // to serve; drawn from in turn.
+    // Cases of all sizes, of sizes of models and of many heads, then of the backend's domain as
+    // found by probing; drawn from in turn.
     std::vector<verify::DrawnCases> sets;
-    std::vector<verify::CaseSpec> found = {};       // by asking what it serves
-    std::optional<verify::CaseDomain> domain = {};  // of what it serves, of any size
+    std::vector<verify::CaseSpec> found = {};       // by probing what it supports
+    std::optional<verify::CaseDomain> domain = {};  // supported cases of any size
   };
 
   Customer* whose_turn();

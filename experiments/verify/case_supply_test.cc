@@ -1,5 +1,5 @@
-// Who gets cases: everybody in turn, also those that serve one in thousands, and those that serve
-// none once.
+// Tests which backends get cases: all in turn, also backends that support one case in thousands;
+// backends that support none get one case.
 
 #include "experiments/verify/case_supply.h"
 
@@ -185,7 +185,8 @@ TEST_CASE("who serves nothing does not end the others' run") {
   CHECK(served_of(supply, backends[1], 5) == 5);
 }
 
-// As a library that does not come back from four calls: these are known, and no others are made.
+// Acts as a library that does not return from four calls: these are remembered, and no other call
+// is made.
 std::function<std::optional<std::string>(const PagedAttentionInputs&)> giving_up() {
   return [known = std::make_shared<std::set<std::vector<std::int64_t>>>()](
              const PagedAttentionInputs& inputs) -> std::optional<std::string> {

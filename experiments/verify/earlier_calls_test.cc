@@ -1,5 +1,5 @@
-// A library that is wrong by what earlier calls have left in it: it is found, and what is kept of
-// it fails again.
+// Tests with a library that is wrong because of state from earlier calls: the fault is found, and
+// the saved cases fail again.
 
 #include <cstdlib>
 #include <filesystem>

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What an interrupted `recto verify` leaves: no folder, no process, and the signal as its exit.
+"""Tests that an interrupted `recto verify` leaves no folder, no process, and exits by the signal.
 
     interrupted_test.py RECTO LIBRARY SCRIPT...
 """

@@ -1,4 +1,5 @@
-// The folder of failing cases: how many are kept, what is in the way, and what an earlier run kept.
+// Tests of the folder of failing cases: the number of saved cases, obstacles, and files of earlier
+// runs.
 
 #include <cstdlib>
 #include <filesystem>

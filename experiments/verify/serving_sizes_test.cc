@@ -1,5 +1,5 @@
-// A kernel that is wrong at the sizes of servers alone fails in the default run, and its cases get
-// small in bounded time. All but one of the faults are planted under --config=full alone.
+// A kernel that is wrong only at serving sizes fails in the default run, and its cases are shrunk
+// in bounded time. All faults but one are planted only under --config=full.
 
 #include <cstdint>
 #include <cstdlib>
@@ -29,7 +29,7 @@ Json verify(const char* fault, std::vector<std::string> arguments) {
   return parse_json(tried.out).value();
 }
 
-// Of a pass through all kinds of serving size, with more of a few: less than a default run.
+// Runs a pass through all kinds of serving size, with more cases of a few: less than a default run.
 Json verify_decode(const char* fault) {
   return verify(fault, {"--law", "oracle", "--backend", "decode", "--cases", "66"});
 }
@@ -38,7 +38,7 @@ Json verify_prefill(const char* fault) {
   return verify(fault, {"--law", "oracle", "--backend", "prefill", "--cases", "84"});
 }
 
-// The same without what takes long, for faults that need no such sizes.
+// The same without slow cases, for faults that need no such sizes.
 Json verify_narrow(const char* fault, const char* backend) {
   return verify(fault, {"--law", "oracle", "--backend", backend, "--cases", "84", "--rows-max",
                         "64", "--q-heads-max", "8", "--sequences-max", "64"});
@@ -139,7 +139,7 @@ TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: eac
   }
 }
 
-// Without what attention takes long for.
+// Without sizes at which attention is slow.
 Json verify_write(const char* fault) {
   return verify(fault, {"--cases", "45", "--context-max", "300", "--rows-max", "16",
                         "--sequences-max", "8", "--q-heads-max", "32"});

@@ -18,7 +18,7 @@ using verify::ServingValues;
 
 constexpr int kDrawsOfAKind = 24;
 
-// What both lists have in common; if nothing, what is served.
+// The values that both lists have; if there are none, the supported values.
 template <typename Value>
 std::vector<Value> common(const std::vector<Value>& wanted, const std::vector<Value>& served) {
   std::vector<Value> both;
@@ -47,7 +47,7 @@ CaseDomain as_served(CaseDomain kind, const CaseDomain& served) {
   return kind;
 }
 
-// Nullopt if the backend serves no several rows, which are the point of the kind.
+// nullopt if the kind needs several rows and the backend does not support them.
 std::optional<ServingKind> as_served(ServingKind kind, const CaseDomain& served) {
   const bool has_rows = std::ranges::any_of(kind.cases.domain.rows, [&](verify::RowsKind rows) {
     return std::ranges::find(served.rows, rows) != served.rows.end();
@@ -57,7 +57,7 @@ std::optional<ServingKind> as_served(ServingKind kind, const CaseDomain& served)
   return kind;
 }
 
-// Asks about a small case first, because a large one takes long to draw.
+// Tries a small case first, because a large one takes long to draw.
 std::optional<std::string> why_refused(const Backend& backend, const CaseSpec& spec,
                                        DescribedCase& drawn) {
   const CaseSpec small = small_likeness(spec);
@@ -85,7 +85,7 @@ ServingSupply::Share& ServingSupply::share_of(const Backend& backend) {
   return share;
 }
 
-// Kinds that are not known to be refused, those with the fewest cases first.
+// Kinds not known to be refused, those with the fewest cases first.
 std::vector<std::size_t> ServingSupply::kinds_for(const Share& share) const {
   std::vector<std::size_t> kinds;
   for (std::size_t kind = 0; kind < kinds_.size(); ++kind)
@@ -98,7 +98,7 @@ std::optional<DescribedCase> ServingSupply::draw_for(
     const Backend& backend, const CaseDomain* served, const std::function<bool()>& is_late,
     std::map<std::string, std::int64_t>& refusals) {
   Share& share = share_of(backend);
-  // What was refused before may be served within its domain.
+  // Kinds refused before may be supported within the backend's domain.
   if (served != nullptr && !share.is_narrowed) share.is_refused.assign(kinds_.size(), false);
   share.is_narrowed = served != nullptr;
   for (const std::size_t number : kinds_for(share)) {
@@ -110,7 +110,7 @@ std::optional<DescribedCase> ServingSupply::draw_for(
     last_kind_ = number;
     if (drawn || is_late()) return drawn;
     share.is_refused[number] = true;
-    // If it is not for their rows, the backend refuses most cases: time to ask what it serves.
+    // A refusal of single rows means that the backend refuses most cases: the caller must probe it.
     if (served == nullptr && kinds_[number].rows == ServedRows::kOne) return std::nullopt;
   }
   return std::nullopt;

@@ -1,6 +1,7 @@
 #pragma once
 
-// Cases of serving size for one backend at a time, so that each gets every kind that it serves.
+// Draws cases of serving size for one backend at a time, so that each gets every kind that it
+// supports.
 
 #include <cstdint>
 #include <functional>
@@ -21,19 +22,19 @@ class ServingSupply {
   ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits,
                 const std::vector<std::int64_t>& gap_units);
 
-  // A case of a kind that the backend has had least of, or of the next one that it serves; nullopt
-  // once `is_late`, or if some two dozen draws of a kind found none. The backend's first case of a
-  // kind has telling values. `served` is the domain of small sizes that it was found to serve, or
-  // null. Counts in `refusals` why other cases were refused.
+  // A case of the kind of which the backend has had fewest cases, or of the next kind that it
+  // supports; nullopt once `is_late`, or if about two dozen draws of a kind found none. In the
+  // backend's first case of a kind each key counts. `served` is its supported domain of small
+  // sizes, found by probing, or null. Counts in `refusals` why other cases were refused.
   std::optional<verify::DescribedCase> draw_for(const verify::Backend& backend,
                                                 const verify::CaseDomain* served,
                                                 const std::function<bool()>& is_late,
                                                 std::map<std::string, std::int64_t>& refusals);
 
-  // Counts the last case drawn for a backend that serves it.
+  // Counts the last drawn case for a backend that supports it.
   void count_for(const verify::Backend& backend);
 
-  // The number of cases that the backend has had of each kind, except for those that it refuses.
+  // The smallest number of cases per kind for the backend, over kinds that it does not refuse.
   std::int64_t cases_of_each_kind(const verify::Backend& backend) const;
 
  private:
@@ -58,8 +59,7 @@ class ServingSupply {
   std::uint64_t drawn_ = 0;
 };
 
-// Why the backend refuses the case, with its memory placed as the case says; nullopt if it does
-// not.
+// Why the backend refuses the case, with memory placed as the case says; nullopt if it supports it.
 std::optional<std::string> why_refused_as_placed(const verify::Backend& backend,
                                                  const verify::LawCase& law_case);
 

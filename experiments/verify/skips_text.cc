@@ -17,14 +17,14 @@ using verify::LawCount;
 constexpr std::size_t kReasonsShown = 8;
 constexpr std::size_t kReasonWidth = 90;  // columns
 
-// Drops the middle of a long reason: the end says what was found.
+// Drops the middle of a long reason, because the end says what was found.
 std::string shortened(const std::string& reason) {
   if (reason.size() <= kReasonWidth) return reason;
   constexpr std::size_t kEnd = 30;
   return reason.substr(0, kReasonWidth - kEnd - 5) + " ... " + reason.substr(reason.size() - kEnd);
 }
 
-// Laws that do not apply to a backend, whatever the case: why, and for which backends.
+// Laws that never apply to a backend: the reason, and the backends.
 std::string never_text(const Trial& trial) {
   constexpr std::size_t kLawsNamed = 8;
   std::map<std::pair<std::string, std::string>, std::string> backends;  // of a reason and laws
@@ -45,8 +45,8 @@ std::string never_text(const Trial& trial) {
   return text.empty() ? "" : "\nCannot be put to, whatever the case\n" + text;
 }
 
-// For each backend on which some law ran, the laws that apply but met no case that they say
-// something about.
+// For each backend on which some law ran, the laws that apply to the backend but to none of the
+// cases.
 std::string unmet_text(const Trial& trial, const verify::LawReport& report) {
   std::string text;
   for (const verify::Backend& backend : trial.backends_here()) {
@@ -63,7 +63,7 @@ std::string unmet_text(const Trial& trial, const verify::LawReport& report) {
   return text.empty() ? "" : "\nMet no case that they say something of, as told below\n" + text;
 }
 
-// What never_text lists is one number here.
+// Counts the skips that never_text lists as one number.
 std::string counted_text(const Trial& trial, const verify::LawReport& report) {
   std::map<std::string, std::int64_t> whole;
   std::map<std::string, std::int64_t> parts;

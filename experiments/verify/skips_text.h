@@ -1,6 +1,6 @@
 #pragma once
 
-// What a run of laws left out, and why.
+// The laws and cases that a run skipped, and why.
 
 #include <cstdint>
 #include <map>
@@ -14,10 +14,10 @@ namespace recto::experiments {
 std::int64_t skipped_cases(const verify::LawCount& count);
 
 // One line per reason, for the most frequent ones; reasons that differ only in numbers share a
-// line. The number of the others follows, so that nothing goes unsaid.
+// line. The number of the other reasons follows.
 std::string reasons_text(const std::map<std::string, std::int64_t>& reasons);  // reason -> times
 
-// Laws that do not apply to a backend, those that met no case, and cases that were skipped.
+// Laws that do not apply to a backend, laws without a case, and skipped cases.
 std::string skips_text(const Trial& trial, const verify::LawReport& report);
 
 }  // namespace recto::experiments

@@ -1,6 +1,7 @@
 #pragma once
 
-// What is put to which laws: backends of the list, or the functions of a user's kernel library.
+// Chooses the laws, and the backends to test: those of the list, or the functions of a user's
+// kernel library.
 
 #include <cstdint>
 #include <functional>
@@ -20,26 +21,26 @@
 
 namespace recto::experiments {
 
-// The time limit of one call of a library that is built from CUDA sources, where none is given. The
-// executor is slow, and has bounds of its own on kernels that never end.
+// The default time limit of one call of a library that is built from CUDA sources. The executor is
+// slow, and has its own limits for kernels that never end.
 inline constexpr std::int64_t kSourcesLimitMs = 120'000;
 
 struct TrialFlags {
   std::string backends = {};  // lists, as flags take them; empty: all
   std::string laws = {};
-  // Where they were given, for messages.
+  // The flag or file that named them, for messages.
   std::string backends_named_by = "--backend";
   std::string laws_named_by = "--law";
-  // A user's kernels, in place of the list of backends: a shared library, or CUDA sources with the
-  // adapter that makes them one.
+  // A user's kernels, instead of the list of backends: a shared library, or CUDA sources with the
+  // adapter that makes them a library.
   std::string kernel = {};
   verify::CudaSource cuda = {};
-  // What their author promises: a row's bits depend on the keys that it sees alone.
+  // Whether their author promises that a row's bits depend only on its visible keys.
   bool is_batch_invariant = false;
   std::optional<double> time_limit_s = {};  // of one call, KernelLibraryOptions::time_limit_ms
 
   bool has_library() const { return !kernel.empty() || !cuda.adapter.empty(); }
-  // The flags of the library, each after a space.
+  // The flags of the library, each preceded by a space.
   std::string library_text() const;
 };
 
@@ -60,20 +61,20 @@ struct Trial {
   std::vector<verify::Backend> backends_here() const;
 };
 
-// Invalid input that names the flag and what is known, or the library and what is wrong with it.
+// Invalid input names the flag and the known values, or the library and its error.
 Result<Trial> choose_trial(const TrialFlags& flags);
 
-// Of the backends that the executor of this program runs.
+// The names of the backends that the executor of this program runs.
 std::set<std::string> names_on_executor(const Trial& trial);
 
-// The same laws, of which checks of the named backends are made in forks: one that crashes fails,
-// as a library's does. Of the oracle, whose outputs may be watched, the call alone is, without
-// notes.
+// The laws, with the checks of the named backends in forked processes: a check that crashes fails,
+// as a library's does. The oracle forks for the call alone, without notes, since its outputs may be
+// watched.
 std::vector<verify::Law> checked_in_forks(std::vector<verify::Law> laws,
                                           const std::set<std::string>& names,
                                           const verify::ForkNotes& notes = {});
 
-// Backends and laws, with what they are.
+// Backends and laws, with their descriptions.
 std::string trial_text(const Trial& trial);
 
 }  // namespace recto::experiments

@@ -1,8 +1,7 @@
 #pragma once
 
-// The sizes, types and layouts of the calls that were made, so that nobody takes a run for more
-// than it was. Laws change the cases that are drawn for them, or take no more of them than the
-// shape.
+// The sizes, types and layouts of the actual calls, which show the coverage of a run. They differ
+// from those of the drawn cases, because laws change the cases, or use only their shape.
 
 #include <cstdint>
 #include <functional>
@@ -18,19 +17,19 @@
 
 namespace recto::experiments {
 
-// Contexts and rows are those of each sequence, tokens those of a write. Each range stands by
-// itself: the largest values of two need not have occurred together.
+// Contexts and rows are those of each sequence, tokens those of a write. Ranges are independent:
+// the largest values of two need not have occurred together.
 class TriedSizes {
  public:
   void add(const PagedAttentionInputs& inputs);
   void add(const KvWriteInputs& inputs);
-  // Of a law that moves K and V between pools of the case's shape: what the pools have.
+  // Adds the pools of a law that moves K and V between pools of the case's shape.
   void add_pools(const verify::LawCase& law_case);
   void add(const TriedSizes& other);
 
   // "context 0-4096, sequences 1-256, ..., head dims 40 64, groups 1 2 3, block sizes 16 32, types
-  // fp32/fp32, layouts packed": what is drawn from lists is listed, and what no call has is left
-  // out. Several lines, all but the first preceded by `indent`; no newline at the end.
+  // fp32/fp32, layouts packed": lists values that are drawn from lists, and leaves out fields that
+  // no call has. Several lines, all but the first preceded by `indent`; no newline at the end.
   std::string text(const std::string& indent) const;
   // {"context": [0, 4096], "sequences": [1, 256], ..., "head dims": [40, 64], ...}: ranges, and
   // lists.
@@ -63,7 +62,7 @@ class TriedSizes {
   std::set<std::string> layouts_;
 };
 
-// The backend, each of whose calls that it takes is shown to `watch`.
+// The backend, which shows each call that it accepts to `watch`.
 verify::Backend watched(verify::Backend backend,
                         const std::function<void(const PagedAttentionInputs&)>& watch);
 

@@ -57,8 +57,9 @@ struct VerifyFlags {
   bool is_json = false;
 };
 
-// Backends that skipped every case though the run was about them: those named one by one, and the
-// functions of a user's library unless laws were picked. Others, of recto's list, take few sizes.
+// Backends that skipped every case although the run was about them: backends named one by one, and
+// the functions of a user's library unless laws were selected. Other backends of recto's list
+// support few sizes.
 std::string untried_names(const VerifyFlags& flags, const Trial& trial,
                           const VerifyOutcome& outcome) {
   std::vector<std::string> named;
@@ -90,8 +91,8 @@ Status verdict_of(const VerifyFlags& flags, const Trial& trial, const VerifyOutc
   return untried.empty() ? Status::ok() : Status::failed("every case was skipped by " + untried);
 }
 
-// Makes the folder and writes to it, so that a run cannot end without being able to keep its
-// failures; leaves nothing behind.
+// Makes the folder and writes to it, to check before the run that failures can be saved; leaves
+// nothing behind.
 Status try_folder(const std::string& folder) {
   namespace fs = std::filesystem;
   std::error_code error;
@@ -110,7 +111,7 @@ Status try_folder(const std::string& folder) {
   return status.is_ok() ? status : Status::invalid_input("--out: " + status.message());
 }
 
-// Options that exclude these would all stand on one line of the help.
+// Checked here, because the help would list all excluded options on one line.
 Status check_list_alone(const CommandContext& context) {
   if (!context.is_given("--list")) return Status::ok();
   for (const char* unused :
@@ -130,7 +131,7 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
     flags.options.cases_by_default = kDefaultLibraryCases;
     flags.options.supply = library_supply();
   }
-  // A library runs, and fails, in processes of its own.
+  // A library runs, and fails, in separate processes.
   if (!flags.trial.has_library()) flags.options.why_lost = verify::why_device_lost;
   const Result<Trial> trial = choose_trial(flags.trial);
   RECTO_RETURN_IF_ERROR(trial.status());
@@ -145,13 +146,13 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   } else {
     context.out << verify_text(trial.value(), flags.options, outcome);
   }
-  // The folder was writable before: this is a failure of the run, not bad input, and laws are
+  // The folder was writable before, so this is a failure of the run, not bad input; and laws are
   // broken.
   if (!outcome.written.is_ok()) return Status::failed(outcome.written.message());
   return verdict_of(flags, trial.value(), outcome);
 }
 
-// The value given is the largest that is drawn, whether below or above the default.
+// The given value is the largest drawn size, below or above the default.
 void add_limit_flags(Command& command, verify::SizeLimits& limits) {
   const auto add = [&command](const char* names, std::int64_t& limit, const char* about,
                               std::int64_t most) {

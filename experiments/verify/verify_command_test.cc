@@ -51,7 +51,7 @@ std::vector<std::string> with(std::vector<std::string> arguments,
   return arguments;
 }
 
-// What keeps cases small, unless everything is run.
+// Flags that keep cases small, except in a full run.
 std::vector<std::string> unless_full(const std::vector<std::string>& limits) {
   return is_full_run() ? std::vector<std::string>() : limits;
 }
@@ -149,7 +149,7 @@ TEST_CASE("somebody's kernel that is right passes") {
 
 const std::string kAdapter = "verify/library/cuda_source/testdata/row_decode_adapter.cc";
 
-// Where no CUDA Toolkit is, there is no kit.
+// Without a CUDA Toolkit there is no kit.
 bool has_cuda_kit() { return std::filesystem::exists("verify/library/cuda_source/cuda_kit"); }
 
 TEST_CASE("CUDA sources become a library, and what the executor finds in them fails the case") {

@@ -25,8 +25,8 @@ using verify::Backend;
 using verify::DescribedCase;
 using verify::Law;
 
-// For a case of serving size: how many laws besides the oracle, their work limit, and that of the
-// executor, as counted by case_work.h.
+// For a case of serving size: the number of laws besides the oracle, their work limit, and the
+// executor's, as counted by case_work.h.
 constexpr std::size_t kLawsOfLarge = 2;
 constexpr std::int64_t kLawsWorkMax = 12'000'000;
 constexpr std::int64_t kSlowWorkMax = 20'000'000;
@@ -82,7 +82,7 @@ class VerifyRun {
     how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       met_.insert({law.name, backend.name});
       if (moves_unwatched(backend)) sizes_[backend.name].add_pools(drawn.law_case);
-      // Cases that a failure shrinks to, or that are searched for, are not random draws.
+      // Cases of shrinking, and cases found by a search, are not random draws.
       is_watching_ = false;
     };
     outcome_.report = run_laws(
@@ -94,7 +94,7 @@ class VerifyRun {
     return std::move(outcome_);
   }
 
-  // Of a library, which has one function that writes.
+  // Counts a write of a library, which has one function that writes.
   void add_write(const KvWriteInputs& inputs) {
     const auto writer = std::ranges::find_if(
         backends_, [](const Backend& backend) { return !backend.computes_attention(); });
@@ -113,7 +113,7 @@ class VerifyRun {
     return backends;
   }
 
-  // Whether it moves K and V by functions that only its laws know; a library's one is watched.
+  // Whether it moves K and V by functions that only its laws know; a library's write is watched.
   bool moves_unwatched(const Backend& backend) const {
     return !backend.computes_attention() && !has_library_;
   }
@@ -176,8 +176,8 @@ class VerifyRun {
 
   bool is_late() const { return options_.seconds && seconds_passed() > *options_.seconds; }
 
-  // A case for the next law and backend that have not met, if possible; only for a run whose length
-  // was not given.
+  // A case for the next pair of law and backend without a case, if possible; only for a run of
+  // default length.
   std::optional<DescribedCase> next_unmet() {
     if (options_.cases || options_.seconds) return std::nullopt;
     has_values_by_chance_ = false;
@@ -229,7 +229,7 @@ class VerifyRun {
     }
   }
 
-  // Writes the case that was kept last, and says how to replay it.
+  // Writes the last saved case, and returns the command that replays it.
   std::string keep(const Law& law, const Backend& backend, const DescribedCase& smallest) {
     const std::string stem = plain_name(fmt::format("{}-{}", backend.name, law.name));
     const std::string file = fmt::format("{}/{}-{}.json", options_.folder, stem, ++numbers_[stem]);
@@ -250,8 +250,8 @@ class VerifyRun {
     return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
   }
 
-  const std::vector<Backend> backends_;  // that cases are drawn for
-  const std::vector<Backend> watched_;   // the same, as laws are put to them
+  const std::vector<Backend> backends_;  // for which cases are drawn
+  const std::vector<Backend> watched_;   // the same, for the laws
   const std::set<std::string> on_executor_;
   const std::vector<Law> laws_;
   const VerifyOptions& options_;

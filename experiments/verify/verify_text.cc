@@ -25,7 +25,7 @@ std::string ratio_text(const LawCount& count) {
   return has_bound || count.failed > 0 ? fmt::format("{:.3g}", count.worst_ratio) : "-";
 }
 
-// Backends in their order, each with its laws: what was tried.
+// The table of checks: backends in their order, each with its laws.
 std::string counts_text(const Trial& trial, const verify::LawReport& report) {
   Table table({{"backend", Align::kLeft},
                {"law", Align::kLeft},
@@ -59,7 +59,7 @@ std::map<std::string, verify::FailureCount> failures_by_kind(const verify::LawRe
   return kinds;
 }
 
-// "SIGSEGV 4, time-out 1": kinds of which there are any.
+// "SIGSEGV 4, time-out 1": kinds that occurred.
 std::string kind_counts_text(const std::map<std::string, verify::FailureCount>& kinds,
                              std::int64_t verify::FailureCount::*number) {
   std::string text;
@@ -116,7 +116,7 @@ std::string biases_text(const VerifyOutcome& outcome) {
   return text;
 }
 
-// How many failures there are, and which of them are shown.
+// The number of failures, and of those shown.
 std::string failures_text(const VerifyOptions& options, const VerifyOutcome& outcome) {
   const verify::LawReport& report = outcome.report;
   if (report.failed() == 0) return "";
@@ -130,7 +130,7 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
     }
   }
   const std::size_t shown = report.failures.size() - static_cast<std::size_t>(met_shrinking);
-  // If one could not be kept, its own text says why.
+  // If one could not be saved, its own text says why.
   const std::string shown_where = outcome.written.is_ok()
                                       ? fmt::format("shown below and kept in {}", options.folder)
                                       : "shown below";
@@ -175,7 +175,7 @@ std::string absent_text(const Trial& trial) {
   return text;
 }
 
-// What no law can check, because it requires looking at launches.
+// Tests of properties that no law can check, because they require observing launches.
 std::string tests_text(const Trial& trial) {
   const bool has_kernels = std::ranges::any_of(trial.backends, [](const auto& listed) {
     return !listed.why_not_here && (listed.kind == verify::BackendKind::kExecutor ||

@@ -1,6 +1,6 @@
 #pragma once
 
-// The results of a run of laws, for people and for machines.
+// The results of a run of laws, as text and as JSON.
 
 #include <string>
 
@@ -9,7 +9,7 @@
 
 namespace recto::experiments {
 
-// The table, what was skipped and why, what is not here, and the failing cases.
+// The table, skips with reasons, backends missing on this machine, and the failing cases.
 std::string verify_text(const Trial& trial, const VerifyOptions& options,
                         const VerifyOutcome& outcome);
 

@@ -1,4 +1,4 @@
-// What is said of failures that are not shown, and of reasons that are not listed.
+// Tests of the text on failures that are not shown, and on reasons that are not listed.
 
 #include "experiments/verify/verify_text.h"
 

@@ -47,7 +47,7 @@ class Failed(Exception):
 
 def run_benchmark(program: str, operations: list[Operation],
                   flags: list[str]) -> dict[str, Figures]:
-    """By the benchmark's name and its arguments."""
+    """The figures by the benchmark's name and its arguments."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder) / "out.json"
         names = "|".join(f"{re.escape(operation.name)}/" for operation in operations)
@@ -62,7 +62,7 @@ def run_benchmark(program: str, operations: list[Operation],
         if not out.exists():
             raise Failed(f"{program} wrote no figures; expected a benchmark")
         runs = json.loads(out.read_text())["benchmarks"]
-    # The rest of the name says how it was run: name/argument/iterations:5/manual_time.
+    # The rest of the name describes the run: name/argument/iterations:5/manual_time.
     return {"/".join(run["name"].split("/")[:2]):
             Figures(run["ns"], run["plain_ns"], run.get("floor_ns", run.get("reference_ns")),
                     "floor_ns" in run) for run in runs}

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of the comparison: with the real benchmark, as briefly as it goes, and with programs that
-behave as it must not. The first argument is the benchmark.
+"""Tests of the comparison: with a brief run of the real benchmark, and with programs that behave
+wrongly. The first argument is the benchmark.
 """
 
 import contextlib

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Each peer that runs on a CPU must be right there: PyTorch's, and the Triton kernel by its
-interpreter. Those of packages are held to these packages' signatures. Skipped where PyTorch is not
-installed, part of it where Triton or a package is not; RECTO_PYTHON names an interpreter that has
-them.
+interpreter. Calls of peers from packages are checked against the packages' signatures. Skipped if
+PyTorch is not installed, in part if Triton or a package is not; RECTO_PYTHON names an interpreter
+that has them.
 """
 
 import inspect
@@ -82,7 +82,7 @@ class PeersTest(unittest.TestCase):
         self.assertEqual(query_starts(make_problem(PREFILL, "cpu")).tolist(), [0, 24, 48])
 
     def test_packages_take_the_arguments_that_they_are_given(self):
-        """Their functions are replaced by what holds arguments to their signatures."""
+        """Replaces the packages' functions by checks of arguments against their signatures."""
         for name, module, function in (
             ("flashinfer", "flashinfer", "BatchDecodeWithPagedKVCacheWrapper"),
             ("flashinfer", "flashinfer", "BatchPrefillWithPagedKVCacheWrapper"),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of what needs neither PyTorch nor a GPU: cases, block ids, statistics, files, comparison,
-and what is said of peers that are missing. Figures here are made up, and say so.
+"""Tests that need neither PyTorch nor a GPU: cases, block ids, statistics, files, comparison, and
+messages on missing peers. Figures here are invented, and marked as such.
 """
 
 import contextlib

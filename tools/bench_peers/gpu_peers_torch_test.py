@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of what needs PyTorch, on the CPU: the batches, the check, and a whole run whose card and
-times are made up. Skipped where PyTorch is not installed; RECTO_PYTHON names an interpreter that
-has it.
+"""Tests that need PyTorch, on the CPU: the batches, the check, and a whole run with an invented
+card and times. Skipped if PyTorch is not installed; RECTO_PYTHON names an interpreter that has it.
 """
 
 import contextlib

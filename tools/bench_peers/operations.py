@@ -1,4 +1,4 @@
-"""What is measured on the Python block manager: the operations of the C++ benchmark, with the same
+"""The operations measured on the Python block manager: those of the C++ benchmark, with the same
 names and sizes. Each function takes its size and the number of repetitions, and returns nanoseconds
 per operation.
 """
@@ -17,15 +17,15 @@ BLOCK_SIZE = 16
 
 
 class Skipped(Exception):
-    """Says what is missing."""
+    """The operation cannot run: names the missing package."""
 
 
 @dataclass(frozen=True)
 class Operation:
     name: str  # as in the C++ benchmark, with its argument
     size: int  # the argument: blocks of the pool, sequences or tokens
-    unit: str  # what one operation is
-    measure: Callable[[int], float]  # takes the number of repetitions; more is more exact
+    unit: str  # the name of one operation
+    measure: Callable[[int], float]  # takes the number of repetitions; more are more exact
 
 
 class Stopwatch:

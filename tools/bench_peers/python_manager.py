@@ -1,8 +1,8 @@
 """A block manager like those of serving engines written in Python: a deque of free ids, a
 dictionary from hashes to blocks, a list of blocks for each sequence.
 
-It gives out free blocks first, then the least recently used ones, ends of sequences before their
-starts, like the one that it is compared with. It trusts hashes and keeps no accounts.
+It allocates free blocks first, then evicts the least recently used ones, ends of sequences before
+their starts, like the manager that it is compared with. It trusts hashes and keeps no accounts.
 """
 
 from collections import OrderedDict, deque
@@ -126,7 +126,7 @@ class PythonManager:
         return block
 
     def commit(self, number: int, ids: list[int]) -> None:
-        """Makes the sequence's full blocks available to be found."""
+        """Adds the sequence's full blocks to the prefix cache."""
         sequence = self.sequences[number]
         full = sequence.length // self.block_size
         self._hash_blocks(sequence, ids, full)

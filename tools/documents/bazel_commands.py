@@ -1,4 +1,4 @@
-"""Whether a `./bazelw` line could be run: its targets, their kinds, its flags.
+"""Checks whether a `./bazelw` line could run: its targets, their kinds, its flags.
 
 Bazel itself can't be called inside a test: BUILD files are read as text.
 """
@@ -75,7 +75,7 @@ class BazelCommands:
 
     def _rule_of(self, folder: str, name: str) -> str | None:
         """The rule that makes a target; for additional targets that macros make, the name itself.
-        What is computed in a name may be any string of the file.
+        A computed part of a name matches any string of the file.
         """
         text = self._packages.get(folder, "")
         any_string = "(?:%s)" % "|".join(map(re.escape, set(_STRING.findall(text))))

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Iterator
 
-# A block in one of these languages holds no commands. Any other does, even if it names no language
-# or an unlisted one: a line of it that is not a command is reported, not skipped.
+# A block in one of these languages has no commands. Any other block does, even one without a
+# language or with an unlisted one: a line that is not a command is reported, not skipped.
 OTHER_LANGUAGES = {"cpp", "json", "python", "text"}
 
 _BLOCK = re.compile(  # fenced or indented
@@ -19,7 +19,7 @@ _BLOCK = re.compile(  # fenced or indented
     re.VERBOSE | re.MULTILINE | re.DOTALL,
 )
 _INLINE = re.compile(r"(?<!`)`([^`]+)`(?!`)")
-# A line, those that continue it, and those of its here-document.
+# A line with its continuation lines and its here-document.
 _STATEMENT = re.compile(r"^(?:.*\\\n)*.*<<-?\s*'?(\w+)'?.*\n(?:.*\n)*?\s*\1$|^(?:.*\\\n)*.+", re.M)
 _EXIT_CODE = re.compile(r"\bexit code (\d+)")
 _COMMENT = re.compile(r"(?:^|\s)#(?:\s|$).*")
@@ -51,7 +51,7 @@ class Block:
     line: int  # of its first line of code
     language: str
     text: str
-    printer: str | None  # the remark before it names what printed it
+    printer: str | None  # the command that printed it, named by the remark before the block
     is_part: bool
 
 

@@ -14,7 +14,7 @@ from shell_words import calls_of, program_of, simple_commands
 from workplace import Machine, Workplace, end_of
 
 BAZEL = "./bazelw"
-# What a block may call. Whoever adds one documents in documents/README.md how it is checked.
+# Programs that a block may call. If you add one, document its check in documents/README.md.
 SHELL_PROGRAMS = {"alias", "c++", "cat", "cc", "cp", "export", "man", "python3", "seq", "source"}
 _NO_SUCH_FLAG = "--no-such-flag-of-any-command"
 _NO_COMMANDS = f"a block without commands names one of {', '.join(sorted(OTHER_LANGUAGES))}"
@@ -44,7 +44,7 @@ class Entry:
     is_used: bool = False
 
     def use(self, document: str, command: str) -> bool:
-        """Whether it is of this command; if so it is marked as used."""
+        """Whether the entry applies to this command; if so, marks it as used."""
         begins = self.subject.endswith("*") and command.startswith(self.subject[:-1])
         fits = document == self.document and (begins or command == self.subject)
         self.is_used |= fits
@@ -86,7 +86,7 @@ class DocumentCheck:
         self.seconds: list[tuple[float, str]] = []
 
     def check(self, document: str, commands: list[Command], workplace: Workplace) -> None:
-        """`workplace` is like a checkout, and is left that way."""
+        """`workplace` is like a checkout, and is restored."""
         self._place = workplace
         text = "\n".join(command.text for command in commands)
         self._wanted = [each for each in self._lists.presupposed
@@ -162,12 +162,12 @@ class DocumentCheck:
         return error
 
     def _recto_error(self, calls: list[list[str]]) -> str | None:
-        """Has recto itself parse each call of it, stopped by one flag too many."""
+        """Lets recto parse each of its calls; an unknown flag stops it before it runs."""
         errors = (self._parse_error(words) for words in calls if words[0] == "recto")
         return next(filter(None, errors), None)
 
     def _parse_error(self, words: list[str]) -> str | None:
-        # Twice: a flag without its value would take the first for it, and the command would run.
+        # Twice: a flag without its value would take the first one, and the command would run.
         done = self._parse([*words[1:], _NO_SUCH_FLAG, _NO_SUCH_FLAG])
         if done.stderr.startswith(f"recto: {_NO_SUCH_FLAG}: no such flag"):
             return None
@@ -182,11 +182,11 @@ class DocumentCheck:
         return None
 
     def _parse(self, arguments: list[str]) -> subprocess.CompletedProcess:
-        """For command lines that end before they do anything."""
+        """Runs command lines that end before they have an effect."""
         return subprocess.run([self._machine.recto, *arguments], capture_output=True, text=True)
 
     def _presuppose(self) -> str | None:
-        """Makes what the document presupposes, before the first command runs."""
+        """Makes the files that the document presupposes, before the first command runs."""
         while self._wanted:
             entry = self._wanted.pop(0)
             if error := self._place.make(entry.subject, entry.text):

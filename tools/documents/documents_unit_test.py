@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""What counts as a command, and which errors in words, targets and flags are reported."""
+"""Tests of finding commands, and of reporting errors in words, targets and flags."""
 
 import json
 import unittest

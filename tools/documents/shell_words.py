@@ -1,4 +1,4 @@
-"""Shell statements, cut into commands and words, as far as documents need it."""
+"""Splits shell statements into commands and words, as far as documents need it."""
 
 import re
 import shlex

@@ -14,14 +14,14 @@ KIT = "verify/library/cuda_source/cuda_kit"  # where recto looks for it, below i
 
 @dataclass(frozen=True)
 class Machine:
-    """What some machines lack."""
+    """Programs and packages, some of which a machine may lack."""
 
     recto: Path  # the program
     kit: Path | None = None  # the folder that //verify/library/cuda_source:cuda_kit makes
     python: Path | None = None  # an interpreter with the packages of bazel/python
 
     def lacks(self, statement: str) -> str | None:
-        """What the statement needs but is missing here; nothing if it can run."""
+        """A dependency of the statement that is missing here; empty if it can run."""
         for words in calls_of(statement):
             if words[0] == "recto" and self.kit is None and {"--cuda", "--adapter"} & {*words}:
                 return "there is no kit for CUDA sources here"
@@ -32,7 +32,7 @@ class Machine:
 
 
 def end_of(done: subprocess.CompletedProcess) -> str:
-    """Of its output, for a message."""
+    """The last lines of its output, for a message."""
     lines = (done.stdout + done.stderr).strip().splitlines()[-12:]
     return "".join(f"\n      {line[:200]}" for line in lines)
 
@@ -55,7 +55,7 @@ class Workplace:
             (folder / KIT).symlink_to(machine.kit)
         home = folder / ".home"
         home.mkdir()
-        # Nothing from the caller's environment except where programs and traces are.
+        # Nothing from the caller's environment except the paths of programs and traces.
         self._environment = {
             "PATH": f"{built}:{os.environ['PATH']}",
             "HOME": str(home),
@@ -68,7 +68,7 @@ class Workplace:
             self._environment["RECTO_PYTHON"] = str(machine.python)
 
     def restore(self) -> list[str]:
-        """Makes it a checkout again. Returns those of its own files that were changed."""
+        """Restores the checkout. Returns the checkout's files that were changed."""
         known = {self._folder / file for file in self._files}
         for folder, _, names in os.walk(self._folder):
             for path in (Path(folder, name) for name in names):
@@ -110,5 +110,5 @@ class Workplace:
         if verb != "run":
             return f"found '{how}'; expected copy PATH or run STATEMENT"
         done = self.run(rest)
-        # A run may fail on purpose and still leave the file that is wanted.
+        # A run may fail on purpose and still write the required file.
         return None if target.exists() else f"{rest} made no {file}{end_of(done)}"

@@ -1,5 +1,5 @@
-"""What a golden case is, before anything is computed: shapes, options, where its tokens are in
-memory, and the values of its elements."""
+"""The definition of a golden case: shapes, options, places of its tokens in memory, and the values
+of its elements."""
 
 from dataclasses import dataclass, field
 from random import Random
@@ -21,11 +21,11 @@ class Shape:
 
 @dataclass(frozen=True)
 class Pool:
-    """How the cache is laid out in memory."""
+    """The layout of the cache in memory."""
 
     layout: str = "token-major"
     block_size: int = 4
-    spare_blocks: int = 1  # that no sequence holds
+    spare_blocks: int = 1  # blocks without a holder
     # Physical blocks of each sequence; by default shuffled, none shared.
     block_ids: tuple[tuple[int, ...], ...] | None = None
     # Axes of a single buffer that K and V share, including "tensor" and perhaps "layer" (the case
@@ -41,7 +41,7 @@ class Pool:
 
 @dataclass(frozen=True)
 class Rows:
-    """How queries (and new K and V) are laid out in memory."""
+    """The layout of queries (and new K and V) in memory."""
 
     nesting: str = "row head dim"
     padding: dict[str, int] = field(default_factory=dict)

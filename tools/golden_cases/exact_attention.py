@@ -34,7 +34,7 @@ class Options:
 
 @dataclass(frozen=True)
 class HeadCache:
-    """What one KV head holds of one sequence."""
+    """K and V of one KV head for one sequence."""
 
     keys: list[Row]
     values: list[Row]

@@ -1,4 +1,4 @@
-"""JSON for people: objects and nested lists take one line per entry, plain lists fill lines."""
+"""Readable JSON: objects and nested lists take one line per entry, plain lists fill lines."""
 
 import json
 from typing import Any

@@ -1,4 +1,4 @@
-"""The storage formats: what value a code has, and which code is nearest to a value.
+"""The storage formats: the value of a code, and the code nearest to a value.
 
 It shares nothing with the other implementations of the formats in this project. IEEE formats are
 read by Python's struct (bf16 as the upper half of a binary32, e5m2 as the upper half of a

@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Tests of what lies where, on storages small enough to write down, and of the cases as a whole."""
+"""Tests of places in memory, on storages small enough to write down, and of the cases as a whole.
+"""
 
 import itertools
 import sys

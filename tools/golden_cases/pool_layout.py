@@ -1,8 +1,8 @@
 """Tensors in memory, written the way their shapes are documented: nested loops over named axes,
 outermost first, that append one element after the other.
 
-Strides are measured on what was written (how far did the storage grow in one step of an axis?), so
-no formula says where an element is.
+Strides are measured on the written storage (its growth in one step of an axis), so no formula
+computes the place of an element.
 """
 
 from dataclasses import dataclass, field

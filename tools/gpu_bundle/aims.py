@@ -23,14 +23,14 @@ SUFFIX = "/iterations:1/manual_time"
 
 
 class BadFile(Exception):
-    """Which file, and what was expected."""
+    """The invalid file, and what was expected."""
 
 
 def read(path, fields):
-    """The fields of each benchmark that was measured, with its name without the library's suffix,
-    and of each that was not.
+    """The fields of each measured benchmark, with its name without the library's suffix, and of
+    each that was not measured.
 
-    `fields` are those that each must have, numbers above 0.
+    `fields` are required, and must be numbers above 0.
     """
     try:
         whole = json.loads(path.read_text("utf-8"))
@@ -70,7 +70,7 @@ def against_contiguous(rows):
 
 
 def read_peers(folder):
-    """By peer and case microseconds, or why there is no figure: skipped, refused or wrong."""
+    """Microseconds by peer and case, or why there is no figure: skipped, refused or wrong."""
     path = folder / "peers.json"
     answers = {}
     rows, left_out = read(path, ("peer", "median_us")) if path.exists() else ([], [])
@@ -82,7 +82,7 @@ def read_peers(folder):
 
 
 def over_peers(rows, peers, is_met):
-    """The verdict over all peers, and a line for each case that they were asked."""
+    """The verdict over all peers, and a line for each of their cases."""
     figures, gaps, lines, compared = {}, Counter(), [], 0
     cases_of = Counter(dict.fromkeys(peers, 0))
     for row in rows:

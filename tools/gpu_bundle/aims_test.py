@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""aims.py on figures that nobody measured: each verdict, at the limit and a step beyond it."""
+"""Tests of aims.py on invented figures: each verdict, at the limit and a step beyond it."""
 
 import json
 import subprocess
@@ -19,7 +19,7 @@ def decode(us, *, fraction=0.95, context=4096, group=4, block="16"):
 
 
 def many(row, count=8):
-    """The row as the first of so many cases, which differ in their names."""
+    """The row repeated for several cases, which differ in their names."""
     head, _, tail = row["name"].partition("/")
     return [row, *(row | {"name": f"{head}/case:{n}/{tail}"} for n in range(1, count))]
 
@@ -101,7 +101,7 @@ class Aims(unittest.TestCase):
                 {"name": name, "peer": peer, "state": state, "why": ""}
                 for name, peer, state in left_out])[2].partition("below 1: ")[2]
         self.assertRegex(told([]), r"^met \(9 figures, .*\); 9 of 9 cases$")
-        # What peers were not asked is counted, and has no line.
+        # A case that peers do not run is counted, and has no line.
         self.assertRegex(told([], near_peers), r"^met \(8 figures, .*\); 8 of 9 cases$")
         self.assertEqual((self.below[0], len(self.below)), (f"    {near}: a 0.900", 8))
         self.assertRegex(told([], near_peers[:7]), r"^not measured \(7 of at least 8 cases, worst "

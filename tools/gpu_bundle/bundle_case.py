@@ -1,4 +1,4 @@
-"""What tests of a bundle share: a bundle is made from given programs, and run in an empty
+"""A base class for tests of a bundle: makes a bundle from given programs, and runs it in an empty
 folder."""
 
 import subprocess
@@ -28,7 +28,7 @@ class BundleCase(unittest.TestCase):
         return out
 
     def run_bundle(self, bundle, *flags, env=None):
-        """Runs in an empty folder, by default in one share and with an empty environment."""
+        """Runs the bundle in an empty folder, by default in one share with an empty environment."""
         command = [bundle / "run.sh", "--jobs", "1", *flags]
         done = subprocess.run(command, capture_output=True, text=True, check=False,
                               env=env or {}, cwd=self.work)

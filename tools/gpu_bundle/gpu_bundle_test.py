@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A bundle of scripts that pretend to be programs on a card, through all that run.sh does.
+"""Tests run.sh with a bundle of scripts that act as fake programs on a card.
 
     gpu_bundle_test.py GPU_BUNDLE_SH
 """
@@ -25,8 +25,8 @@ done
 printf '{"context": {\\n  "host_name": "secret",\\n  "executable": "/secret",\\n' >"$out"
 printf '  "flags": "%s"},\\n"benchmarks": []}\\n' "$context $*" >>"$out"
 """
-# A driver whose card has high clocks while a program is busy, and a program that is busy until they
-# were asked for three times.
+# A fake driver whose card has high clocks while a program is busy, and a program that is busy until
+# the clocks were read three times.
 DRIVER = """#!/bin/bash
 cd "{folder}"
 case $* in
@@ -48,7 +48,7 @@ rm -f "{folder}/busy"
 CASE = "decode/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16"
 FIELDS = '{"name": "%s", "run_type": "iteration", "real_time": %d, "time_unit": "us", ' \
          '"median_us": %d, "context": 4096, "group": 4, "fraction_of_copy_rate": 0.5}'
-# One peer is measured, another is wrong; what compares them is not pretended.
+# Fake peers: one is measured, another is wrong. The comparison is the real one.
 PEERS = """
 import json, sys
 from gpu_peers.command_line import main
@@ -206,7 +206,7 @@ class Bundle(BundleCase):
         self.assertIn(CASE, done.stdout)
         modules = {path.stem: path.read_text() for path in bundle.glob("bench_peers/gpu_peers/*")
                    if path.suffix == ".py"}
-        for text in modules.values():  # also those that are imported where there is PyTorch
+        for text in modules.values():  # including modules that need PyTorch
             needed = re.findall(r"from \.(\w+) import|from \. import (.+)", text)
             for name in re.findall(r"\w+", " ".join(map(" ".join, needed))):
                 self.assertIn(name, modules)
@@ -266,7 +266,7 @@ class Bundle(BundleCase):
             self.skipTest("no git")
         root = self.folder / "checkout"
         shutil.copytree(self.script.parent.parent / "tools", root / "tools")
-        # Instead of Bazel: a program that is there.
+        # A stand-in for Bazel, with a program that exists.
         (root / "bazelw").write_text("#!/bin/bash\n[[ $1 != query ]] || echo //cuda:law_on_gpu\n")
         (root / "bazelw").chmod(0o755)
         (root / ".gitignore").write_text("bazel-bin\n")

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""A bundle of real programs is made and run, as far as a machine without a GPU goes.
+"""Makes and runs a bundle of real programs, as far as possible without a GPU.
 
     programs_test.py GPU_BUNDLE_SH MISSING PROGRAM...
 
-MISSING has a line, "NAME: WHY", for each library that there is no archive of.
+MISSING has a line, "NAME: WHY", for each library without a static archive.
 """
 
 import os

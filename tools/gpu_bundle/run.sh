@@ -3,10 +3,10 @@
 # Python with PyTorch. Writes results/<gpu>/ in the current folder:
 #
 #   verification.txt    each case and test: passed, skipped or FAILED, whose logs lie beside it
-#   laws.txt            each law on each kernel: cases, failures, worst error in parts of the bound
-#   attention.json cache.json merge.json    what was measured (Google Benchmark's JSON)
-#   peers.json, comparison.txt    the same of peers, and recto beside them
-#   aims.txt            what is aimed at, and whether it is met (needs python3)
+#   laws.txt            each law on each kernel: cases, failures, worst error over bound
+#   attention.json cache.json merge.json    measurements (Google Benchmark's JSON)
+#   peers.json, comparison.txt    measurements of peers, and recto beside them
+#   aims.txt            the aims, and whether they are met (needs python3)
 #
 #   run.sh [--full] [--only-verify] [--samples N] [--jobs N]
 #
@@ -43,8 +43,8 @@ done
 export CUDA_DEVICE_ORDER=PCI_BUS_ID
 export CUDA_VISIBLE_DEVICES=${CUDA_VISIBLE_DEVICES:-0}
 
-# Only our programs get our libraries: others, Python's, have their own. The C library is the
-# machine's, but where that is older than the one that they were linked with.
+# Only our programs get our libraries, because others (Python's) have their own. The C library is
+# the machine's, unless it is older than the one that our programs were linked with.
 linker=() blas= limited=()
 ours() {
   local folders=$here/lib${linker:+:$here/lib/system}${blas:+:$blas}
@@ -57,7 +57,7 @@ find_linker() {
   [[ ! $said =~ GLIBC_[0-9.]+.?\ not\ found ]] || linker=("$here/lib/system/linker")
 }
 
-# What the driver tells of the card.
+# The driver's data on the card.
 ask_driver() {
   nvidia-smi --id="${CUDA_VISIBLE_DEVICES%%,*}" --query-gpu="$1" --format=csv,noheader 2>/dev/null
 }
@@ -78,13 +78,13 @@ provenance() {
   echo "$context"
 }
 
-# The clocks once a second, until it is killed or this script has ended. An idle card has others
-# than one that is measured.
+# Records the clocks once a second, until it is killed or this script has ended. An idle card has
+# other clocks than a busy one.
 watch_clocks() {
   while sleep 1 && kill -0 $$ && ask_driver clocks.sm,clocks.mem; do :; done
 }
 
-# Of these lines the median, and the 10th and 90th percentile, for the context of a file of results.
+# The median and the 10th and 90th percentile of these clocks, for the context of a results file.
 clocks() {
   local field sorted last name=(clock_sm clock_memory)
   for field in 1 2; do
@@ -97,13 +97,13 @@ clocks() {
   done
 }
 
-# Of a program that did not fail, whether nothing ran: it says that it skips, and no more.
+# Whether a program that did not fail ran nothing: its output says only that it skips.
 ran_nothing() {
   grep -q '^SKIPPED:' "$1" && ! grep -v '^SKIPPED:' "$1" | grep -q '[^[:space:]]'
 }
 
-# A command in shares that run at once, each told its number; then what they said. 124 if any took
-# too long.
+# Runs a command in parallel shares, each with its number, then prints their output. 124 if any
+# share took too long.
 in_shares() {
   local share pids=() last status=0
   for ((share = 0; share < jobs; share++)); do
@@ -129,7 +129,7 @@ share_of_test() {
   TEST_TOTAL_SHARDS=$jobs TEST_SHARD_INDEX=$1 ours "$program"
 }
 
-# The tables of all shares as one.
+# Adds up the tables of all shares.
 add_up_laws() {
   awk -v shares="$jobs" '/^backend +law /{ is_table = 1; if (!header) header = $0; next }
     /^-/ { rule = $0; next }
@@ -151,8 +151,8 @@ add_up_laws() {
     }' "$@"
 }
 
-# One run that verifies: its name in the table, a file for what it says, and its command. A log
-# is kept where it failed.
+# One verification run: its name in the table, a file for its output, and its command. Keeps the log
+# of a failed run.
 try() {
   local name=$1 said=$PWD/$results/$2 outcome status=0 limited=(timeout "$limit")
   shift 2
@@ -180,7 +180,7 @@ verify() {
   echo "commit $(<"$here/COMMIT")" >"$results/verification.txt"
   program=$here/bin/recto_on_gpu
   if [[ -e $program ]]; then
-    # Those of the bundle take seconds; most of what a kernel can get wrong shows here.
+    # The bundle's cases take seconds, and find most faults of a kernel.
     for file in "$here"/cases/*.json; do
       name=$(basename "$file" .json)
       try "case $name" "case_$name.log" ours "$program" replay "$file" --backend gpu
@@ -202,7 +202,7 @@ verify() {
 
 measure() {
   local program file watcher status
-  # For the rate of a matrix product: cuBLAS, which is larger than all else here, is not brought.
+  # For the rate of a matrix product. cuBLAS is not bundled, because it is larger than all the rest.
   blas=$(python3 "$here/find_cublas.py" 2>/dev/null) || true
   for program in "$here"/bench/*_benchmark; do
     file=$results/$(basename "$program" _benchmark).json
@@ -216,7 +216,7 @@ measure() {
     clocks "$file.clocks" >"$file.context"
     rm "$file.clocks"
     ((status == 0)) || return 1
-    # Whose machine it was, and where, is nobody's business.
+    # Removes the names of the machine and of the folder, which are private.
     sed -i -e '/^ *"host_name":/d; /^ *"executable":/d' \
       -e "/\"context\": {\$/r $file.context" "$file.part"
     rm "$file.context"
@@ -232,9 +232,9 @@ measure_peers() {
   fi
   rm -f "$results/peers.json"
   python3 "$here/bench_peers/gpu_peers.py" --json "$results/peers.json" || status=$?
-  # They have a reason of their own to find no GPU: a PyTorch without CUDA, for instance.
+  # Peers may find no GPU for another reason: a PyTorch without CUDA, for instance.
   ((status != 3)) || { echo "SKIPPED: peers: see above"; return; }
-  # A peer that is wrong is no reason to keep quiet about the others.
+  # If one peer is wrong, the others are still compared.
   [[ ! -e $results/peers.json ]] || python3 "$here/bench_peers/gpu_peers.py" compare \
     "$results/attention.json" "$results/peers.json" | tee "$results/comparison.txt" || status=1
   return "$status"

@@ -1,1 +1,1 @@
-"""A sweep on many machines: recto says what is left and keeps what is done, Dask distributes it."""
+"""A sweep on many machines: recto plans runs and stores results, Dask distributes the runs."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Errors on the tool's command line, or at the other end, are reported in time, by exit code."""
+"""Tests that errors of the command line and of the scheduler are reported in time, by exit code."""
 
 import contextlib
 import socket
@@ -14,12 +14,12 @@ from cluster_test_support import TOOL
 
 RECTO = Path(sys.argv.pop(1)).resolve()
 GRID = "--block-size 8,16 --requests 20".split()
-LIMIT_S = 200  # of which the tool may take its 30 at first; the rest is for a busy machine
+LIMIT_S = 200  # the tool may take 30 s at first; the rest is for a busy machine
 
 
 @contextlib.contextmanager
 def server(answer):
-    """The address of one that says this to each caller, whatever it is asked."""
+    """The address of a server that sends this to each caller."""
     listener = socket.create_server(("127.0.0.1", 0))
 
     callers = []
@@ -88,7 +88,7 @@ class BadInput(unittest.TestCase):
         self.assertIn("found nan; expected seconds", self.refused("--patience-s", "nan"))
 
     def script(self, text):
-        """A program that does this and goes on as recto."""
+        """A program that runs this and continues as recto."""
         path = self.folder / "program"
         path.write_text(f"#!/bin/sh\n{text}\nexec '{RECTO}' \"$@\"\n")
         path.chmod(0o755)

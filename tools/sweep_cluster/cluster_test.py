@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Sweeps over Dask, whose workers, schedulers and drivers are killed in the middle."""
+"""Tests of sweeps over Dask, whose workers, schedulers and drivers are killed during the sweep."""
 
 import collections
 import os
@@ -15,7 +15,7 @@ import cluster_test_support as support
 from cluster_test_support import TOOL, Processes, WatchedRecto
 
 RECTO = Path(sys.argv.pop(1)).resolve()
-# 12 points under 2 seeds; those of one model fail, having no room for it.
+# 12 points under 2 seeds; those of one model fail, because it does not fit.
 GRID = ("--requests 40 --block-size 8,16,32 --allocator paged,contiguous-pow2 "
         "--model OPT-13B,OPT-66B --seeds 2").split()
 RUNS = 24

@@ -1,4 +1,4 @@
-"""What tests need: a scheduler and workers as processes, and a recto that can be observed and
+"""Support for tests: a scheduler and workers as processes, and a recto that can be observed and
 paused.
 
 Waits have long deadlines, which only serve to end a test that hangs.
@@ -17,8 +17,8 @@ from pathlib import Path
 TOOL = Path(__file__).resolve().parent.parent / "sweep_cluster.py"
 DEADLINE_S = 240
 
-# Logs what parts it is asked for. Once the log has HOLD_AT lines, the next caller is held, and
-# the process that called it is told. From the run END on it ends itself or its parent.
+# Logs the requested parts. Once the log has HOLD_AT lines, the next call is held, and names its
+# caller in a file. From the run END on it kills itself or its parent.
 WATCHED_RECTO = """#!/bin/sh
 runs=$(echo "$*" | sed -n 's/.*--runs //p')
 if [ -n "$runs" ]; then
@@ -56,7 +56,7 @@ class WatchedRecto:
                 for run in numbers(text)]
 
     def wait_until_held(self, tool):
-        """The process that made the call, and the runs that it was to do."""
+        """The process that made the held call, and the call's runs."""
         def is_held():
             if tool.poll() is not None:
                 raise AssertionError(f"the tool ended: {tool.communicate()}")

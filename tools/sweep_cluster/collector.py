@@ -1,4 +1,4 @@
-"""`recto sweep --collect`: it owns the folder, says what is left and stores what is handed in."""
+"""`recto sweep --collect`: it owns the folder, says which runs are left and stores results."""
 
 import contextlib
 import json
@@ -9,7 +9,7 @@ VERSION_SECONDS = 60  # a program that does not answer by then is no recto
 
 
 def version_of(recto):
-    """What it says of itself, and None; or None, and what is wrong with it."""
+    """The program's version and None, or None and an error."""
     try:
         done = subprocess.run([recto, "--version"], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=VERSION_SECONDS)
@@ -34,8 +34,8 @@ class CollectorEnded(Exception):
 
 class Collector:
     def __init__(self, recto, sweep_arguments):
-        # A session of its own: interrupts are for this process, and the collector ends when its
-        # input is closed.
+        # In a separate session, so that interrupts reach only this process; the collector ends when
+        # its input is closed.
         self._process = subprocess.Popen(
             [recto, "sweep", *sweep_arguments, "--collect"],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True)
@@ -46,7 +46,7 @@ class Collector:
         self.plan = json.loads(line)
 
     def hand_in(self, lines):
-        """Passes on what a worker's recto printed; it is on disk soon after this returns."""
+        """Passes on the output of a worker's recto; it is on disk soon after this returns."""
         try:
             self._process.stdin.write(lines)
             self._process.stdin.flush()
@@ -54,7 +54,7 @@ class Collector:
             raise CollectorEnded(self.finish()) from None
 
     def finish(self):
-        """Lets it write the results, or say what is missing; returns its exit code."""
+        """Lets recto write the results, or report what is missing; returns its exit code."""
         with contextlib.suppress(BrokenPipeError):
             self._process.stdin.close()
         for line in self._process.stdout:

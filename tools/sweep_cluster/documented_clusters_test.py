@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The programs in docs/cluster.md sweep, on stand-ins for Slurm and Kubernetes.
+"""Tests of the programs in docs/cluster.md, on stand-ins for Slurm and Kubernetes.
 
     documented_clusters_test.py RECTO CLUSTER_MD
 """
@@ -29,9 +29,9 @@ RECTO = Path(sys.argv.pop(1)).resolve()
 DOCUMENT = Path(sys.argv.pop(1)).read_text()
 GRID = {"base": {"requests": 40}, "axes": {"block_size": [8, 16, 32]}, "seeds": 2}
 RUNS = 6
-ROOM = 2  # jobs or pods that run; more of them wait, as they do on a cluster that is full
+ROOM = 2  # jobs or pods that run; more of them wait, as on a full cluster
 
-# Slurm as far as dask-jobqueue knows it. A job is a session of its own, whose leader is the shell.
+# Slurm as far as dask-jobqueue uses it. A job is a separate session, whose leader is the shell.
 SBATCH = """#!/bin/bash
 cd '{folder}'
 number=1
@@ -51,8 +51,8 @@ for number; do
 done
 """
 
-# dask_kubernetes.operator as far as the program knows it: pods are processes in folders of their
-# own, which see no file of the caller's.
+# dask_kubernetes.operator as far as the program uses it: pods are processes in their own folders,
+# without the caller's files.
 KUBERNETES = """
 import os, subprocess, sys
 from distributed import Scheduler
@@ -131,7 +131,7 @@ class Documented(unittest.TestCase):
         self.assertEqual(process.returncode, 0, printed)
 
     def places(self):
-        """The folders that recto was run in."""
+        """The folders in which recto ran."""
         return set((self.folder / "places").read_text().splitlines())
 
     def check_same_as_alone(self):
@@ -173,7 +173,7 @@ class Slurm(Documented):
             self.check_script((job / "script").read_text())
 
     def check_script(self, script):
-        """The document asks for 32 cores, 64 GB (Slurm's G is 2^30 bytes) and 4 h in `cpu`."""
+        """The document requests 32 cores, 64 GB (Slurm's G is 2^30 bytes) and 4 h in `cpu`."""
         asked = [line.removeprefix("#SBATCH ") for line in script.splitlines()
                  if line.startswith("#SBATCH ")]
         for wanted in ("-p cpu", "-n 1", "--cpus-per-task=32", "--mem=60G", "-t 04:00:00"):

@@ -1,4 +1,4 @@
-"""Hands out the runs of a sweep to a Dask cluster and collects the results."""
+"""Submits the runs of a sweep to a Dask cluster and collects the results."""
 
 import collections
 import json
@@ -18,7 +18,7 @@ cloudpickle.register_pickle_by_value(worker)  # not required on schedulers and w
 
 
 class Refused(Exception):
-    """A machine cannot run recto, or not on these files: a problem for its owner to fix."""
+    """A machine cannot run recto, or not on these files: the user must fix it."""
 
 
 class SchedulerLost(Exception):
@@ -47,7 +47,7 @@ def say(text):
 
 
 class Drive:
-    """Outlives connections: what was in flight on a lost one is handed out again."""
+    """Outlives connections: runs in flight on a lost connection are submitted again."""
 
     def __init__(self, collector, job, sweep_arguments):
         self._collector = collector
@@ -98,7 +98,7 @@ class Drive:
         if result["refused"]:
             raise Refused(f"{result['where']}: {result['refused']}")
         self._collector.hand_in(result["lines"])
-        done = max(result["lines"].count(b"\n") - 1, 0)  # the first line says their basis
+        done = max(result["lines"].count(b"\n") - 1, 0)  # the first line describes the part
         self._queue.learn(done, result["seconds"])
         if runs[done:] and not result["died"]:
             raise Refused(f"{result['where']}: recto printed {done} of {len(runs)} runs "
@@ -130,8 +130,8 @@ class Drive:
 
 
 class Slots:
-    """The number of tasks that the cluster runs at a time; refreshed now and then, as workers come
-    and go."""
+    """The number of tasks that the cluster runs at a time; refreshed regularly, because workers
+    join and leave."""
 
     def __init__(self, client):
         self._client = client

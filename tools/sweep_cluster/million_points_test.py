@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The million points of docs/cluster.md: its sums are right, and its sizes are those of recto.
+"""Tests of the million points in docs/cluster.md: its sums are right, its sizes are recto's.
 
     million_points_test.py RECTO CLUSTER_MD
 """
@@ -80,7 +80,7 @@ class Measured(unittest.TestCase):
         said = Costs.of(BLOCK)
         now = task_cost.measure(RECTO, ["--block-size", POINTS], grid_sizes=(100, 2_500))
         for name, tolerance in (
-            ("bytes_out_a_run", 0.1),  # the path of the program is among them
+            ("bytes_out_a_run", 0.1),  # includes the path of the program
             ("bytes_back_a_run", 0.02),
             ("journal_bytes_a_run", 0.02),
             ("table_bytes_a_run", 0.02),
@@ -89,9 +89,9 @@ class Measured(unittest.TestCase):
             with self.subTest(name):
                 expected = getattr(said, name)
                 self.assertAlmostEqual(getattr(now, name), expected, delta=tolerance * expected)
-        # A task has recto's start and what asks for its version, however few its runs are.
+        # Each task pays for recto's start and its --version, even with few runs.
         self.assertGreater(now.cpu_ms_a_run_alone, now.cpu_ms_a_run)
-        # Machines differ, and what is compiled for debugging does.
+        # Machines differ, and so do debug builds.
         for names, factor in (
             (("cpu_ms_a_run", "cpu_ms_a_run_alone", "cpu_ms_a_task", "collector_cpu_ms_a_run"), 30),
             (("scheduler_bytes", "worker_bytes", "recto_bytes", "upload_bytes"), 4),

@@ -1,4 +1,4 @@
-"""The runs that are still to be handed out, and how many of them make a task."""
+"""The runs that are still to be submitted, and the size of tasks."""
 
 import collections
 
@@ -20,7 +20,7 @@ def text_of(runs):
 
 class RunQueue:
     def __init__(self, spans):
-        """A span is (first, last), both of them included."""
+        """A span is (first, last), inclusive."""
         self._runs = collections.deque(run for a, b in spans for run in range(a, b + 1))
         self._alone = collections.deque()
         self._seconds = 0.0
@@ -53,5 +53,5 @@ class RunQueue:
         self._runs.extendleft(reversed(runs))
 
     def put_back_alone(self, runs):
-        """Makes each of these a task of its own, because one of them kills its process."""
+        """Makes each of these runs a separate task, because one of them kills its process."""
         self._alone.extend(runs)

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Which runs make a task: none is lost, none is taken twice."""
+"""Tests that tasks contain each run once: no run is lost, no run is taken twice."""
 
 import unittest
 

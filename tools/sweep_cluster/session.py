@@ -1,4 +1,4 @@
-"""One sweep from beginning to end, over as many connections to a cluster as it takes."""
+"""One sweep from beginning to end, over as many connections to a cluster as it needs."""
 
 import argparse
 import json
@@ -48,7 +48,7 @@ class Session:
             try:
                 code = self._serve(collector)
             except BaseException:
-                collector.finish()  # the collector keeps what it has, and says what is missing
+                collector.finish()  # the collector keeps its results, and reports what is missing
                 raise
             code = code or collector.finish()
         except CollectorEnded as ended:
@@ -61,7 +61,7 @@ class Session:
         return code or (RUN_FAILED if missing else 0)
 
     def _serve(self, collector):
-        """Hands everything out; returns 0, or the exit code of what ended it."""
+        """Submits all runs; returns 0, or the exit code of the error that ended it."""
         self._job["grid"] = json.dumps(collector.plan["grid"])
         if self._options.upload:
             inputs = [file["path"] for file in collector.plan["inputs"]]
@@ -118,7 +118,7 @@ class Session:
 
 
 def missing_results(sweep_arguments):
-    """Files that a sweep leaves and that are not there."""
+    """Missing files among those that a sweep writes."""
     parser = argparse.ArgumentParser(allow_abbrev=False, add_help=False)
     parser.add_argument("--out", default=".")
     out = Path(parser.parse_known_args(sweep_arguments)[0].out)
@@ -133,7 +133,7 @@ def embedded_cluster():
 
 
 def client_within(seconds, address):
-    """TimeoutError if it takes longer: by itself it waits for ever if nobody answers."""
+    """TimeoutError if it takes longer: without this it waits for ever if nothing answers."""
     outcome = queue.SimpleQueue()
 
     def make():

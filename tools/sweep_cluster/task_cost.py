@@ -31,17 +31,17 @@ WORKERS, THREADS = 16, 32  # that have these threads
 TASKS = 300
 PART_RUNS = (1, 10, TASK_RUNS)
 GRID_SIZES = (1_000, 10_000)  # sizes of the sweeps whose memory and files are compared
-# A small process of its own: what is measured of a child begins with the size of its parent.
+# A small separate process, because the measured size of a child begins with that of its parent.
 PEAK = ("import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True); "
         "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss, file=sys.stderr)")
 
 
 @dataclass(frozen=True)
 class Costs:
-    """What is measured, and printed under these names."""
+    """The measured costs, printed under these names."""
 
     cpu_ms_a_run: float  # on the worker, in tasks of TASK_RUNS
-    cpu_ms_a_run_alone: float  # in a task of its own: recto's start and its --version are in it
+    cpu_ms_a_run_alone: float  # in a task of one run: includes recto's start and its --version
     bytes_out_a_run: float  # through the scheduler, in such tasks
     bytes_back_a_run: float
     cpu_ms_a_task: float  # of Dask: in client, scheduler and worker together
@@ -51,7 +51,7 @@ class Costs:
     table_bytes_a_run: float
     scheduler_bytes: float  # peak of the process, with IN_FLIGHT tasks
     worker_bytes: float  # peak of Dask's process
-    recto_bytes: float  # peak of one recto, of which each thread of a worker runs one
+    recto_bytes: float  # peak of one recto; each thread of a worker runs one
     upload_bytes: float  # to each worker
 
     def lines(self):
@@ -101,7 +101,7 @@ def children_seconds():
 
 
 def peak_of_command(command, **more):
-    """Bytes that a command held at most."""
+    """The peak memory of a command, in bytes."""
     done = subprocess.run([sys.executable, "-S", "-c", PEAK, *command], stdout=subprocess.PIPE,
                           stderr=subprocess.PIPE, check=False, **more)
     if done.returncode:
@@ -126,8 +126,8 @@ def job_of(recto, arguments):
 
 
 def part_cost(job, runs, task_runs):
-    """CPU ms on the worker, bytes out and bytes back, each per run, of the first `runs` runs in
-    tasks of so many."""
+    """CPU ms on the worker, bytes out and bytes back, each per run, for the first `runs` runs in
+    tasks of equal size."""
     import cloudpickle
 
     from sweep_cluster.drive import worker  # which is pickled by value
@@ -146,14 +146,14 @@ def part_cost(job, runs, task_runs):
 
 
 def answer(job, runs, size):
-    """What a task gives back, of so many bytes, without a run."""
+    """A task's answer of `size` bytes, without a run."""
     return {"lines": b"x" * size, "runs": runs, "grid_bytes": len(job["grid"])}
 
 
 def cluster_cost(job, answer_bytes):
-    """CPU ms of client, scheduler and worker together for a task that does nothing, and the most
-    bytes that a scheduler and a worker with one thread held: the worker while it gives back answers
-    of this size one by one, the scheduler with IN_FLIGHT tasks after these."""
+    """CPU ms of client, scheduler and worker together for an empty task, and the peak memory of a
+    scheduler and of a worker with one thread: the worker's while it returns answers of this size
+    one by one, the scheduler's with IN_FLIGHT tasks after these."""
     import cloudpickle
     import psutil
     from distributed import Client, wait
@@ -195,7 +195,7 @@ def collection(recto, points):
     """The cost of a collector that gets all runs of a grid: CPU ms, and bytes of memory and of its
     files.
 
-    Runs are as short as possible: what is kept of a run does not depend on its length.
+    Runs are as short as possible, because the stored size does not depend on a run's length.
     """
     from sweep_cluster.worker import run_part
 

@@ -1,4 +1,4 @@
-"""What a worker does: runs a part of a sweep and hands back what recto printed.
+"""The worker's code: runs a part of a sweep and returns recto's output.
 
 Workers get this module with the task, so they need Dask and nothing else of this repository.
 """
@@ -17,7 +17,7 @@ from distributed import WorkerPlugin, get_worker
 
 
 def run_part(job, runs):
-    """`job`: {"grid": text, "recto": path, "version": what it says of itself, "folder": to run in,
+    """`job`: {"grid": text, "recto": path, "version": its --version, "folder": to run in,
     "upload": its name or None, "settings": variables of the caller's environment}.
 
     Returns a dict: `lines`, the complete lines that recto printed; `seconds`; `died`, how the
@@ -51,7 +51,7 @@ def run_part(job, runs):
 
 
 def other_program(recto, job, called):
-    """What is wrong if this is not the recto that the sweep was begun with, or None."""
+    """An error if this is not the recto that began the sweep, else None."""
     done = subprocess.run([recto, "--version"], stdin=subprocess.DEVNULL, **called)
     said = done.stdout.decode(errors="replace").strip()
     if done.returncode == 0 and said == job["version"]:
@@ -92,7 +92,7 @@ class Upload(WorkerPlugin):
             file.parent.mkdir(parents=True, exist_ok=True)
             file.write_bytes(zlib.decompress(data))
         (partial / "recto").chmod(0o755)
-        os.rename(partial, home)  # whole or not at all
+        os.rename(partial, home)  # completely or not at all
 
     def bytes_to_send(self):
         return sum(len(data) for data in self.files.values())

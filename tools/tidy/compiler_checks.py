@@ -25,7 +25,7 @@ RULES = "readability-identifier-naming,readability-function-size"
 # For kernels and CUDA programs there is the executor in place of the CUDA Toolkit.
 _EXECUTOR = ("-Iverify/simt/dialect", "-Iverify/library/cuda_runtime")
 FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "/usr/include/eigen3", *_EXECUTOR]
-# They include headers of the toolkit, or that the build makes in their place.
+# These include headers of the toolkit, or headers that the build generates.
 _NOT_ALONE = ("cuda/kernels/dialect/", "verify/library/cuda_source/framework_",
               "verify/simt/foreign/simt_f")
 

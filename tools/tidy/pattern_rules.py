@@ -12,7 +12,7 @@ from tree import CODE, File, Tree
 
 WORDS = "tools/tidy/words.txt"
 _LARGEST_SEARCHED_BYTES = 1 << 20
-_LONGEST_SHOWN = 60  # characters of what was found
+_LONGEST_SHOWN = 60  # characters of the matched text
 
 table = configparser.ConfigParser(interpolation=None)
 table.read(Path(__file__).with_name("rules.ini"), "utf-8")

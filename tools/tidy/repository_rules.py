@@ -1,5 +1,5 @@
-"""Rules that compare files with each other: arrows between folders, what nobody uses, documents.
-Each is a generator of (path, line, message).
+"""Rules that compare files: dependencies between folders, unused files, documents. Each is a
+generator of (path, line, message).
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ HEAVY = "tools/tidy/heavy_headers.txt"
 STYLE = "STYLE.md"
 FUNCTION_LINES, PARAMETERS, README_LINES = 60, 5, 60
 
-# What each folder may include beside itself. The three in the middle do not see each other: that
-# independence is what makes agreement between them evidence.
+# The folders that each folder may include besides itself. The three in the middle do not see each
+# other: because they are independent, their agreement is evidence.
 _PARTS = {"reference", "sim", "cuda"}
 _UP_TO_VERIFY = {"core", "verify"} | _PARTS
 SEES: dict[str, set[str]] = {
@@ -74,12 +74,12 @@ def dead_header(tree: Tree) -> Iterator[Finding]:
             yield file.path, 1, "nobody but its own .cc and tests includes this header"
 
 
-# A test program without a list of its own has all test files of its folder.
+# A test program without `srcs` has all test files of its folder.
 _TAKES_ALL_TESTS = re.compile(r"\brecto_test\((?:(?!\bsrcs\b)[^()]|\((?:[^()]|\([^()]*\))*\))*\)")
 
 
 def dead_file(tree: Tree) -> Iterator[Finding]:
-    """Files that no macro of bazel/defs.bzl takes by itself: a test may never run."""
+    """Files that no macro of bazel/defs.bzl finds by glob: a test may never run."""
     starlark = defaultdict(str)
     for file in tree.of("build"):
         starlark[file.folder] += file.code.replace("%s", "*")
@@ -98,7 +98,7 @@ def dead_file(tree: Tree) -> Iterator[Finding]:
                 yield file.path, 1, "no BUILD file names this file"
 
 
-# Of what may begin a block that is no function: types, namespaces, tables of values.
+# Beginnings of blocks that are not functions: types, namespaces, tables of values.
 _NO_FUNCTION = re.compile(
     r"(?:\w+ )*(?:class|struct|union|enum|namespace)\b|extern\b|[^(]*=\s*\{|[^(]*=$|[^(]*\w\{$"
 )
@@ -151,7 +151,7 @@ def _blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
 
 
 def _is_template(line: str) -> bool:
-    """What follows belongs to it."""
+    """Whether the next line belongs to this one."""
     return line.lstrip().startswith("template")
 
 
@@ -202,7 +202,7 @@ def doc_linked(tree: Tree) -> Iterator[Finding]:
 
 
 def named_file(tree: Tree) -> Iterator[Finding]:
-    """`name.py` or `folder/name.py` in the text with which no file's path ends."""
+    """Names such as `name.py` or `folder/name.py` in the text that match no file's path."""
     ends = set()
     for path in tree:
         parts = path.split("/")
@@ -215,7 +215,7 @@ def named_file(tree: Tree) -> Iterator[Finding]:
 
 
 def style_map(tree: Tree, names: set[str]) -> Iterator[Finding]:
-    """STYLE.md names each rule, and what it names of other tools is in their configurations."""
+    """STYLE.md names each rule, and its rules of other tools are in their configurations."""
     text = tree[STYLE].text if STYLE in tree else ""
     configurations = "".join(file.text for file in tree.of("build", "config"))
     named = set(re.findall(r"`([a-z-]+):([^`|:]+)`", text))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Each rule sees its cases, no other rule reports them, and the program says what was found."""
+"""Tests that each rule finds its cases, that no other rule reports them, and of the messages."""
 
 import contextlib
 import io

@@ -5,7 +5,7 @@ sim/pool.cc, lines of sim/pool.h, and files in place of those of the tree, or be
 _FIVE = "int a, int b, int c, int d, int e"
 _BODY = "  f();\n" * 58
 _LONG_BODY = "  f();\n" * 59
-# In pieces: this file is under check, too.
+# In pieces, because this file is checked, too.
 _FAST, _LATER = "-ffast" + "-math", "TO" + "DO"
 
 CLEAN = {

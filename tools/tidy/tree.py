@@ -11,7 +11,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Dict
 
-# The kind of a file goes by its name, its suffix, or its folder.
+# A file's kind depends on its name, suffix, or folder.
 _KINDS = {
     # Also suffixes that this project does not use, so that a new one escapes no rule.
     "c++": ".cc .cu .c .cpp .cxx",
@@ -28,13 +28,13 @@ _KIND_OF = {ending: kind for kind, endings in _KINDS.items() for ending in endin
 # Input, expected output, or published by others: byte for byte, whatever the suffix.
 _DATA_FOLDERS = {"corpus", "golden", "testdata", "vendored"}
 _EVIDENCE = re.compile(r"_(?:test|fuzz|benchmark)$")
-# What a build or an editor leaves behind, for trees without git.
+# Files of builds and editors, for trees without git.
 _MADE = re.compile(r"(?:^|/)(?:bazel-|__pycache__/|\.(?!ci/|bazel|clang|gitignore))")
 
 CPP = ("c++", "header")
 CODE = (*CPP, "python", "shell", "build", "web")
 
-_NO_CODE = re.compile(  # each begins with a character of its own, for speed
+_NO_CODE = re.compile(  # each alternative begins with a different character, for speed
     r"""
       (?P<include> ^[ \t]*\#[ \t]*include\b[^\n]* )
     | (?P<comment> //(?:[^\n\\]|\\.)* | /\*.*?(?:\*/|\Z) )
@@ -64,7 +64,7 @@ class File:
         self.folder, self.name = posixpath.split(path)
         self.base, self.suffix = posixpath.splitext(path)
         self.top = path.split("/")[0] if self.folder else ""
-        # What the file is about: x.cc is tested by x_test.cc.
+        # The stem that a file shares with its tests: x.cc is tested by x_test.cc.
         self.stem = _EVIDENCE.sub("", self.base)
         self.is_test = self.stem != self.base or "testing" in self.folder.split("/")
         if data is not None:
@@ -93,14 +93,14 @@ class File:
 
     @cached_property
     def code(self) -> str:
-        """The text with blanks for comments; in C++ also for what is in quotes."""
+        """The text with blanks for comments, and in C++ also for quoted text."""
         if self.kind in CPP:
             return _NO_CODE.sub(_blank_inside, self.text)
         return re.sub(r"(?m)^ *#.*$", blank, self.text)
 
     @cached_property
     def includes(self) -> list[tuple[int, str]]:
-        """Offset and path of each, also of those that only one side of an #if sees."""
+        """Offset and path of each #include, on both sides of an #if."""
         found = re.finditer(r'^[ \t]*#[ \t]*include[ \t]*["<]([^">\n]+)', self.code, re.MULTILINE)
         return [(match.start(), match[1]) for match in found]
 
@@ -118,7 +118,7 @@ class Tree(Dict[str, File]):
 
     @staticmethod
     def of_folder(root: Path) -> Tree:
-        """What is committed or new, without what git ignores, and without links."""
+        """Committed and new files, without ignored files and links."""
         command = ["git", "-C", str(root), "ls-files", "-z", "-co", "--exclude-standard"]
         has_git = (root / ".git").exists()
         listing = subprocess.run(command, capture_output=True).stdout if has_git else b""

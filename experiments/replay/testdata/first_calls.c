@@ -1,4 +1,4 @@
-// The kernel of experiments/examples that is right, made wrong as RECTO_TEST_FAULT says. "after
+// The correct kernel of experiments/examples with a fault that RECTO_TEST_FAULT chooses. "after
 // window": once a call had a window, those without one lose their last key. "first": the first call
 // of a process does; "second": the second one does, and with a KV head for each of several query
 // heads, "ungrouped" each. "unwritten": the last sequence's row is not written. "only N": call N
@@ -18,7 +18,7 @@ static int is(const char* fault) {
   return asked != NULL && strcmp(asked, fault) == 0;
 }
 
-// Which call of all processes this is, from 1 on.
+// The number of this call among those of all processes, from 1 on.
 static long counted_call(void) {
   FILE* const calls = fopen(getenv("RECTO_TEST_CALLS"), "ab");
   if (calls == NULL) abort();
@@ -28,7 +28,7 @@ static long counted_call(void) {
   return count;
 }
 
-// Whether it is the call that the fault names after the word.
+// Whether this is the call whose number follows the word in the fault.
 static int is_counted(const char* word) {
   const char* const asked = getenv("RECTO_TEST_FAULT");
   const size_t length = strlen(word);

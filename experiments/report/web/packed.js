@@ -1,4 +1,4 @@
-// Columns of numbers as packed_numbers.h writes them.
+// Columns of numbers as map_json.h writes them.
 
 function bytesOf(base64) {
   const text = atob(base64);

@@ -1,11 +1,11 @@
-// The kernel of experiments/examples that is right, made wrong by what earlier calls have left in
-// it, as RECTO_TEST_FAULT says. "plan": it keeps the lengths of the contexts while the numbers of
-// sequences and rows and the longest context stay. "window": once a call had a window, the outputs
-// of those without one are too large by 1. "write-plan": KV writes keep their slots while the
-// number of tokens and the pool's shape stay. "deadlock", "spin": each 20th call waits, or
-// computes, for ever. "sleep": right, but each call sleeps for 0.2 s. Two that depend on the call
-// alone: "rare-spin" computes for ever where a context has 23 keys; it, and "print", which says so,
-// make outputs too large by 1 where there is a window.
+// The correct kernel of experiments/examples with a fault that depends on state left by earlier
+// calls; RECTO_TEST_FAULT chooses it. "plan": it keeps the lengths of the contexts while the
+// numbers of sequences and rows and the longest context stay. "window": once a call had a window,
+// the outputs of those without one are too large by 1. "write-plan": KV writes keep their slots
+// while the number of tokens and the pool's shape stay. "deadlock", "spin": each 20th call waits,
+// or computes, for ever. "sleep": right, but each call sleeps for 0.2 s. Two that depend on the
+// call alone: "rare-spin" computes for ever where a context has 23 keys; it, and "print", which
+// says so, make outputs too large by 1 where there is a window.
 
 #include <stdlib.h>
 #include <unistd.h>
@@ -51,7 +51,7 @@ static void add_one(const RectoAttentionCall* call) {
   }
 }
 
-// What a call does besides what it should.
+// The side effect of a call.
 static void dawdle(void) {
   static int64_t calls = 0;
   static volatile int for_ever = 1;

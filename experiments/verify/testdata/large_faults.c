@@ -1,11 +1,11 @@
-// The kernel of experiments/examples that is right, made wrong at the sizes of servers alone, as
-// RECTO_TEST_FAULT says, by name and by the size that is right still. "context:512": keys from the
-// 513th on are lost. "block:256": so are those from the 257th on where a block has more.
-// "sequence:32": from the 33rd sequence on contexts are those of the ones 32 before, where they are
-// shorter. "head:4": what belongs to KV heads from the fifth on is that of the four before.
-// "q-head:64", "group:8": query heads from the 65th on, or from the ninth of a group on, are
-// skipped. "stride:512": rows of the block table are taken to follow each other where a context has
-// more than 512 keys. "kv-context:640": KV heads but the first lose keys from the 641st on.
+// The correct kernel of experiments/examples with a fault that shows only at serving sizes.
+// RECTO_TEST_FAULT chooses it by name and by the largest size that is still right. "context:512":
+// keys from the 513th on are lost. "block:256": so are those from the 257th on where a block has
+// more. "sequence:32": from the 33rd sequence on contexts are those of the ones 32 before, where
+// they are shorter. "head:4": what belongs to KV heads from the fifth on is that of the four
+// before. "q-head:64", "group:8": query heads from the 65th on, or from the ninth of a group on,
+// are skipped. "stride:512": rows of the block table are taken to follow each other where a context
+// has more than 512 keys. "kv-context:640": KV heads but the first lose keys from the 641st on.
 // "batch:1": where there are more sequences, results in fp32 but zeros are an ulp larger.
 // "sink:512": rows behind that many keys and more forget their sinks. Behind so many keys, a window
 // that is longer than a block begins where its first block does ("window:2048"), or where the split
@@ -37,7 +37,7 @@ enum { kLengths = 4096, kSplit = 512 };
 
 typedef int32_t (*Attention)(const RectoAttentionCall* call);
 
-// The size that is right still; without the fault, every size is.
+// The largest size that is still right; without the fault, every size is right.
 static int64_t right_until(const char* fault) {
   const char* const asked = getenv("RECTO_TEST_FAULT");
   const size_t name = strlen(fault);
@@ -68,7 +68,7 @@ static int move_window(RectoAttentionCall* call, int64_t position) {
   return 1;
 }
 
-// Changes what the row sees, and returns whether it did. `call` has lengths of its own.
+// Changes the row's visible keys, and returns whether it did. `call` has its own lengths.
 static int change_row(RectoAttentionCall* call, int32_t* lengths, Row* at, int64_t rows) {
   const int64_t group = call->q.num_heads / call->k.num_kv_heads;
   const int64_t prefix = lengths[at->sequence] - rows;
@@ -116,7 +116,7 @@ static int change_row(RectoAttentionCall* call, int32_t* lengths, Row* at, int64
   return 1;
 }
 
-// Attends again in splits, and puts their results together wrongly.
+// Attends again in splits, and merges their results wrongly.
 static void merge_splits(const RectoAttentionCall* call, const Row* at) {
   const int64_t keys = least(right_until("maximum"), right_until("skip"));
   const int64_t end = call->causal ? at->position + 1 : call->context_length[at->sequence];
@@ -142,7 +142,7 @@ static void merge_splits(const RectoAttentionCall* call, const Row* at) {
   call->lse_ln[at->row * call->q.num_heads + at->head] = maximum + logf(whole->sum);
 }
 
-// Attends again what sees something else than it should.
+// Attends again for rows with wrong visible keys.
 static void change_rows(const RectoAttentionCall* call) {
   int32_t lengths[kLengths];
   const int64_t group = call->q.num_heads / call->k.num_kv_heads;
@@ -167,7 +167,7 @@ static void change_rows(const RectoAttentionCall* call) {
   }
 }
 
-// Where it takes the head's results from, or nothing.
+// The head whose results it uses for this head, or none.
 static int64_t head_taken(const RectoAttentionCall* call, int64_t head) {
   const int64_t group = call->q.num_heads / call->k.num_kv_heads;
   if (head >= right_until("q-head") || head % group >= right_until("group")) return -1;
@@ -203,7 +203,7 @@ static void round_up(const RectoAttentionCall* call) {
   }
 }
 
-// As where a running maximum begins at -5000: what is far below it has no weight.
+// Acts like a running maximum that begins at -5000: scores far below it have no weight.
 static void lose_low_rows(const RectoAttentionCall* call) {
   for (int64_t s = 0; s < call->num_seqs; ++s) {
     if (call->context_length[s] <= right_until("low")) continue;

@@ -1,4 +1,4 @@
-// Says in Latin-1, and so not in UTF-8, what it is, what it does not serve and why it fails.
+// Its description, skips and errors are in Latin-1, so they are not UTF-8.
 
 #include <stdio.h>
 

@@ -1,5 +1,5 @@
-"""The GPU at hand: why there is none, what it is, how long a call takes on it, and how much it
-copies and multiplies per second. Needs PyTorch.
+"""The machine's GPU: why there is none, its description, a timer of calls, and its copy and matrix
+rates. Needs PyTorch.
 """
 
 import subprocess
@@ -14,8 +14,8 @@ COPIED_BYTES = 1 << 30
 MATRIX_SIZE = 8192
 RATE_RUNS = 10
 TUNING_RUNS = 5
-# Cycles for which the card waits while the host launches, about a millisecond: Python is slow to
-# launch, and that is not to be measured.
+# Cycles for which the card waits while the host launches, about a millisecond, so that Python's
+# slow launches are not measured.
 HELD_CYCLES = 2_000_000
 # Under the names used in recto's results.
 _SMI = {"driver": "driver_version", "clock_sm": "clocks.sm", "clock_sm_max": "clocks.max.sm",

@@ -1,4 +1,4 @@
-"""What every peer is asked to compute: one batch, named as in recto's benchmark (cuda/bench).
+"""The case that every peer computes: one batch, named as in recto's benchmark (cuda/bench).
 
     decode/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16
     prefill/batch:4/context:4096/rows:1024/group:4/head_dim:128/types:bf16-bf16/block:16
@@ -20,7 +20,7 @@ _MOST_TOKENS = 1 << 26  # per batch, twice the most in recto's grid: Python make
 
 
 class BadCase(Exception):
-    """A name that is not a case's: which part is wrong, and what was expected."""
+    """An invalid name of a case: the wrong part, and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +64,7 @@ class Case:
         return [-(-length // self.block) for length in self.context_lengths()]
 
     def kv_bytes(self) -> int:
-        """K and V of all contexts."""
+        """The bytes of K and V of all contexts."""
         return (2 * sum(self.context_lengths()) * self.kv_heads * self.head_dim
                 * TYPE_BYTES[self.type])
 
@@ -84,7 +84,7 @@ class Case:
 
 
 def parse_case(name: str) -> Case:
-    """The case of a name. Parts may come in any order; what is left out is as in Case."""
+    """The case of a name. Parts may come in any order; missing parts are as in Case."""
     family, *parts = name.split("/")
     if family not in FAMILIES:
         raise BadCase(f"{name}: {family!r}: expected one of {', '.join(FAMILIES)}")

@@ -12,7 +12,7 @@ _OTHER_WAYS = ("decode_tma", "decode_reference", "decode_token_major", "decode_p
 @dataclass(frozen=True)
 class Compared:
     case: Case
-    recto: tuple[Row, ...]  # of each way, the one that its rule chooses first
+    recto: tuple[Row, ...]  # for each kernel and layout; the one that recto's rule chooses is first
     peers: tuple[Row, ...]  # the fastest first
 
 
@@ -21,7 +21,7 @@ class CannotCompare(Exception):
 
 
 def case_of(row: Row) -> Case | None:
-    """None for what peers are not asked: other operations and types, contiguous K and V."""
+    """None for rows that peers do not run: other operations and types, contiguous K and V."""
     family, slash, rest = row.name.partition("/")
     try:
         return parse_case(("decode" if family in _OTHER_WAYS else family) + slash + rest)
@@ -66,7 +66,7 @@ def warnings(recto: dict[str, object], peers: dict[str, object]) -> list[str]:
 
 
 def print_comparison(compared: list[Compared]) -> None:
-    """A table for each case; the last column says how many times as long as recto a peer takes."""
+    """A table for each case; the last column is a peer's time divided by recto's."""
     for each in compared:
         print(f"\n{each.case.name}")
         rows = [_cells("recto " + row.name.partition("/")[0], row, each.recto[0])

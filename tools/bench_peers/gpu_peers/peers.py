@@ -1,4 +1,4 @@
-"""What a peer is, all of them in the order in which they are shown, and which are available."""
+"""The interface of a peer, all peers in the order of output, and which are available."""
 
 import importlib
 from collections.abc import Callable
@@ -31,8 +31,8 @@ class Skipped(Exception):
 
 @dataclass
 class Prepared:
-    """A problem in a peer's own form. `call` is what is timed: it launches, and returns the output;
-    `rows_of`, untimed, converts that to [num_seqs * rows, q_heads, head_dim].
+    """A problem in a peer's own form. `call` is timed: it launches, and returns the output;
+    `rows_of`, untimed, converts the output to [num_seqs * rows, q_heads, head_dim].
     """
 
     call: Call
@@ -45,7 +45,7 @@ class Peer:
     what: str  # a one-line description
     # Takes a problem and, for peers that tune, a timer of a call in seconds if there is a GPU.
     prepare: Callable[[Any, Callable[[Call], float] | None], Prepared]
-    package: str = "torch"  # that it needs, and whose version is reported
+    package: str = "torch"  # the required package, whose version is reported
     needs_gpu: bool = False
     operations: tuple[str, ...] = ("decode", "prefill")
 
@@ -57,7 +57,7 @@ class Peer:
 
 
 def find_peer(name: str) -> Peer:
-    """Skipped, with the reason, if what it needs cannot be imported."""
+    """Raises Skipped, with the reason, if a required package cannot be imported."""
     try:
         module = importlib.import_module(f".{_MODULES[name]}", __package__)
         peer = next(peer for peer in module.PEERS if peer.name == name)
@@ -70,7 +70,7 @@ def find_peer(name: str) -> Peer:
 
 
 def package_versions() -> dict[str, str]:
-    """The versions of what is installed."""
+    """The versions of installed packages."""
     versions = {}
     for name, distribution in _DISTRIBUTIONS.items():
         try:
@@ -81,6 +81,6 @@ def package_versions() -> dict[str, str]:
 
 
 def one_line(error: BaseException) -> str:
-    """Its kind and the first of its words."""
+    """The error's kind and its first line."""
     text = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     return f"{type(error).__name__}: {text}"[:300] if text else type(error).__name__

@@ -68,7 +68,7 @@ class Problem:
         return out
 
     def mask(self, keys: int) -> torch.Tensor:
-        """Which keys each row sees, [num_seqs, 1, rows, keys]."""
+        """The visible keys of each row, [num_seqs, 1, rows, keys]."""
         key = torch.arange(keys, device=self.device)
         row = torch.arange(self.case.rows, device=self.device)[:, None]
         last = self.context_length[:, None, None].long() - self.case.rows + row
@@ -112,9 +112,9 @@ def _signed(value: int) -> int:
 
 
 def make_edge_problem(case: Case, device: str) -> Problem:
-    """A problem in which a key that is left out, added or counted twice shows in every output: each
-    context is one token shorter than the case says, slots beyond it hold garbage, and V is large at
-    32 keys of each sequence: its first, its last and those on both sides of each sixteenth.
+    """A problem in which a missing, extra or repeated key changes every output: each context is one
+    token shorter than the case says, slots beyond it hold garbage, and V is large at 32 keys of
+    each sequence: its first, its last and those on both sides of each sixteenth.
     """
     if case.context == 1:
         return make_problem(case, device)
@@ -134,7 +134,7 @@ def make_edge_problem(case: Case, device: str) -> Problem:
 
 
 # An answer's error, the root mean square over the dims of a row and head, in units of the answer's
-# own size times the type's epsilon, 2^-7 or 2^-10. Rounding the output makes up to 0.3 of it,
+# own size times the type's epsilon, 2^-7 or 2^-10. Rounding the output contributes up to 0.3,
 # rounding the weights before the second product as much again.
 ERROR_LIMIT = 1.0
 
@@ -170,7 +170,7 @@ def error_to_limit(found: torch.Tensor, expected: torch.Tensor, kind: str) -> to
 
 
 def check(problem: Problem, expected: torch.Tensor, out: torch.Tensor) -> tuple[float, str]:
-    """The worst error as a fraction of its limit, and what is wrong, or nothing."""
+    """The worst error as a fraction of its limit, and what is wrong (empty if nothing)."""
     if out.shape != problem.q.shape or out.dtype != problem.q.dtype:
         return float("nan"), (f"expected {list(problem.q.shape)} of {problem.q.dtype}, "
                               f"found {list(out.shape)} of {out.dtype}")

@@ -1,5 +1,5 @@
-"""Statistics of repeated measurements, tables for people, and results as JSON: what Google
-Benchmark writes for recto's benchmark, with `peer` in each row. Needs only the standard library.
+"""Statistics of repeated measurements, text tables, and results as JSON in the form of recto's
+benchmark (Google Benchmark), with `peer` in each row. Needs only the standard library.
 
     {"context": {"date", "gpu", "copy_GB_per_s", ...},
      "benchmarks": [{"name", "peer", "real_time", "time_unit": "us", "median_us", ...}],
@@ -20,7 +20,7 @@ _TO_US = {"ns": 1e-3, "us": 1.0, "ms": 1e3, "s": 1e6}
 
 
 class BadFile(Exception):
-    """A file that does not hold results: which, and what was expected."""
+    """A file without valid results: its name, and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -86,7 +86,7 @@ class Results:
 
 
 def provenance() -> dict[str, object]:
-    """When the results were made, and with which state of this repository."""
+    """The date of the results, and the commit of this repository."""
     return {"date": datetime.now(timezone.utc).isoformat(timespec="seconds"),
             "recto_commit": _commit(), "matrix_rate_by": "torch.matmul"}
 
@@ -106,9 +106,9 @@ def _commit() -> str:
 
 @dataclass(frozen=True)
 class Row:
-    """What a comparison reads from a row."""
+    """The fields of a row that a comparison reads."""
 
-    name: str  # without what Google Benchmark appends
+    name: str  # without Google Benchmark's suffix
     peer: str  # empty in recto's results
     label: str
     us: float
@@ -117,7 +117,7 @@ class Row:
 
 
 def read_rows(path: str) -> tuple[dict[str, object], list[Row]]:
-    """The context and what was measured; for repetitions only their median."""
+    """The context and the measurements; for repetitions only their median."""
     try:
         whole = json.loads(Path(path).read_text("utf-8"))
         context, benchmarks = whole["context"], whole["benchmarks"]

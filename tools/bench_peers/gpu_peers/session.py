@@ -17,7 +17,7 @@ FEWEST_SAMPLES = 5
 
 
 class Broken(Exception):
-    """The GPU no longer responds: everything later would fail through no fault of its own."""
+    """The GPU no longer responds, so every later call would fail for this reason."""
 
 
 @dataclass
@@ -40,7 +40,7 @@ class Batch:
 
 
 class Wrong(Exception):
-    """What a peer computed, and what was expected."""
+    """The outcome of a peer on a case."""
 
 
 @dataclass
@@ -83,7 +83,7 @@ class Session:
             outcome.state, outcome.why = "skipped", str(why)
         except Wrong as why:
             outcome.state, outcome.why = "wrong", str(why)
-        except Exception as error:  # whatever a peer raises for what it does not support
+        except Exception as error:  # peers raise various exceptions for unsupported cases
             outcome.state, outcome.why = "refused", one_line(error)
             self._require_sound_gpu(peer)
         return outcome

@@ -21,7 +21,7 @@ def rows_of(problem: Problem):
 
 
 def mask_of(problem: Problem, keys: int):
-    """None if each row sees all keys, else a form that allows fast kernels to be chosen if
+    """None if each row sees all keys, otherwise a mask in a form that permits fast kernels if
     possible."""
     if problem.is_ragged:
         return problem.mask(keys)
