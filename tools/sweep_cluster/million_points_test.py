@@ -65,7 +65,7 @@ class Plan(unittest.TestCase):
             f"the collector takes {costs.collector_cpu_ms_a_run * 1e3:.0f} s",
         ):
             self.assertIn(said, words)
-        pattern = r"takes (\d+) ms, so that a million of them take (\d+) core hours"
+        pattern = r"takes (\d+) ms, so a million of them take (\d+) core hours"
         run_ms, hours = re.search(pattern, words).groups()
         self.assertEqual(round(int(run_ms) / 3.6), int(hours))
 
