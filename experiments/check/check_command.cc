@@ -73,7 +73,7 @@ Command check_command() {
   command.add(
       "--bound KIND",
       one_of(flags->bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
-      "worst-case or probabilistic; hard, sharp: the same [probabilistic]");
+      "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
   command.add("--failures N", integer(flags->failures_shown, {1, 1000}),
               "shown in full, of each operation [3]");
   command.add("--out DIR", nonempty_text(options.kept_folder, "a folder"),

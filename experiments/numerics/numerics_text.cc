@@ -54,7 +54,8 @@ std::string size_cell(const Threshold& threshold) {
 std::string judges_table(const std::vector<CellResult>& results, const std::vector<Judge>& judges) {
   std::vector<TableColumn> columns{{"type", Align::kLeft}, {"n"}, {"fault", Align::kLeft}};
   for (const Judge judge : judges) {
-    columns.push_back({judge_name(judge)});
+    // A column has little room.
+    columns.push_back({std::regex_replace(judge_name(judge), std::regex("abilistic"), ".")});
     columns.push_back({"refused"});
   }
   Table table(columns);
@@ -180,13 +181,13 @@ std::string sharpness_text(const std::vector<CellResult>& results) {
   Table table({{"type", Align::kLeft},
                {"n"},
                {"draws"},
-               {"out: probabilistic"},
+               {"out: prob."},
                {"worst"},
-               {"worst-case"},
+               {"w-case"},
                {"worst"},
-               {"lse: probabilistic"},
+               {"lse: prob."},
                {"worst"},
-               {"worst-case"},
+               {"w-case"},
                {"worst"},
                {"beyond"}});
   for (const CellResult& result : results) {
@@ -211,7 +212,8 @@ std::string sharpness_text(const std::vector<CellResult>& results) {
              "steps of 16 terms,\n"
              "and fp8 is dequantised to q's type. Shares of 1; over all elements of all draws. "
              "beyond: elements\n"
-             "of out with an error beyond the probabilistic bound.\n",
+             "of out with an error beyond the probabilistic bound (prob.; w-case: the worst-case "
+             "bound).\n",
              kHeadDim, kFp8Scale);
 }
 

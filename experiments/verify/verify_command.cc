@@ -175,7 +175,7 @@ void add_run_flags(Command& command, VerifyFlags& flags) {
   add_limit_flags(command, options.limits);
   command.add("--bound KIND",
               one_of(flags.bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
-              "worst-case or probabilistic; worst-case, probabilistic: the same [probabilistic]");
+              "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
   command.add("--failures N", integer(options.failures_kept, {1, 1000}),
               "shown and kept of each kind, of each law on each backend [1]");
   command.add("--out DIR", nonempty_text(options.folder, "a folder"),

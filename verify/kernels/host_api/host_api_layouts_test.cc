@@ -16,7 +16,7 @@ namespace {
 
 using enum AttentionKernel;
 
-TEST_CASE("head dims in the table are the group kernel's, those beside them the plain one's") {
+TEST_CASE("head dims in the table are the GQA kernel's, those beside them the reference kernel's") {
   for (const auto& entry : kernels::gqa_decode_table()) {
     if (entry.q_type != ElementType::kFp16 || entry.kv_type != ElementType::kFp16) continue;
     for (const std::int64_t head_dim : {entry.head_dim - 8, entry.head_dim, entry.head_dim + 8}) {
@@ -25,7 +25,7 @@ TEST_CASE("head dims in the table are the group kernel's, those beside them the 
       spec.shape.head_dim_k = spec.shape.head_dim_v = head_dim;
       INFO("head dim " << head_dim);
       const Chosen chosen = choose(spec, {});
-      CHECK(chosen.plan.starts_with(head_dim == entry.head_dim ? "group" : "plain"));
+      CHECK(chosen.plan.starts_with(head_dim == entry.head_dim ? "GQA" : "reference"));
     }
     CaseSpec spec = spec_of(40);
     spec.shape.head_dim_k = entry.head_dim;
