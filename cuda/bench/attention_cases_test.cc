@@ -35,7 +35,7 @@ TEST_CASE("the document says how many cases there are by default") {
   std::ifstream file("docs/benchmarks.md");
   const std::string text(std::istreambuf_iterator<char>(file), {});
   std::smatch said;
-  REQUIRE(std::regex_search(text, said, std::regex("attention has ([0-9]+) cases")));
+  REQUIRE(std::regex_search(text, said, std::regex("attention_benchmark` has ([0-9]+) cases")));
   const auto cases = attention_cases(CaseSet::kDefault).size() + step_cases().size();
   CHECK(std::stoul(said[1].str()) == cases);
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <cstdint>
 #include <set>
+#include <regex>
 #include <utility>
 
 #include "core/json.h"
