@@ -17,7 +17,7 @@ namespace recto::cache::testing {
 namespace {
 
 constexpr std::int64_t kBlockSize = 2;
-constexpr std::int64_t kNumBlocks = 24;
+constexpr std::int64_t kNumBlocks = 14;
 constexpr std::int64_t kMaxTokens = 20;
 
 CacheOptions options() {
@@ -39,8 +39,10 @@ class Pair {
 
   void step() {
     using enum CommandKind;
-    constexpr std::array kKinds = {kAdmit, kAppend, kCommit, kFork, kTruncate, kRelease};
-    CacheCommand command{.kind = kKinds[static_cast<std::size_t>(below(6))],
+    // Growth is more frequent than release, so that the pool fills up.
+    constexpr std::array kKinds = {kAdmit,  kAdmit,  kAdmit, kAdmit,    kAppend,
+                                   kAppend, kCommit, kFork,  kTruncate, kRelease};
+    CacheCommand command{.kind = kKinds[static_cast<std::size_t>(below(kKinds.size()))],
                          .who = below(8),
                          .base = below(4),
                          .length = below(kMaxTokens + 1),
