@@ -94,7 +94,7 @@ class MovedCache {
   PagedKvView view_;
 };
 
-TEST_CASE("caches at multiples of 16 bytes are the group kernel's; others are read by less") {
+TEST_CASE("caches at multiples of 16 bytes are the GQA kernel's; others are read by less") {
   struct Place {
     ElementType type;
     std::size_t shift;  // bytes
@@ -103,16 +103,17 @@ TEST_CASE("caches at multiples of 16 bytes are the group kernel's; others are re
     const char* access;  // access policy of the plain kernel
   };
   using enum ElementType;
-  const Place places[] = {{kFp16, 0, 0, "group", "fours"},    {kFp16, 2, 0, "plain", "singles"},
-                          {kFp16, 4, 0, "plain", "singles"},  {kFp16, 6, 0, "plain", "singles"},
-                          {kFp16, 8, 0, "plain", "fours"},    {kFp16, 10, 0, "plain", "singles"},
-                          {kFp16, 14, 0, "plain", "singles"}, {kFp16, 16, 0, "group", "fours"},
-                          {kFp16, 0, 1, "plain", "singles"},  {kFp16, 0, 3, "plain", "singles"},
-                          {kFp16, 0, 4, "plain", "fours"},    {kFp16, 0, 7, "plain", "singles"},
-                          {kFp16, 0, 8, "group", "fours"},    {kFp16, 0, 12, "plain", "fours"},
-                          {kFp32, 4, 0, "plain", "singles"},  {kFp32, 12, 0, "plain", "singles"},
-                          {kFp32, 16, 0, "group", "fours"},   {kFp32, 0, 3, "plain", "singles"},
-                          {kFp32, 0, 4, "group", "fours"},    {kFp32, 0, 5, "plain", "singles"}};
+  const Place places[] = {
+      {kFp16, 0, 0, "GQA", "fours"},          {kFp16, 2, 0, "reference", "singles"},
+      {kFp16, 4, 0, "reference", "singles"},  {kFp16, 6, 0, "reference", "singles"},
+      {kFp16, 8, 0, "reference", "fours"},    {kFp16, 10, 0, "reference", "singles"},
+      {kFp16, 14, 0, "reference", "singles"}, {kFp16, 16, 0, "GQA", "fours"},
+      {kFp16, 0, 1, "reference", "singles"},  {kFp16, 0, 3, "reference", "singles"},
+      {kFp16, 0, 4, "reference", "fours"},    {kFp16, 0, 7, "reference", "singles"},
+      {kFp16, 0, 8, "GQA", "fours"},          {kFp16, 0, 12, "reference", "fours"},
+      {kFp32, 4, 0, "reference", "singles"},  {kFp32, 12, 0, "reference", "singles"},
+      {kFp32, 16, 0, "GQA", "fours"},         {kFp32, 0, 3, "reference", "singles"},
+      {kFp32, 0, 4, "GQA", "fours"},          {kFp32, 0, 5, "reference", "singles"}};
   for (const Place& place : places) {
     INFO(place.type << " " << place.shift << " bytes, gaps of " << place.gap);
     CaseSpec spec = spec_of(40);
