@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <set>
 #include <regex>
+#include <set>
 #include <utility>
 
 #include "core/json.h"
