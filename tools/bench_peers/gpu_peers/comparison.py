@@ -6,7 +6,8 @@ from .case import BadCase, Case, parse_case
 from .results import Row, print_table
 
 # In recto's benchmark: the same cases with other kernels or in other layouts.
-_OTHER_WAYS = ("decode_tma", "decode_reference", "decode_token_major", "decode_packed")
+_OTHER_WAYS = ("decode_tma", "decode_reference", "decode_token_major", "decode_packed",
+               "decode_bulk", "decode_plain")  # the last two: TMA and reference decode in old files
 
 
 @dataclass(frozen=True)
