@@ -76,6 +76,7 @@ __device__ inline RowRules row_rules(const ReferenceDecodeParams& params, const 
   const float scale =
       options.scale * stored_scale<typename Shape::Stored>(params.kv.k, rows.kv_head);
   RowRules rules;
+  rules.plain_factor = plain_factor_of(options, scale);
   for (int half = 0; half < 2; ++half) {
     const int row = min(fragment_row(lane, half * 2), rows.count - 1);
     const float slope =

@@ -64,6 +64,7 @@ HEADERS = [
     "row_fragment.cuh",
     "row_move.cuh",
     "row_softmax.cuh",
+    "row_weights.cuh",
     "row_tile.cuh",
     "scalar_products.cuh",
     "settle.cuh",

@@ -75,12 +75,20 @@ reference::KernelNumerics gqa_decode_numerics(ElementType q_type, ElementType kv
     numerics.score_sum = {.lanes = 4, .product_roundings = kProductRoundings};
     numerics.tile_size = 8;
   }
+  // weigh_scores: fast_exp2 of the FMA product * (scale * log2(e)) - maximum, within 2 ulp,
+  // subnormals flushed (PTX ISA, ex2.approx.ftz). log2(e) and the constant are each rounded once.
+  numerics.exponential = {.relative = 0x1p-22, .relative_slope = 0.0, .flush = 0x1p-126};
+  numerics.shared_scale = 0x1p-23;
+  // RowStates::close turns the maxima of warps into natural exponents: 1.05 roundings of each of
+  // the two that a merge compares, and of the one in lse, which is added to the logarithm.
+  numerics.argument_roundings = 2;
+  numerics.lse_ln_roundings = 3;
   // Four lanes share a row's keys.
   numerics.weight_sum = {.lanes = 4};
   if (is_fp8(kv_type)) {
     // Codes are exact in fp16 and bf16; K's scale is multiplied into the scores' scale, V's into o.
     numerics.kv_read = 0.0;
-    numerics.shared_scale = 0x1p-24;
+    numerics.shared_scale += 0x1p-24;
     numerics.normalisation_roundings += 1;
   }
   return numerics;
