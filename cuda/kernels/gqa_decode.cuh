@@ -21,6 +21,9 @@ using GroupStream = StreamShape<WarpTeam, NumbersType, kDims, NumbersType::Produ
 template <typename NumbersType, int kDims>
 struct GroupShape : GroupStream<NumbersType, kDims> {
   using Stream = GroupStream<NumbersType, kDims>;
+  using InWholeTiles = GroupShape<
+      Numbers<typename NumbersType::Products, typename NumbersType::Stored, Transfer::kTiles>,
+      kDims>;
   // At the end, a warp's part holds its weighted sums instead. Rows are eight banks apart.
   static constexpr int kSumStride = kDims + 8;
   static_assert(kTileRows * kSumStride * static_cast<int>(sizeof(float)) <= Stream::kBytes);

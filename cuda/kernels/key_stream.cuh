@@ -17,12 +17,20 @@
 #include "cuda/kernels/row_softmax.cuh"
 #include "cuda/kernels/settle.cuh"
 #include "cuda/kernels/stream_shape.cuh"
+#include "cuda/kernels/tile_fetch.cuh"
 
 namespace recto::kernels {
 
+template <typename Shape, Transfer kHow>
+struct FetchOf;
 template <typename Shape>
-using Fetch =
-    std::conditional_t<Shape::kTransfer == Transfer::kBlocks, BlockFetch<Shape>, RowFetch<Shape>>;
+struct FetchOf<Shape, Transfer::kRows> : std::type_identity<RowFetch<Shape>> {};
+template <typename Shape>
+struct FetchOf<Shape, Transfer::kBlocks> : std::type_identity<BlockFetch<Shape>> {};
+template <typename Shape>
+struct FetchOf<Shape, Transfer::kTiles> : std::type_identity<TileFetch<Shape>> {};
+template <typename Shape>
+using Fetch = typename FetchOf<Shape, Shape::kTransfer>::type;
 
 // The keys that at least one row of a team sees, and those that all its rows see; the size of the
 // latter range may be negative.
@@ -82,13 +90,18 @@ class KeyStream {
     const int warp = Team::rank() / kWarpLanes;
     Fragment scores[kKeys / 8];
     Products::template multiply_keys<kHeadDim, kKeys>(query, wide_keys(stage), lane, scores);
-    weigh(rows_, tile * kKeys, lane, scores, states);
+    if constexpr (Shape::kTransfer == Transfer::kTiles) {
+      if (!keys_.has_all(tile * kKeys, kKeys)) hide_unseen(rows_, tile * kKeys, lane, scores);
+      weigh_scores(rows_.plain_factor, scores, states);
+    } else {
+      weigh(rows_, tile * kKeys, lane, scores, states);
+    }
     Element* values = wide_values(stage);
     if constexpr (Shape::kSight == Sight::kOfEachRow) {
       if (!is_seen_by_all(tile)) keep_to_seers(tile, values, lane, states.weighted);
     }
     Products::template add_values<kHeadDim, kKeys>(scores,
-                                                   ValueTile<Element>{values, cache_.value_order},
+                                                   ValueTile<Element>{values, value_order()},
                                                    memory_.scratch(warp), lane, states.weighted);
   }
 
@@ -102,12 +115,17 @@ class KeyStream {
   // NaN or infinity is NaN.
   __device__ void keep_to_seers(int tile, Element* values, int lane,
                                 Fragment (&weighted)[kHeadDim / 8]) const {
-    const NonFiniteValues<Shape> found(values, cache_.value_order);
+    const NonFiniteValues<Shape> found(values, value_order());
     if (Team::any(found.are_there() ? 1 : 0) == 0) return;
     found.add_where_seen(rows_, tile * kKeys, lane, weighted);
     Team::meet();
     found.clear();
     Team::meet();
+  }
+
+  // Packed caches are never fetched in whole tiles.
+  __device__ ValueOrder value_order() const {
+    return Shape::kTransfer == Transfer::kTiles ? ValueOrder::kKeyRows : cache_.value_order;
   }
 
   // The tile in the form that the products read.

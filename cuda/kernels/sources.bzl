@@ -77,6 +77,7 @@ HEADERS = [
     "tensor_core_products.cuh",
     "tile.cuh",
     "tile_copy.cuh",
+    "tile_fetch.cuh",
     "warp.cuh",
     "warp_pass.cuh",
 ]

@@ -12,8 +12,8 @@
 
 namespace recto::kernels {
 
-// How tiles are fetched from the cache: row_fetch.cuh or block_fetch.cuh.
-enum class Transfer : std::uint8_t { kRows, kBlocks };
+// How tiles are fetched from the cache: row_fetch.cuh, block_fetch.cuh or tile_fetch.cuh.
+enum class Transfer : std::uint8_t { kRows, kBlocks, kTiles };
 
 // Whether all rows of a team see the same keys, or each row its own.
 enum class Sight : std::uint8_t { kShared, kOfEachRow };
