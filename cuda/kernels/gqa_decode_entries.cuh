@@ -21,7 +21,8 @@ inline bool has_whole_tiles(const ReferenceDecodeParams& decode, std::int64_t ke
   const auto is_in_rows = [&](const KvTensorView& tensor) {
     return !is_packed(tensor) && tensor.block_size % keys == 0;
   };
-  return is_in_rows(k) && is_in_rows(decode.kv.v) && plain_factor_of(decode.options, 1.0F) > 0.0F;
+  return is_in_rows(k) && is_in_rows(decode.kv.v) &&
+         plain_factor_of(decode.options, decode.options.scale) > 0.0F;
 }
 
 struct GroupLauncher {

@@ -61,8 +61,19 @@ class KeyStream {
 
   // Returns the rows' states after all keys. query: the warp's rows, see RowMajorTile.
   __device__ RowStates<kHeadDim> run(const Element* query) {
+    return run(query, [] {});
+  }
+
+  // get_ready() is called once by each thread, while the first tiles are being fetched and before
+  // the query is read.
+  template <typename GetReady>
+  __device__ RowStates<kHeadDim> run(const Element* query, const GetReady& get_ready) {
     RowStates<kHeadDim> states;
-    if (keys_.size() <= 0) return states;
+    if (keys_.size() <= 0) {
+      get_ready();
+      states.close();
+      return states;
+    }
     // Tiles begin at multiples of their size, so a sequence is always divided into the same tiles.
     const int first = keys_.begin / kKeys;
     const int end = (keys_.end + kKeys - 1) / kKeys;
@@ -70,6 +81,7 @@ class KeyStream {
     for (int i = 0; i < Shape::kStages - 1; ++i) {
       fetch.start(first + i, (first + i) % Shape::kStages);
     }
+    get_ready();
     for (int tile = first; tile < end; ++tile) {
       const int next = tile + Shape::kStages - 1;
       fetch.start(next, next % Shape::kStages);

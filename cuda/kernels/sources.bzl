@@ -71,6 +71,8 @@ HEADERS = [
     "softmax_state.cuh",
     "split_decode.cuh",
     "split_decode.h",
+    "split_merge.cuh",
+    "split_range.cuh",
     "stream_gate.h",
     "stream_shape.cuh",
     "team.cuh",
