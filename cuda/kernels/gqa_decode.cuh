@@ -32,8 +32,12 @@ struct GroupShape : GroupStream<NumbersType, kDims> {
   static constexpr int kQueryBytes =
       Stream::RowTile::size(kTileRows) * static_cast<int>(sizeof(typename Stream::Element));
   static constexpr int kSharedBytes = kQueryBytes + kDecodeWarps * Stream::kBytes;
-  // Minimum number of thread blocks per multiprocessor, for which there are enough registers.
-  static constexpr int kBlocksPerSm = Stream::Products::blocks_per_sm(kDims);
+  // Minimum number of thread blocks per multiprocessor, for which there are enough registers. Rows
+  // of codes that are fetched one by one need more of them.
+  static constexpr bool kHasRowsOfCodes =
+      Stream::kTransfer == Transfer::kRows && sizeof(typename Stream::Stored) == 1;
+  static constexpr int kBlocksPerSm =
+      Stream::Products::blocks_per_sm(kHasRowsOfCodes ? 2 * kDims : kDims);
 };
 
 // The query heads of one thread block: `count` of them, from `first` on.

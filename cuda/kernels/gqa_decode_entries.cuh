@@ -30,7 +30,7 @@ struct GroupLauncher {
 
   template <typename Shape>
   static Status launch(const Params& params, KernelStream stream) {
-    if constexpr (Shape::kTransfer == Transfer::kRows && sizeof(typename Shape::Stored) == 2) {
+    if constexpr (Shape::kTransfer == Transfer::kRows && Shape::kHasWholeTiles) {
       if (has_whole_tiles(params.decode, Shape::kKeys)) {
         return launch_shape<typename Shape::InWholeTiles>(params, stream);
       }

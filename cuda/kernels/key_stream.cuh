@@ -102,11 +102,12 @@ class KeyStream {
     const int warp = Team::rank() / kWarpLanes;
     Fragment scores[kKeys / 8];
     Products::template multiply_keys<kHeadDim, kKeys>(query, wide_keys(stage), lane, scores);
-    if constexpr (Shape::kTransfer == Transfer::kTiles) {
-      if (!keys_.has_all(tile * kKeys, kKeys)) hide_unseen(rows_, tile * kKeys, lane, scores);
+    const bool are_seen = seen_by_all_.has_all(tile * kKeys, kKeys);
+    if constexpr (Shape::kHasPlainScores) {
+      if (!are_seen) hide_unseen(rows_, tile * kKeys, lane, scores);
       weigh_scores(rows_.plain_factor, scores, states);
     } else {
-      weigh(rows_, tile * kKeys, lane, scores, states);
+      weigh(rows_, tile * kKeys, are_seen, lane, scores, states);
     }
     Element* values = wide_values(stage);
     if constexpr (Shape::kSight == Sight::kOfEachRow) {
@@ -153,7 +154,7 @@ class KeyStream {
       return memory_.values(stage);
     } else {
       Team::meet();  // the keys in this memory have been read
-      if (cache_.value_order == ValueOrder::kKeyRows) return settled_rows(memory_.values(stage));
+      if (value_order() == ValueOrder::kKeyRows) return settled_rows(memory_.values(stage));
       settle<Shape, StoredTile<kHeadDim, kKeys, Shape::kStoredDimStride>>(
           memory_.values(stage), cache_.codes, memory_.settled(), &Shape::DimTile::index,
           Workers{Team::rank(), Team::kThreads});

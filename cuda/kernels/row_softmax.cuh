@@ -42,10 +42,10 @@ __device__ inline void hide_unseen(const RowRules& rows, int first, int lane,
 }
 
 // Converts products of queries and keys to weights relative to the rows' maxima. If the maxima
-// grow, the states are rescaled. The first key is at position `first`.
+// grow, the states are rescaled. The first key is at position `first`; are_seen: by all rows, all.
 template <int kHeadDim, int kBlocks>
-__device__ inline void weigh(const RowRules& rows, int first, int lane, Fragment (&scores)[kBlocks],
-                             RowStates<kHeadDim>& states) {
+__device__ inline void weigh(const RowRules& rows, int first, bool are_seen, int lane,
+                             Fragment (&scores)[kBlocks], RowStates<kHeadDim>& states) {
   const bool is_plain = rows.plain_factor > 0.0F;
   if (!is_plain) {
     for (int block = 0; block < kBlocks; ++block) {
@@ -55,7 +55,7 @@ __device__ inline void weigh(const RowRules& rows, int first, int lane, Fragment
       }
     }
   }
-  hide_unseen(rows, first, lane, scores);
+  if (!are_seen) hide_unseen(rows, first, lane, scores);
   weigh_scores(is_plain ? rows.plain_factor : kLog2E, scores, states);
 }
 

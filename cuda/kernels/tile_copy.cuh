@@ -52,14 +52,6 @@ struct TileChunk {
   int chunk;
 };
 
-// The chunks of a row that neighbouring copies of a key cover: a power of two up to 8 that divides
-// kChunks.
-template <int kChunks>
-inline constexpr int kCopySide = kChunks % 8 == 0   ? 8
-                                 : kChunks % 4 == 0 ? 4
-                                 : kChunks % 2 == 0 ? 2
-                                                    : 1;
-
 // Copy number i, if a key's chunks are contiguous. Eight neighbouring copies, which shared memory
 // processes together, are in different banks of a tile whose rows are an odd number of chunks
 // apart, and the lanes of a warp fetch whole sectors. Rows with an odd number of chunks, in which a
