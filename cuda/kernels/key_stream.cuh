@@ -102,12 +102,13 @@ class KeyStream {
     const int warp = Team::rank() / kWarpLanes;
     Fragment scores[kKeys / 8];
     Products::template multiply_keys<kHeadDim, kKeys>(query, wide_keys(stage), lane, scores);
-    const bool are_seen = seen_by_all_.has_all(tile * kKeys, kKeys);
     if constexpr (Shape::kHasPlainScores) {
-      if (!are_seen) hide_unseen(rows_, tile * kKeys, lane, scores);
+      if (!seen_by_all_.has_all(tile * kKeys, kKeys)) {
+        hide_unseen(rows_, tile * kKeys, lane, scores);
+      }
       weigh_scores(rows_.plain_factor, scores, states);
     } else {
-      weigh(rows_, tile * kKeys, are_seen, lane, scores, states);
+      weigh(rows_, tile * kKeys, seen_by_all_, lane, scores, states);
     }
     Element* values = wide_values(stage);
     if constexpr (Shape::kSight == Sight::kOfEachRow) {

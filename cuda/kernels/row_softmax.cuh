@@ -42,9 +42,10 @@ __device__ inline void hide_unseen(const RowRules& rows, int first, int lane,
 }
 
 // Converts products of queries and keys to weights relative to the rows' maxima. If the maxima
-// grow, the states are rescaled. The first key is at position `first`; are_seen: by all rows, all.
+// grow, the states are rescaled. The first key is at position `first`;
+// all rows see the keys of seen_by_all.
 template <int kHeadDim, int kBlocks>
-__device__ inline void weigh(const RowRules& rows, int first, bool are_seen, int lane,
+__device__ inline void weigh(const RowRules& rows, int first, const KeyRange& seen_by_all, int lane,
                              Fragment (&scores)[kBlocks], RowStates<kHeadDim>& states) {
   const bool is_plain = rows.plain_factor > 0.0F;
   if (!is_plain) {
@@ -55,7 +56,7 @@ __device__ inline void weigh(const RowRules& rows, int first, bool are_seen, int
       }
     }
   }
-  if (!are_seen) hide_unseen(rows, first, lane, scores);
+  if (!seen_by_all.has_all(first, 8 * kBlocks)) hide_unseen(rows, first, lane, scores);
   weigh_scores(is_plain ? rows.plain_factor : kLog2E, scores, states);
 }
 
