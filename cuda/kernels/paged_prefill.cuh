@@ -107,6 +107,7 @@ __device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const
   const float scale =
       options.scale * stored_scale<typename Shape::Stored>(params.kv.k, rows.kv_head);
   RowRules rules;
+  rules.plain_factor = plain_factor_of(options, scale);
   for (int half = 0; half < 2; ++half) {
     const int row = warp * kTileRows + fragment_row(lane, half * 2);
     rules.rule[half] = {scale, options.softcap, 0.0F, 0};

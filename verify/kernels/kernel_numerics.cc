@@ -46,7 +46,7 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   numerics.tile_size = 32;
   numerics.tile_order = reference::TileOrder::kConsecutive;
   numerics.state_merges = 3;
-  // split_merge merges states, one after the other.
+  // split_merge adds states, one after the other, each relative to the largest maximum.
   numerics.split_size = split_size;
   numerics.split_merge = reference::SplitMerge::kState;
 
@@ -75,13 +75,30 @@ reference::KernelNumerics gqa_decode_numerics(ElementType q_type, ElementType kv
     numerics.score_sum = {.lanes = 4, .product_roundings = kProductRoundings};
     numerics.tile_size = 8;
   }
+  // weigh_scores: fast_exp2 of the FMA product * (scale * log2(e)) - maximum, within 2 ulp,
+  // subnormals flushed (PTX ISA, ex2.approx.ftz). log2(e) and the constant are each rounded once.
+  numerics.exponential = {.relative = 0x1p-22, .relative_slope = 0.0, .flush = 0x1p-126};
+  numerics.shared_scale = 0x1p-23;
+  // RowStates::close turns the maxima of warps into natural exponents: 1.05 roundings of each of
+  // the two that a merge compares, and of the one in lse, which is added to the logarithm.
+  numerics.argument_roundings = 2;
+  numerics.lse_ln_roundings = 3;
   // Four lanes share a row's keys.
   numerics.weight_sum = {.lanes = 4};
   if (is_fp8(kv_type)) {
     // Codes are exact in fp16 and bf16; K's scale is multiplied into the scores' scale, V's into o.
     numerics.kv_read = 0.0;
-    numerics.shared_scale = 0x1p-24;
+    numerics.shared_scale += 0x1p-24;
     numerics.normalisation_roundings += 1;
+  }
+  return numerics;
+}
+
+reference::KernelNumerics in_planned_splits(reference::KernelNumerics numerics,
+                                            const AttentionPlan& plan) {
+  if (plan.split_rule == kernels::SplitRule::kEqualShares) {
+    numerics.split_size = plan.split_size;
+    numerics.max_splits = plan.num_splits;
   }
   return numerics;
 }
