@@ -29,24 +29,24 @@ CaseDomain wide_domain() {
   domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
   domain.head_dims = {64, 128};
   domain.value_head_dim = ValueHeadDim::kSameAsKeys;
-  domain.groups = {1, 2, 3, 4, 8, 17};
+  domain.groups = {1, 3, 4, 8};
   domain.block_sizes = {16, 32, 48, 64, 80, 128, 512};
-  domain.num_seqs_max = 3;
+  domain.num_seqs_max = 2;
   domain.num_kv_heads_max = 2;
-  domain.num_rows_max = 150;
-  domain.context_max = 280;
+  domain.num_rows_max = 90;
+  domain.context_max = 200;
   domain.has_softcap = domain.has_alibi = domain.has_negative_scale = false;
   domain.gaps = {};
   return domain;
 }
 
 DrawnCases wide_cases() {
-  return {.name = "wide", .count = 40, .times_full = 25, .domain = wide_domain()};
+  return {.name = "wide", .count = 12, .times_full = 25, .domain = wide_domain()};
 }
 DrawnCases wide_law_cases() {
-  DrawnCases cases = {.name = "wide-laws", .count = 4, .times_full = 32, .domain = wide_domain()};
-  cases.domain.context_max = 150;
-  cases.domain.num_rows_max = 40;
+  DrawnCases cases = {.name = "wide-laws", .count = 3, .times_full = 32, .domain = wide_domain()};
+  cases.domain.context_max = 100;
+  cases.domain.num_rows_max = 20;
   return cases;
 }
 
