@@ -19,8 +19,17 @@
 namespace recto {
 namespace {
 
-constexpr std::int64_t kSplitSizeMin = 256;
 constexpr std::int64_t kInvariantSplitSize = 1024;
+// Equal shares are multiples of this: in GQA decode a tile for each warp, in reference decode as
+// much as a merge is worth.
+constexpr std::int64_t kGroupShareMin = 64;
+constexpr std::int64_t kReferenceShareMin = 256;
+// Where a batch fills the card without splits, shares are at least this long, and at most as many,
+// because they only shorten the time at the end in which part of the card is idle.
+constexpr std::int64_t kTailShareMin = 1024;
+constexpr std::int64_t kTailSharesMax = 4;
+// Thread blocks on a multiprocessor that reference decode is planned for.
+constexpr std::int64_t kReferenceBlocksPerSm = 2;
 // The largest grid size in the dimensions of splits and of sequences in prefill.
 constexpr std::int64_t kGridMax = 65535;
 // The most rows of a sequence in prefill, one for each head of a group: kernels count them in int,
@@ -77,18 +86,59 @@ std::int64_t thread_blocks_without_splits(AttentionKernel kernel,
   return inputs.q.num_rows * heads * divided_up(inputs.q.num_heads / heads, kGroupTile);
 }
 
-std::int64_t chosen_split_size(AttentionKernel kernel, const PagedAttentionInputs& inputs,
-                               const PlanOptions& options) {
-  if (options.split_size) return *options.split_size;
-  if (options.batch_invariance == BatchInvariance::kRows) return kInvariantSplitSize;
-  const std::int64_t wanted = 2 * options.num_multiprocessors;
-  const std::int64_t there =
-      std::max<std::int64_t>(1, thread_blocks_without_splits(kernel, inputs));
-  const std::int64_t splits = divided_up(wanted, there);
-  const std::int64_t size = divided_up(options.max_context_length, splits);
-  // A multiple of every tile size, so that no tile belongs to two splits of a context without a
-  // window.
-  return std::max(kSplitSizeMin, divided_up(size, kSplitSizeMin) * kSplitSizeMin);
+// The thread blocks of a call without splits, and the room for them.
+struct CardLoad {
+  std::int64_t blocks;
+  std::int64_t slots;      // for thread blocks, on all multiprocessors
+  std::int64_t context;    // keys of each
+  std::int64_t share_min;  // keys of the smallest share
+
+  // The part of the card that is busy if each context is divided into at most `shares`, in
+  // millionths: thread blocks of equal work run in waves.
+  std::int64_t busy_part(std::int64_t shares) const {
+    const std::int64_t parts = divided_up(context, share_min);
+    const std::int64_t there = blocks * divided_up(parts, divided_up(parts, shares));
+    return 1'000'000 * there / (divided_up(there, slots) * slots);
+  }
+};
+
+// The least number of shares of a context with which nearly as much of the card is busy as with
+// any.
+std::int64_t chosen_shares(const CardLoad& load) {
+  const std::int64_t in_one_wave =
+      std::min({load.slots / load.blocks, divided_up(load.context, load.share_min), kGridMax});
+  const std::int64_t most = std::max(
+      {std::int64_t{1}, in_one_wave, std::min(kTailSharesMax, load.context / kTailShareMin)});
+  std::int64_t best = 0;
+  for (std::int64_t shares = 1; shares <= most; ++shares) {
+    best = std::max(best, load.busy_part(shares));
+  }
+  std::int64_t shares = 1;
+  while (8 * load.busy_part(shares) < 7 * best) ++shares;
+  return shares;
+}
+
+void choose_splits(const PagedAttentionInputs& inputs, const PlanOptions& options,
+                   AttentionPlan& plan) {
+  const bool is_invariant = options.batch_invariance == BatchInvariance::kRows;
+  if (options.split_size || is_invariant) {
+    plan.split_size = options.split_size.value_or(kInvariantSplitSize);
+    plan.num_splits = kernels::num_splits(options.max_context_length, plan.split_size);
+    return;
+  }
+  const bool is_reference = plan.kernel == AttentionKernel::kReferenceDecode;
+  const kernels::SplitDecodeParams params = decode_params(plan, inputs, {});
+  const std::int64_t blocks_per_sm = is_reference ? kReferenceBlocksPerSm
+                                     : plan.kernel == AttentionKernel::kTmaDecode
+                                         ? kernels::tma_blocks_per_sm(params)
+                                         : kernels::gqa_blocks_per_sm(params);
+  plan.split_rule = kernels::SplitRule::kEqualShares;
+  plan.split_size = is_reference ? kReferenceShareMin : kGroupShareMin;
+  plan.num_splits = chosen_shares(
+      {.blocks = std::max<std::int64_t>(1, thread_blocks_without_splits(plan.kernel, inputs)),
+       .slots = blocks_per_sm * options.num_multiprocessors,
+       .context = options.max_context_length,
+       .share_min = plan.split_size});
 }
 
 Status expect_within(const NamedSize& got, std::int64_t least,
@@ -134,8 +184,12 @@ Status check_options(const PlanOptions& options) {
 // A context must not have more splits than there is room for states.
 Status check_splits(const AttentionPlan& plan) {
   RECTO_RETURN_IF_ERROR(expect_within({"plan", "split_size", plan.split_size}, 1));
+  RECTO_RETURN_IF_ERROR(expect_one_of("plan.split_rule", plan.split_rule, "SplitRule",
+                                      kernels::SplitRule::kEqualShares));
   const std::int64_t splits = kernels::num_splits(plan.max_context_length, plan.split_size);
-  if (plan.num_splits != splits) {
+  if (plan.split_rule == kernels::SplitRule::kEqualShares) {
+    RECTO_RETURN_IF_ERROR(expect_within({"plan", "num_splits", plan.num_splits}, 1, splits));
+  } else if (plan.num_splits != splits) {
     return refusal("plan.num_splits",
                    std::to_string(splits) + " by plan.max_context_length and plan.split_size",
                    std::to_string(plan.num_splits));
@@ -174,8 +228,7 @@ Result<AttentionPlan> plan_checked(const PagedAttentionInputs& inputs, const Pla
                         .max_query_length = options.max_query_length,
                         .contents_check = options.contents_check};
   if (plan.kernel != AttentionKernel::kPrefill) {
-    plan.split_size = chosen_split_size(plan.kernel, inputs, options);
-    plan.num_splits = kernels::num_splits(options.max_context_length, plan.split_size);
+    choose_splits(inputs, options, plan);
   }
   RECTO_RETURN_IF_ERROR(check_plan(plan, inputs));
   WorkspaceParts parts(nullptr);

@@ -4,9 +4,9 @@
 // depends only on shapes and options and is made before any call. It serves every call whose
 // contexts and queries stay within its limits, so a captured graph stays valid while contexts grow.
 //
-// A context longer than max_context_length is never truncated: the last split processes all that
-// remains, alone, so the call takes longer and its bits depend on the limit. With
-// ContentsCheck::kOnDevice such a context is refused. Query rows of a sequence beyond
+// A context longer than max_context_length is never truncated: equal shares grow, and the last
+// split of a fixed size processes all that remains, alone, so that the bits depend on the limit.
+// With ContentsCheck::kOnDevice such a context is refused. Query rows of a sequence beyond
 // max_query_length are not computed.
 //
 // Defaults:
@@ -15,8 +15,10 @@
 //               serves the inputs; otherwise kReferenceDecode. kTmaDecode is used only on request.
 //               Batch-invariant: max_query_length alone decides whether it is kPrefill, so a plan
 //               for one query row per sequence refuses calls that do not have exactly one each.
-//   split_size  so that thread blocks fill the card twice, but at least 256 keys; for a batch that
-//               fills it anyway, the whole context. Batch-invariant: 1024, whatever the batch.
+//   splits      each context in equal shares, as many as fill the card's multiprocessors with
+//               thread blocks and leave few of them idle at the end, but of at least 64 keys in GQA
+//               decode, or 256 in reference decode. Batch-invariant: 1024 keys each, whatever the
+//               batch. With split_size: that many keys each.
 
 #include <kernel_dialect.h>
 
@@ -25,6 +27,7 @@
 
 #include "core/attention_views.h"
 #include "core/status.h"
+#include "cuda/kernels/split_decode.h"
 
 namespace recto {
 
@@ -64,6 +67,7 @@ struct PlanOptions {
 
 struct AttentionPlan {
   AttentionKernel kernel = AttentionKernel::kReferenceDecode;
+  kernels::SplitRule split_rule = kernels::SplitRule::kFixedSize;
   std::int64_t split_size = 0;
   std::int64_t num_splits = 1;
   std::int64_t max_context_length = 0;

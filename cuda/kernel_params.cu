@@ -31,6 +31,7 @@ kernels::SplitDecodeParams decode_params(const AttentionPlan& plan,
                      .options = options_of(inputs.options),
                      .out = outputs.out,
                      .lse_ln = outputs.lse_ln.empty() ? nullptr : outputs.lse_ln.data()},
+          .split_rule = plan.split_rule,
           .split_size = plan.split_size,
           .num_splits = plan.num_splits};
 }

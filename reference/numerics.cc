@@ -1,8 +1,17 @@
 #include "reference/numerics.h"
 
+#include <algorithm>
+
+#include "core/units.h"
 #include "reference/rounding.h"
 
 namespace recto::reference {
+
+std::int64_t KernelNumerics::keys_per_split(std::int64_t n) const {
+  if (split_size <= 0) return n;
+  if (max_splits <= 0) return split_size;
+  return std::max<std::int64_t>(1, ceil_div(n, split_size * max_splits)) * split_size;
+}
 
 KernelNumerics fp64_numerics(std::int64_t tile_size) {
   constexpr double kUnit = 0x1p-53;

@@ -79,7 +79,10 @@ struct KernelNumerics {
   Accumulation output_sum = {};  // o, over the keys of a tile
   std::int64_t tile_size = 1;
   TileOrder tile_order = TileOrder::kConsecutive;
-  std::int64_t split_size = 0;    // keys of one split; 0: no splits
+  std::int64_t split_size = 0;  // keys of one split; 0: no splits
+  // 0: any number of splits. Otherwise splits are the least multiple of split_size with which no
+  // context has more than this many.
+  std::int64_t max_splits = 0;
   std::int64_t state_merges = 0;  // of lanes or warps within a pass: one per level of the tree
   SplitMerge split_merge = SplitMerge::kState;
   double lse_ln_roundings = 3;  // of lse, as large as itself or the largest score
@@ -89,6 +92,9 @@ struct KernelNumerics {
   double log_absolute = 0.0;           // near log(1) = 0, for functions whose error is absolute
   std::optional<ElementType> output_type =
       {};  // nothing: the result is not rounded (the reference's)
+
+  // The keys of one split of a row that sees n keys; n without splits.
+  std::int64_t keys_per_split(std::int64_t n) const;
 
   friend bool operator==(const KernelNumerics&, const KernelNumerics&) = default;
 };

@@ -110,8 +110,8 @@ class OutputError {
 
  private:
   void count_roundings() {
-    const std::int64_t splits = numerics_.split_size > 0 ? ceil_div(n_, numerics_.split_size) : 1;
-    keys_per_pass_ = splits > 1 ? numerics_.split_size : n_;
+    keys_per_pass_ = std::min(n_, numerics_.keys_per_split(n_));
+    const std::int64_t splits = ceil_div(n_, std::max<std::int64_t>(1, keys_per_pass_));
     const std::int64_t tiles = ceil_div(keys_per_pass_, numerics_.tile_size) + 1;  // unaligned
     weight_terms_ = tiled_terms(numerics_.weight_sum, tiles);
     output_terms_ = tiled_terms(numerics_.output_sum, tiles);

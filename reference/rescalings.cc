@@ -47,7 +47,7 @@ std::int64_t rescalings(const Vector& scores, const KernelNumerics& numerics) {
   if (is_consecutive) {
     maxima = std::min(maxima, ceil_div(scores.size(), numerics.tile_size) + 1);
   }
-  const bool has_splits = numerics.split_size > 0 && scores.size() > numerics.split_size;
+  const bool has_splits = scores.size() > numerics.keys_per_split(scores.size());
   return maxima - 1 + numerics.state_merges + (has_splits ? 1 : 0);
 }
 

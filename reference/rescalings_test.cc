@@ -66,6 +66,19 @@ TEST_CASE("merges of lanes and of splits count") {
   CHECK(rescalings(rising, {.tile_size = 1, .state_merges = 5}) == 8);
   CHECK(rescalings(rising, {.tile_size = 1, .split_size = 2}) == 4);
   CHECK(rescalings(rising, {.tile_size = 1, .split_size = 4}) == 3);
+  CHECK(rescalings(rising, {.tile_size = 1, .split_size = 1, .max_splits = 2}) == 4);
+  CHECK(rescalings(rising, {.tile_size = 1, .split_size = 1, .max_splits = 1}) == 3);
+}
+
+TEST_CASE("splits are the least multiple of their size with which there are few enough") {
+  CHECK(KernelNumerics{}.keys_per_split(100) == 100);
+  CHECK(KernelNumerics{.split_size = 16}.keys_per_split(100) == 16);
+  const KernelNumerics shares = {.split_size = 16, .max_splits = 3};
+  CHECK(shares.keys_per_split(0) == 16);
+  CHECK(shares.keys_per_split(48) == 16);
+  CHECK(shares.keys_per_split(49) == 32);
+  CHECK(shares.keys_per_split(96) == 32);
+  CHECK(shares.keys_per_split(97) == 48);
 }
 
 }  // namespace

@@ -27,9 +27,10 @@ inline constexpr int kDimsPerThread = kHeadDimMax / kDecodeThreads;
 
 // A warp's part of the keys: as many whole tiles as the other warps have, or fewer. It depends only
 // on the range, so the bits of a result depend only on the range as well.
-__device__ inline KeyRange stretch_of_warp(const KeyRange& keys, int warp) {
-  const int tiles = (keys.size() + kTileKeys - 1) / kTileKeys;
-  const int stretch = (tiles + kDecodeWarps - 1) / kDecodeWarps * kTileKeys;
+__device__ inline KeyRange stretch_of_warp(const KeyRange& keys, int warp,
+                                           int tile_keys = kTileKeys) {
+  const int tiles = (keys.size() + tile_keys - 1) / tile_keys;
+  const int stretch = (tiles + kDecodeWarps - 1) / kDecodeWarps * tile_keys;
   const int begin = keys.begin + min(warp * stretch, keys.size());
   return {begin, begin + min(stretch, keys.end - begin)};
 }

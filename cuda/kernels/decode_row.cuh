@@ -38,6 +38,9 @@ struct KeyRange {
 
   __device__ int size() const { return end - begin; }
   __device__ bool has(int position) const { return position >= begin && position < end; }
+  __device__ bool has_all(int first, int count) const {
+    return first >= begin && first + count <= end;
+  }
 };
 
 __device__ inline KeyRange visible_keys(const ReferenceDecodeParams& params,

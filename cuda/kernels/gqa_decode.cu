@@ -29,6 +29,10 @@ Status check_group_served(const SplitDecodeParams& params) {
   return check_in_table("gqa_decode_table()", table(), decode.q, decode.kv.k);
 }
 
+std::int64_t gqa_blocks_per_sm(const SplitDecodeParams& params) {
+  return blocks_per_sm(find_entry(table(), params.decode.q, params.decode.kv.k));
+}
+
 Status launch_gqa_decode(const SplitDecodeParams& params, KernelStream stream) {
   RECTO_RETURN_IF_ERROR(check_splits(params));
   RECTO_RETURN_IF_ERROR(check_group_served(params));

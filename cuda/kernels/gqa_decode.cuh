@@ -4,6 +4,7 @@
 // merged at the end. Between the first and the last barrier no warp waits for another.
 
 #include <kernel_dialect.h>
+#include <kernel_ptx.h>
 
 #include <cstdint>
 
@@ -11,7 +12,7 @@
 #include "cuda/kernels/gqa_decode.h"
 #include "cuda/kernels/head_cache.cuh"
 #include "cuda/kernels/key_stream.cuh"
-#include "cuda/kernels/split_decode.cuh"
+#include "cuda/kernels/split_range.cuh"
 
 namespace recto::kernels {
 
@@ -21,6 +22,9 @@ using GroupStream = StreamShape<WarpTeam, NumbersType, kDims, NumbersType::Produ
 template <typename NumbersType, int kDims>
 struct GroupShape : GroupStream<NumbersType, kDims> {
   using Stream = GroupStream<NumbersType, kDims>;
+  using InWholeTiles = GroupShape<
+      Numbers<typename NumbersType::Products, typename NumbersType::Stored, Transfer::kTiles>,
+      kDims>;
   // At the end, a warp's part holds its weighted sums instead. Rows are eight banks apart.
   static constexpr int kSumStride = kDims + 8;
   static_assert(kTileRows * kSumStride * static_cast<int>(sizeof(float)) <= Stream::kBytes);
@@ -28,8 +32,12 @@ struct GroupShape : GroupStream<NumbersType, kDims> {
   static constexpr int kQueryBytes =
       Stream::RowTile::size(kTileRows) * static_cast<int>(sizeof(typename Stream::Element));
   static constexpr int kSharedBytes = kQueryBytes + kDecodeWarps * Stream::kBytes;
-  // Minimum number of thread blocks per multiprocessor, for which there are enough registers.
-  static constexpr int kBlocksPerSm = Stream::Products::blocks_per_sm(kDims);
+  // Minimum number of thread blocks per multiprocessor, for which there are enough registers. Rows
+  // of codes that are fetched one by one need more of them.
+  static constexpr bool kHasRowsOfCodes =
+      Stream::kTransfer == Transfer::kRows && sizeof(typename Stream::Stored) == 1;
+  static constexpr int kBlocksPerSm =
+      Stream::Products::blocks_per_sm(kHasRowsOfCodes ? 2 * kDims : kDims);
 };
 
 // The query heads of one thread block: `count` of them, from `first` on.
@@ -59,7 +67,10 @@ __device__ inline void load_queries(const ReferenceDecodeParams& params, const H
   const auto* q = static_cast<const Element*>(params.q.data) + rows.sequence * params.q.row_stride +
                   rows.first * params.q.head_stride;
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
-  for (int row = static_cast<int>(threadIdx.x) / kWarpLanes; row < kTileRows; row += kDecodeWarps) {
+#pragma unroll
+  for (int part = 0; part < kTileRows; part += kDecodeWarps) {
+    const int row = part + static_cast<int>(threadIdx.x) / kWarpLanes;
+#pragma unroll
     for (int dim = lane; dim < Shape::kHeadDim; dim += kWarpLanes) {
       tile[Shape::RowTile::index(row, dim)] =
           row < rows.count ? q[row * params.q.head_stride + dim] : convert<Element>(0.0F);
@@ -189,20 +200,21 @@ __global__ void __launch_bounds__(kDecodeThreads, Shape::kBlocksPerSm)
   const KeyRange keys = visible_keys(params.decode, rows.sequence);
   const KeyRange own = keys_of_split(keys, params, split);
   if (own.size() == 0 && params.num_splits > 1) return;
+  allow_next_kernel();  // the merge, which waits for this kernel's end before it reads states
 
   auto* query = reinterpret_cast<typename Shape::Element*>(group_memory);
   std::uint32_t* warps_begin = group_memory + Shape::kQueryBytes / sizeof(std::uint32_t);
-  load_queries<Shape>(params.decode, rows, query);
-  __syncthreads();
-
-  const KeyRange stretch = stretch_of_warp(own, warp);
+  const KeyRange stretch = stretch_of_warp(own, warp, Shape::kKeys);
   const HeadCache<typename Shape::Stored> cache = head_cache<typename Shape::Stored>(
       params.decode.kv, params.decode.block_table, rows.sequence, rows.kv_head);
   using Stream = typename Shape::Stream;
   const StreamMemory<Stream> memory = {part_of_warp<Shape>(warps_begin, warp)};
   KeyStream<Stream> stream(cache, {stretch, stretch}, memory,
                            row_rules<Shape>(params.decode, rows, stretch, lane));
-  const RowStates<Shape::kHeadDim> states = stream.run(query);
+  const RowStates<Shape::kHeadDim> states = stream.run(query, [&] {
+    load_queries<Shape>(params.decode, rows, query);
+    __syncthreads();
+  });
   share_states<Shape>(states, warp, lane, warp_states, sums_of<Shape>(warps_begin, warp));
   __syncthreads();
 

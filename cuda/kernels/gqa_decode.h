@@ -5,6 +5,8 @@
 
 #include <kernel_dialect.h>
 
+#include <cstdint>
+
 #include "core/status.h"
 #include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/split_decode.h"
@@ -19,6 +21,9 @@ Status launch_gqa_decode(const SplitDecodeParams& params, KernelStream stream);
 // Invalid input: calls without an instantiation, K and V of different head dims, and caches that
 // cannot be read 16 bytes at a time.
 Status check_group_served(const SplitDecodeParams& params);
+
+// See blocks_per_sm() of kernel_table.h.
+std::int64_t gqa_blocks_per_sm(const SplitDecodeParams& params);
 
 // The instantiations.
 KernelTable<SplitDecodeParams> gqa_decode_table();

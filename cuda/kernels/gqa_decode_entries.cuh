@@ -13,11 +13,34 @@
 
 namespace recto::kernels {
 
+// Whether tiles of `keys` keys can be fetched whole, and their scores need no other arithmetic than
+// a factor: most calls. They have an instantiation of their own, because the general one has no
+// registers for both paths. The bits are the same.
+inline bool has_whole_tiles(const ReferenceDecodeParams& decode, std::int64_t keys) {
+  const KvTensorView& k = decode.kv.k;
+  const auto is_in_rows = [&](const KvTensorView& tensor) {
+    return !is_packed(tensor) && tensor.block_size % keys == 0;
+  };
+  return is_in_rows(k) && is_in_rows(decode.kv.v) &&
+         plain_factor_of(decode.options, decode.options.scale) > 0.0F;
+}
+
 struct GroupLauncher {
   using Params = SplitDecodeParams;
 
   template <typename Shape>
   static Status launch(const Params& params, KernelStream stream) {
+    if constexpr (Shape::kTransfer == Transfer::kRows && Shape::kHasWholeTiles) {
+      if (has_whole_tiles(params.decode, Shape::kKeys)) {
+        return launch_shape<typename Shape::InWholeTiles>(params, stream);
+      }
+    }
+    return launch_shape<Shape>(params, stream);
+  }
+
+ private:
+  template <typename Shape>
+  static Status launch_shape(const Params& params, KernelStream stream) {
     const ReferenceDecodeParams& decode = params.decode;
     const std::int64_t group = decode.q.num_heads / decode.kv.k.num_kv_heads;
     const std::int64_t tiles = (group + kTileRows - 1) / kTileRows;

@@ -4,6 +4,7 @@
 
 #include <kernel_dialect.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <initializer_list>
 #include <string>
@@ -62,6 +63,19 @@ const KernelEntry<Params>* find_entry(const KernelTable<Params>& table, const Ro
     }
   }
   return nullptr;
+}
+
+// Thread blocks of four warps that a multiprocessor of sm_90 runs at a time, by its shared memory
+// and, beyond head dim 128, by its registers. 1 without an entry.
+template <typename Params>
+std::int64_t blocks_per_sm(const KernelEntry<Params>* entry) {
+  constexpr std::int64_t kSharedBytes = 228 * 1024;
+  // Those of the system, and static ones.
+  constexpr std::int64_t kFurtherBytes = 2 * 1024;
+  if (entry == nullptr) return 1;
+  const std::int64_t by_registers = entry->head_dim <= 128 ? 3 : 2;
+  return std::clamp<std::int64_t>(kSharedBytes / (entry->shared_bytes + kFurtherBytes), 1,
+                                  by_registers);
 }
 
 // Invalid input: there is no such row.

@@ -17,12 +17,20 @@
 #include "cuda/kernels/row_softmax.cuh"
 #include "cuda/kernels/settle.cuh"
 #include "cuda/kernels/stream_shape.cuh"
+#include "cuda/kernels/tile_fetch.cuh"
 
 namespace recto::kernels {
 
+template <typename Shape, Transfer kHow>
+struct FetchOf;
 template <typename Shape>
-using Fetch =
-    std::conditional_t<Shape::kTransfer == Transfer::kBlocks, BlockFetch<Shape>, RowFetch<Shape>>;
+struct FetchOf<Shape, Transfer::kRows> : std::type_identity<RowFetch<Shape>> {};
+template <typename Shape>
+struct FetchOf<Shape, Transfer::kBlocks> : std::type_identity<BlockFetch<Shape>> {};
+template <typename Shape>
+struct FetchOf<Shape, Transfer::kTiles> : std::type_identity<TileFetch<Shape>> {};
+template <typename Shape>
+using Fetch = typename FetchOf<Shape, Shape::kTransfer>::type;
 
 // The keys that at least one row of a team sees, and those that all its rows see; the size of the
 // latter range may be negative.
@@ -53,8 +61,19 @@ class KeyStream {
 
   // Returns the rows' states after all keys. query: the warp's rows, see RowMajorTile.
   __device__ RowStates<kHeadDim> run(const Element* query) {
+    return run(query, [] {});
+  }
+
+  // get_ready() is called once by each thread, while the first tiles are being fetched and before
+  // the query is read.
+  template <typename GetReady>
+  __device__ RowStates<kHeadDim> run(const Element* query, const GetReady& get_ready) {
     RowStates<kHeadDim> states;
-    if (keys_.size() <= 0) return states;
+    if (keys_.size() <= 0) {
+      get_ready();
+      states.close();
+      return states;
+    }
     // Tiles begin at multiples of their size, so a sequence is always divided into the same tiles.
     const int first = keys_.begin / kKeys;
     const int end = (keys_.end + kKeys - 1) / kKeys;
@@ -62,6 +81,7 @@ class KeyStream {
     for (int i = 0; i < Shape::kStages - 1; ++i) {
       fetch.start(first + i, (first + i) % Shape::kStages);
     }
+    get_ready();
     for (int tile = first; tile < end; ++tile) {
       const int next = tile + Shape::kStages - 1;
       fetch.start(next, next % Shape::kStages);
@@ -82,13 +102,20 @@ class KeyStream {
     const int warp = Team::rank() / kWarpLanes;
     Fragment scores[kKeys / 8];
     Products::template multiply_keys<kHeadDim, kKeys>(query, wide_keys(stage), lane, scores);
-    weigh(rows_, tile * kKeys, lane, scores, states);
+    if constexpr (Shape::kHasPlainScores) {
+      if (!seen_by_all_.has_all(tile * kKeys, kKeys)) {
+        hide_unseen(rows_, tile * kKeys, lane, scores);
+      }
+      weigh_scores(rows_.plain_factor, scores, states);
+    } else {
+      weigh(rows_, tile * kKeys, seen_by_all_, lane, scores, states);
+    }
     Element* values = wide_values(stage);
     if constexpr (Shape::kSight == Sight::kOfEachRow) {
       if (!is_seen_by_all(tile)) keep_to_seers(tile, values, lane, states.weighted);
     }
     Products::template add_values<kHeadDim, kKeys>(scores,
-                                                   ValueTile<Element>{values, cache_.value_order},
+                                                   ValueTile<Element>{values, value_order()},
                                                    memory_.scratch(warp), lane, states.weighted);
   }
 
@@ -102,12 +129,17 @@ class KeyStream {
   // NaN or infinity is NaN.
   __device__ void keep_to_seers(int tile, Element* values, int lane,
                                 Fragment (&weighted)[kHeadDim / 8]) const {
-    const NonFiniteValues<Shape> found(values, cache_.value_order);
+    const NonFiniteValues<Shape> found(values, value_order());
     if (Team::any(found.are_there() ? 1 : 0) == 0) return;
     found.add_where_seen(rows_, tile * kKeys, lane, weighted);
     Team::meet();
     found.clear();
     Team::meet();
+  }
+
+  // Packed caches are never fetched in whole tiles.
+  __device__ ValueOrder value_order() const {
+    return Shape::kTransfer == Transfer::kTiles ? ValueOrder::kKeyRows : cache_.value_order;
   }
 
   // The tile in the form that the products read.
@@ -123,7 +155,7 @@ class KeyStream {
       return memory_.values(stage);
     } else {
       Team::meet();  // the keys in this memory have been read
-      if (cache_.value_order == ValueOrder::kKeyRows) return settled_rows(memory_.values(stage));
+      if (value_order() == ValueOrder::kKeyRows) return settled_rows(memory_.values(stage));
       settle<Shape, StoredTile<kHeadDim, kKeys, Shape::kStoredDimStride>>(
           memory_.values(stage), cache_.codes, memory_.settled(), &Shape::DimTile::index,
           Workers{Team::rank(), Team::kThreads});

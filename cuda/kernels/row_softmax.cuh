@@ -23,7 +23,7 @@ struct RowRules {
 // The factor of weigh_scores() for products whose scores are `scale` times the products and nothing
 // else; 0 if there are others, or if the factor would not be finite and above 0. Whether it is 0
 // depends on the options alone, so it is the same for all rows of a call.
-__device__ inline float plain_factor_of(const DecodeOptions& options, float scale) {
+__host__ __device__ inline float plain_factor_of(const DecodeOptions& options, float scale) {
   const float factor = scale * kLog2E;
   const bool is_plain = options.softcap == 0.0F && options.alibi_slopes == nullptr;
   return is_plain && factor > 0.0F && factor < INFINITY ? factor : 0.0F;
@@ -42,10 +42,11 @@ __device__ inline void hide_unseen(const RowRules& rows, int first, int lane,
 }
 
 // Converts products of queries and keys to weights relative to the rows' maxima. If the maxima
-// grow, the states are rescaled. The first key is at position `first`.
+// grow, the states are rescaled. The first key is at position `first`;
+// all rows see the keys of seen_by_all.
 template <int kHeadDim, int kBlocks>
-__device__ inline void weigh(const RowRules& rows, int first, int lane, Fragment (&scores)[kBlocks],
-                             RowStates<kHeadDim>& states) {
+__device__ inline void weigh(const RowRules& rows, int first, const KeyRange& seen_by_all, int lane,
+                             Fragment (&scores)[kBlocks], RowStates<kHeadDim>& states) {
   const bool is_plain = rows.plain_factor > 0.0F;
   if (!is_plain) {
     for (int block = 0; block < kBlocks; ++block) {
@@ -55,7 +56,7 @@ __device__ inline void weigh(const RowRules& rows, int first, int lane, Fragment
       }
     }
   }
-  hide_unseen(rows, first, lane, scores);
+  if (!seen_by_all.has_all(first, 8 * kBlocks)) hide_unseen(rows, first, lane, scores);
   weigh_scores(is_plain ? rows.plain_factor : kLog2E, scores, states);
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "cuda/kernels/dispatch.cuh"
+#include "cuda/kernels/split_merge.cuh"
 
 namespace recto::kernels {
 namespace {
@@ -52,11 +53,19 @@ Status launch_split_merge(const SplitDecodeParams& params, KernelStream stream) 
   const ReferenceDecodeParams& decode = params.decode;
   if (decode.q.num_rows == 0) return Status::ok();
   const KernelLaunch how = {.grid = grid_of(decode.q.num_rows, decode.q.num_heads),
-                            .block = dim3(kDecodeThreads),
-                            .stream = stream};
+                            .block = dim3(kWarpLanes),
+                            .stream = stream,
+                            .may_begin_early = true};
   return with_element(decode.q.type, [&](auto element) {
     using Element = typename decltype(element)::Type;
-    return launch_served("split_merge", how, &split_merge<Element>, params);
+    const std::int64_t head_dim = decode.kv.v.head_dim;
+    if (!lies_in_fours(params.states.weighted, sizeof(float), head_dim)) {
+      return launch_served("split_merge", how, &split_merge<Element, Singles, 2>, params);
+    }
+    if (head_dim > SplitRow<Fours, 1>::kLaneStride) {
+      return launch_served("split_merge", how, &split_merge<Element, Fours, 2>, params);
+    }
+    return launch_served("split_merge", how, &split_merge<Element, Fours, 1>, params);
   });
 }
 

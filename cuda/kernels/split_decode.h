@@ -20,19 +20,26 @@ struct SplitStates {
   float* weighted = nullptr;  // [num_seqs, num_q_heads, num_splits, v.head_dim]
 };
 
+// How a context's visible keys are divided, from the first one on.
+enum class SplitRule : std::uint8_t {
+  // split_size keys each, so that the bits of a row do not depend on other rows. The last of
+  // num_splits takes all the remaining keys: a context longer than planned is computed completely,
+  // but its bits then depend on num_splits too.
+  kFixedSize,
+  // Shares of equal size, the least multiple of split_size with which num_splits are enough: each
+  // context occupies as many thread blocks as the plan has, whatever its length.
+  kEqualShares,
+};
+
 struct SplitDecodeParams {
   ReferenceDecodeParams decode = {};
-  // Keys per split, counted from the first visible one; 1 to 2^31 - 1. It alone decides where a
-  // context is divided, so the bits of a row do not depend on other rows.
-  std::int64_t split_size = 0;
-  // The number of splits of the longest context, see num_splits(). The last split takes all the
-  // remaining keys, so a longer context is computed completely, but its bits then depend on this
-  // number too.
-  std::int64_t num_splits = 0;
+  SplitRule split_rule = SplitRule::kFixedSize;
+  std::int64_t split_size = 0;  // keys; 1 to 2^31 - 1
+  std::int64_t num_splits = 0;  // at most; kFixedSize: of the longest context, see num_splits()
   SplitStates states = {};
 };
 
-// Number of splits of a context of up to `max_context_length` tokens, at least 1.
+// Number of splits of that size of a context of up to `max_context_length` tokens, at least 1.
 std::int64_t num_splits(std::int64_t max_context_length, std::int64_t split_size);
 
 // Invalid input: impossible splits. For all kernels with splits.

@@ -12,8 +12,8 @@
 
 namespace recto::kernels {
 
-// How tiles are fetched from the cache: row_fetch.cuh or block_fetch.cuh.
-enum class Transfer : std::uint8_t { kRows, kBlocks };
+// How tiles are fetched from the cache: row_fetch.cuh, block_fetch.cuh or tile_fetch.cuh.
+enum class Transfer : std::uint8_t { kRows, kBlocks, kTiles };
 
 // Whether all rows of a team see the same keys, or each row its own.
 enum class Sight : std::uint8_t { kShared, kOfEachRow };
@@ -42,6 +42,12 @@ struct StreamShape {
   static constexpr Transfer kTransfer = NumbersType::kTransfer;
   // All rows of a team see the same keys; PrefillStream overrides this.
   static constexpr Sight kSight = Sight::kShared;
+  // Whether whole tiles can be fetched: a warp's copies of neighbouring chunks cover no more keys.
+  static constexpr bool kHasWholeTiles =
+      sizeof(Stored) <= 2 && kWarpLanes / kCopySide<kDims / kChunk<Stored>> <= kKeys;
+  // Whether the kernel is launched only where scores are a factor times the products. (The scales
+  // of fp8 are in device memory, and the factor may underflow.)
+  static constexpr bool kHasPlainScores = kTransfer == Transfer::kTiles && sizeof(Stored) == 2;
   // Whether fetched data is converted into a tile before the products read it: fp8 codes, which
   // become elements, and whole blocks, whose rows would have bank conflicts.
   static constexpr bool kIsStaged =

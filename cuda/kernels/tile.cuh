@@ -17,6 +17,14 @@ inline constexpr int kChunkBytes = 16;
 template <typename Element>
 inline constexpr int kChunk = kChunkBytes / static_cast<int>(sizeof(Element));
 
+// The chunks of a row that neighbouring copies of a key cover: a power of two up to 8 that divides
+// kChunks.
+template <int kChunks>
+inline constexpr int kCopySide = kChunks % 8 == 0   ? 8
+                                 : kChunks % 4 == 0 ? 4
+                                 : kChunks % 2 == 0 ? 2
+                                                    : 1;
+
 // The index of a key's offset among those of its tile. Lanes that copy neighbouring chunks of
 // packed values read the offsets of every eighth key; this order avoids bank conflicts.
 __device__ inline int offset_index(int key) { return key ^ (key / 8 % 8); }

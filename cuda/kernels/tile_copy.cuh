@@ -66,7 +66,7 @@ __device__ inline TileChunk chunk_along_row(int i) {
     return {i / kWarpLanes * kWarpKeys + lane / kChunks, lane % kChunks};
   } else {
     // The eight copies are kSide chunks of 8 / kSide keys, which are every kSide-th of eight keys.
-    constexpr int kSide = kChunks % 8 == 0 ? 8 : kChunks % 4 == 0 ? 4 : 2;
+    constexpr int kSide = kCopySide<kChunks>;
     constexpr int kColumns = kChunks / kSide;
     const int set = i / 8 / kColumns;
     return {set / kSide * 8 + set % kSide + i % 8 / kSide * kSide,

@@ -42,6 +42,10 @@ Status check_tma_served(const SplitDecodeParams& params) {
   return check_in_table("tma_decode_table()", table(), decode.q, decode.kv.k);
 }
 
+std::int64_t tma_blocks_per_sm(const SplitDecodeParams& params) {
+  return blocks_per_sm(find_entry(table(), params.decode.q, params.decode.kv.k));
+}
+
 Status launch_tma_decode(const SplitDecodeParams& params, KernelStream stream) {
   RECTO_RETURN_IF_ERROR(check_splits(params));
   RECTO_RETURN_IF_ERROR(check_tma_served(params));

@@ -55,19 +55,20 @@ std::int64_t blocks_of(const GenerationRequest& request, std::int64_t block_size
   return shared + (ceil_div(final_context, block_size) - shared) * request.width;
 }
 
-// The kernels that the host API's rule may choose. Where plans choose the split size, the smallest
-// planned size is assumed if contexts reach a second split.
+// The kernels that the host API's rule may choose. Where plans choose the splits, a single one and
+// the smallest planned ones are assumed.
 std::vector<reference::KernelNumerics> kernels_of(const EngineScenario& scenario) {
-  constexpr std::int64_t kPlannedSplitMin = 256;
   const ElementType type = scenario.options.rounding.type;
   const ElementType cache = scenario.options.rounding.cache;
-  const EngineTraffic& traffic = scenario.traffic;
-  const bool is_split = traffic.prompt_max + traffic.output_max > kPlannedSplitMin;
-  const std::int64_t split_size =
-      scenario.options.split_size.value_or(is_split ? kPlannedSplitMin : 0);
-  return {decode_kernel_numerics(type, cache, split_size),
-          gqa_decode_numerics(type, cache, split_size),
-          prefill_numerics(type, cache, scenario.shape.head_dim)};
+  const std::int64_t split_size = scenario.options.split_size.value_or(0);
+  std::vector<reference::KernelNumerics> kernels = {
+      decode_kernel_numerics(type, cache, split_size), gqa_decode_numerics(type, cache, split_size),
+      prefill_numerics(type, cache, scenario.shape.head_dim)};
+  if (!scenario.options.split_size) {
+    kernels.push_back(decode_kernel_numerics(type, cache, 256));
+    kernels.push_back(gqa_decode_numerics(type, cache, 64));
+  }
+  return kernels;
 }
 
 // NaN counts as larger than any number.

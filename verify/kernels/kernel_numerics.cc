@@ -94,6 +94,15 @@ reference::KernelNumerics gqa_decode_numerics(ElementType q_type, ElementType kv
   return numerics;
 }
 
+reference::KernelNumerics in_planned_splits(reference::KernelNumerics numerics,
+                                            const AttentionPlan& plan) {
+  if (plan.split_rule == kernels::SplitRule::kEqualShares) {
+    numerics.split_size = plan.split_size;
+    numerics.max_splits = plan.num_splits;
+  }
+  return numerics;
+}
+
 reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
                                            std::int64_t head_dim) {
   reference::KernelNumerics numerics = gqa_decode_numerics(q_type, kv_type, 0);

@@ -5,6 +5,7 @@
 #include <cstdint>
 
 #include "core/element_type.h"
+#include "cuda/attention_plan.h"
 #include "reference/numerics.h"
 
 namespace recto::verify {
@@ -15,6 +16,10 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
 
 reference::KernelNumerics gqa_decode_numerics(ElementType q_type, ElementType kv_type,
                                               std::int64_t split_size);
+
+// As planned: see kernels::SplitRule.
+reference::KernelNumerics in_planned_splits(reference::KernelNumerics numerics,
+                                            const AttentionPlan& plan);
 
 reference::KernelNumerics prefill_numerics(ElementType q_type, ElementType kv_type,
                                            std::int64_t head_dim);

@@ -35,6 +35,9 @@ struct KernelLaunch {
   std::size_t dynamic_shared_bytes = 0;
   KernelStream stream = nullptr;
   bool is_cooperative = false;  // all thread blocks run concurrently and may call grid_barrier()
+  // The kernel may begin while the one before it in the stream still runs, where cards can do so.
+  // It calls wait_for_earlier_kernels() before it reads what that one writes.
+  bool may_begin_early = false;
 };
 
 // The outcome of a call: null, or an error message.
@@ -43,6 +46,14 @@ struct KernelStatus {
 };
 
 namespace recto::kernel_dialect {
+
+// Whether all target cards are of sm_90 or later.
+#if defined(__CUDA_ARCH_LIST__)
+inline constexpr int kCardsCompiledFor[] = {__CUDA_ARCH_LIST__};  // ascending
+inline constexpr bool kAreAllCardsHopper = kCardsCompiledFor[0] >= 900;
+#else
+inline constexpr bool kAreAllCardsHopper = true;
+#endif
 
 // Kernels get 48 KiB of shared memory unless they ask for more. A higher limit is never lowered
 // again, because launches that rely on it may be in flight.
@@ -64,7 +75,17 @@ inline cudaError_t launch(const KernelLaunch& how, const void* kernel, void** ar
     return cudaLaunchCooperativeKernel(kernel, how.grid, how.block, arguments, shared_bytes,
                                        how.stream);
   }
-  return cudaLaunchKernel(kernel, how.grid, how.block, arguments, shared_bytes, how.stream);
+  cudaLaunchConfig_t config = {};
+  config.gridDim = how.grid;
+  config.blockDim = how.block;
+  config.dynamicSmemBytes = shared_bytes;
+  config.stream = how.stream;
+  cudaLaunchAttribute early = {};
+  early.id = cudaLaunchAttributeProgrammaticStreamSerialization;
+  early.val.programmaticStreamSerializationAllowed = 1;
+  config.attrs = &early;
+  config.numAttrs = how.may_begin_early && kAreAllCardsHopper ? 1 : 0;
+  return cudaLaunchKernelExC(&config, kernel, arguments);
 }
 
 }  // namespace recto::kernel_dialect

@@ -6,6 +6,7 @@
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <kernel_dialect.h>
 
 #include <cstdint>
 #include <type_traits>
@@ -77,6 +78,22 @@ __device__ inline void copy_async_16(void* shared, const void* global, unsigned 
                    recto::kernel_dialect::shared_address(shared)),
                "l"(global), "r"(source_bytes)
                : "memory");
+}
+
+// Waits until the kernels before this one in the stream have ended, of a launch that may begin
+// early (griddepcontrol.wait). What they have written is then visible.
+__device__ inline void wait_for_earlier_kernels() {
+  if constexpr (recto::kernel_dialect::kAreAllCardsHopper) {
+    asm volatile("griddepcontrol.wait;" ::: "memory");
+  }
+}
+
+// The next kernel, if it may begin early, need not wait for more of this thread block than this
+// call (griddepcontrol.launch_dependents).
+__device__ inline void allow_next_kernel() {
+  if constexpr (recto::kernel_dialect::kAreAllCardsHopper) {
+    asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+  }
 }
 
 // Forms a group of this thread's copies since the previous group.
@@ -179,12 +196,7 @@ using Mbarrier = std::uint64_t;
 
 // Whether all target cards have the functions below, which require sm_90. For other cards, ptxas
 // rejects code that calls them.
-#if defined(__CUDA_ARCH_LIST__)
-inline constexpr int kCardsCompiledFor[] = {__CUDA_ARCH_LIST__};  // ascending
-inline constexpr bool kHasBulkCopies = kCardsCompiledFor[0] >= 900;
-#else
-inline constexpr bool kHasBulkCopies = true;
-#endif
+inline constexpr bool kHasBulkCopies = recto::kernel_dialect::kAreAllCardsHopper;
 
 // Called by one thread. Other threads, and copies, see it after a barrier and fence_async_proxy().
 __device__ inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals) {

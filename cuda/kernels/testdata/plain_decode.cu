@@ -13,6 +13,7 @@
 #include "cuda/kernels/element.cuh"
 #include "cuda/kernels/softmax_state.cuh"
 #include "cuda/kernels/split_decode.h"
+#include "cuda/kernels/split_range.cuh"
 #include "cuda/kernels/warp_pass.cuh"
 
 namespace recto::kernels {
@@ -69,12 +70,6 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
   finish_row(state, sink_of(params.options, head), decode_result<Query>(params, sequence, head));
 }
 
-__device__ inline int split_begin(const KeyRange& keys, std::int64_t split_size,
-                                  std::int64_t split) {
-  const std::int64_t from = split * split_size;
-  return from < keys.size() ? keys.begin + static_cast<int>(from) : keys.end;
-}
-
 template <typename Access, typename Query, typename Cached>
 __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
     split_decode(const SplitDecodeParams params) {
@@ -82,9 +77,7 @@ __global__ void __launch_bounds__(kDecodeThreads, kDecodeBlocksPerSm)
   const std::int64_t head = blockIdx.y;
   const std::int64_t split = blockIdx.z;
   const KeyRange keys = visible_keys(params.decode, sequence);
-  const KeyRange own = {
-      split_begin(keys, params.split_size, split),
-      split + 1 == params.num_splits ? keys.end : split_begin(keys, params.split_size, split + 1)};
+  const KeyRange own = keys_of_split(keys, params, split);
   if (own.size() == 0) return;
   const SoftmaxState<kDimsPerThread> state =
       decode_pass(decode_row<Access, Query, Cached>(params.decode, sequence, head), own);

@@ -77,8 +77,8 @@ RECTO_LEAVES(PagedAttentionInputs, q, kv, block_table, query_start, context_leng
 RECTO_LEAVES(AttentionOutputs, out, lse_ln)
 RECTO_LEAVES(KvWriteInputs, k, v, slot_mapping, kv)
 RECTO_LEAVES(GatherInputs, kv, block_table, context_length, context_start, k, v)
-RECTO_LEAVES(AttentionPlan, kernel, split_size, num_splits, max_context_length, max_query_length,
-             contents_check, workspace_bytes)
+RECTO_LEAVES(AttentionPlan, kernel, split_rule, split_size, num_splits, max_context_length,
+             max_query_length, contents_check, workspace_bytes)
 RECTO_LEAVES(PlanOptions, max_context_length, max_query_length, num_multiprocessors,
              batch_invariance, contents_check, kernel, split_size)
 RECTO_LEAVES(Workspace, data, bytes)

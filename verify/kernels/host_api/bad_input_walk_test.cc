@@ -35,6 +35,8 @@ void add_plan(Faults& faults, const FieldOf<AttentionPlan>& plan) {
   using Plan = AttentionPlan;
   const FaultNames names = {"plan", "plan"};
   faults.add(names.of("kernel"), "type", plan, &Plan::kernel, static_cast<AttentionKernel>(9));
+  faults.add(names.of("split_rule"), "type", plan, &Plan::split_rule,
+             static_cast<kernels::SplitRule>(5));
   faults.add(names.of("split_size"), "shape", plan, &Plan::split_size, 0);
   faults.add(names.of("num_splits"), "shape", plan, &Plan::num_splits, 3);
   for (const std::int64_t none : {-1, 0}) {

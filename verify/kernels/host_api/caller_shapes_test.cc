@@ -23,10 +23,11 @@ void expect_right(const PagedAttentionInputs& inputs, const AttentionPlan& plan,
   reference::AttentionResult seen(kSeqs, kQHeads, kDim);
   reference::decode_row(outputs.out.data(), kType, seen.out);
   seen.lse_ln.assign(outputs.lse_ln.begin(), outputs.lse_ln.end());
-  const reference::KernelNumerics numerics =
+  const reference::KernelNumerics numerics = in_planned_splits(
       plan.kernel == AttentionKernel::kReferenceDecode
           ? decode_kernel_numerics(kType, kType, plan.num_splits == 1 ? 0 : plan.split_size)
-          : gqa_decode_numerics(kType, kType, plan.split_size);
+          : gqa_decode_numerics(kType, kType, plan.split_size),
+      plan);
   const reference::BoundedResult oracle = reference::bounded_attention(inputs, numerics);
   const Comparison comparison = compare(inputs, seen, oracle.exact, oracle.probabilistic);
   INFO(comparison.text());

@@ -142,11 +142,12 @@ reference::KernelNumerics numerics_of(const AttentionPlan& plan,
   const ElementType kv = inputs.kv.k.type;
   switch (plan.kernel) {
     case AttentionKernel::kReferenceDecode:
-      return decode_kernel_numerics(q, kv, plan.num_splits == 1 ? 0 : plan.split_size);
+      return in_planned_splits(
+          decode_kernel_numerics(q, kv, plan.num_splits == 1 ? 0 : plan.split_size), plan);
     case AttentionKernel::kPrefill:
       return prefill_numerics(q, kv, inputs.kv.k.head_dim);
     default:
-      return gqa_decode_numerics(q, kv, plan.split_size);
+      return in_planned_splits(gqa_decode_numerics(q, kv, plan.split_size), plan);
   }
 }
 

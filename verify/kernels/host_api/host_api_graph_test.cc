@@ -85,10 +85,11 @@ DecodeStep step_of(const GrowingBatch& batch, const AttentionOptions& options) {
 void expect_right(const GrowingShape& shape, const AttentionPlan& plan,
                   const PagedAttentionInputs& inputs, const Outputs& outputs) {
   const ElementType type = shape.pool.type;
-  const reference::KernelNumerics numerics =
+  const reference::KernelNumerics numerics = in_planned_splits(
       plan.kernel == AttentionKernel::kReferenceDecode
           ? decode_kernel_numerics(type, type, plan.num_splits == 1 ? 0 : plan.split_size)
-          : gqa_decode_numerics(type, type, plan.split_size);
+          : gqa_decode_numerics(type, type, plan.split_size),
+      plan);
   const reference::BoundedResult oracle = reference::bounded_attention(inputs, numerics);
   const Comparison comparison =
       compare(inputs, outputs.result(shape), oracle.exact, oracle.probabilistic);

@@ -144,12 +144,12 @@ TEST_CASE("whole blocks are fetched where a block's slots lie side by side") {
   for (const std::int64_t block_size : {1, 2, 8, 16, 32}) {
     INFO("block size " << block_size);
     const PlacedProblem head_major = placed(KvLayout::kHeadMajor, block_size);
-    CHECK(choose(head_major.inputs(), options).plan == "TMA decode, 1 splits of 256");
+    CHECK(choose(head_major.inputs(), options).plan == "TMA decode, 1 splits of 64");
     CHECK(why_not(placed(KvLayout::kTokenMajor, block_size)) == (block_size > 1));
     CHECK(why_not(placed(KvLayout::kPacked, block_size)));
   }
   CHECK(choose(placed(KvLayout::kTokenMajor, 1).inputs(), options).plan ==
-        "TMA decode, 1 splits of 256");
+        "TMA decode, 1 splits of 64");
 }
 
 }  // namespace

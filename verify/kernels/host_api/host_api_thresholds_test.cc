@@ -21,16 +21,13 @@ PlanOptions card_of(std::int64_t num_multiprocessors, std::int64_t max_context_l
   return {.max_context_length = max_context_length, .num_multiprocessors = num_multiprocessors};
 }
 
-TEST_CASE("splits have 256 keys at least") {
+TEST_CASE("splits have 64 keys at least") {
   const auto chosen = [](std::int64_t context) { return choose(spec_of(context), {}); };
-  CHECK(chosen(255) == Chosen{"GQA decode, 1 splits of 256", "gqa_decode 1x1x1"});
-  CHECK(chosen(256) == Chosen{"GQA decode, 1 splits of 256", "gqa_decode 1x1x1"});
-  CHECK(chosen(257) ==
-        Chosen{"GQA decode, 2 splits of 256", "gqa_decode 1x1x2, split_merge 1x2x1"});
-  CHECK(chosen(512) ==
-        Chosen{"GQA decode, 2 splits of 256", "gqa_decode 1x1x2, split_merge 1x2x1"});
-  CHECK(chosen(513) ==
-        Chosen{"GQA decode, 3 splits of 256", "gqa_decode 1x1x3, split_merge 1x2x1"});
+  CHECK(chosen(63) == Chosen{"GQA decode, 1 splits of 64", "gqa_decode 1x1x1"});
+  CHECK(chosen(64) == Chosen{"GQA decode, 1 splits of 64", "gqa_decode 1x1x1"});
+  CHECK(chosen(65) == Chosen{"GQA decode, 2 splits of 64", "gqa_decode 1x1x2, split_merge 1x2x1"});
+  CHECK(chosen(128) == Chosen{"GQA decode, 2 splits of 64", "gqa_decode 1x1x2, split_merge 1x2x1"});
+  CHECK(chosen(129) == Chosen{"GQA decode, 3 splits of 64", "gqa_decode 1x1x3, split_merge 1x2x1"});
 }
 
 TEST_CASE("one split is a launch, several are two, by the plain kernel") {
@@ -60,17 +57,18 @@ TEST_CASE("contexts may end where a split does, or beside it") {
   }
 }
 
-// Six thread blocks on three multiprocessors.
-TEST_CASE("a context is split until thread blocks fill the card twice") {
+// Nine thread blocks on three multiprocessors.
+TEST_CASE("a context is split until three thread blocks on each multiprocessor fill the card") {
   const auto chosen = [](std::int64_t num_seqs) {
     return choose(spec_of(num_seqs, 40), card_of(3, 2048)).plan;
   };
-  CHECK(chosen(1) == "GQA decode, 4 splits of 512");
-  CHECK(chosen(2) == "GQA decode, 3 splits of 768");
-  CHECK(chosen(3) == "GQA decode, 2 splits of 1024");
-  CHECK(chosen(5) == "GQA decode, 2 splits of 1024");
-  CHECK(chosen(6) == "GQA decode, 1 splits of 2048");
-  CHECK(chosen(7) == "GQA decode, 1 splits of 2048");
+  CHECK(chosen(1) == "GQA decode, 7 splits of 64");
+  CHECK(chosen(2) == "GQA decode, 4 splits of 64");
+  CHECK(chosen(3) == "GQA decode, 3 splits of 64");
+  CHECK(chosen(5) == "GQA decode, 1 splits of 64");
+  CHECK(chosen(9) == "GQA decode, 1 splits of 64");
+  // Without splits the second wave would be of one thread block.
+  CHECK(chosen(10) == "GQA decode, 2 splits of 64");
 }
 
 TEST_CASE("a thread block has sixteen heads of a group, or one of the plain kernel") {
@@ -81,19 +79,19 @@ TEST_CASE("a thread block has sixteen heads of a group, or one of the plain kern
     options.kernel = kernel;
     return choose(spec, options);
   };
-  const std::string two = "GQA decode, 2 splits of 1024";
-  const std::string one = "GQA decode, 1 splits of 2048";
-  CHECK(chosen(15, {}) == Chosen{two, "gqa_decode 1x1x2, split_merge 1x15x1"});
-  CHECK(chosen(16, {}) == Chosen{two, "gqa_decode 1x1x2, split_merge 1x16x1"});
+  const std::string three = "GQA decode, 3 splits of 64";
+  const std::string one = "GQA decode, 1 splits of 64";
+  CHECK(chosen(15, {}) == Chosen{three, "gqa_decode 1x1x3, split_merge 1x15x1"});
+  CHECK(chosen(16, {}) == Chosen{three, "gqa_decode 1x1x3, split_merge 1x16x1"});
   CHECK(chosen(17, {}) == Chosen{one, "gqa_decode 1x2x1"});
   CHECK(chosen(32, {}) == Chosen{one, "gqa_decode 1x2x1"});
   CHECK(chosen(33, {}) == Chosen{one, "gqa_decode 1x3x1"});
   CHECK(chosen(1, kReferenceDecode) ==
-        Chosen{"reference decode, 2 splits of 1024", "split_decode 1x1x2, split_merge 1x1x1"});
+        Chosen{"reference decode, 2 splits of 256", "split_decode 1x1x2, split_merge 1x1x1"});
   CHECK(chosen(2, kReferenceDecode) ==
-        Chosen{"reference decode, 1 splits of 2048", "reference_decode 1x2x1"});
+        Chosen{"reference decode, 1 splits of 256", "reference_decode 1x2x1"});
   CHECK(chosen(3, kReferenceDecode) ==
-        Chosen{"reference decode, 1 splits of 2048", "reference_decode 1x3x1"});
+        Chosen{"reference decode, 2 splits of 256", "split_decode 1x3x2, split_merge 1x3x1"});
 }
 
 TEST_CASE("batch-invariant splits have 1024 keys, whatever the batch and the card") {
@@ -119,7 +117,7 @@ TEST_CASE("one row of each sequence is decode, anything else prefill") {
     options.max_query_length = max_query_length;
     return choose(spec, options);
   };
-  const std::string decode = "GQA decode, 1 splits of 256";
+  const std::string decode = "GQA decode, 1 splits of 64";
   CHECK(chosen({1, 1}, 1) == Chosen{decode, "gqa_decode 2x1x1"});
   CHECK(chosen({1, 0}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({1, 2}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});

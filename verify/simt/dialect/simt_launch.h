@@ -17,6 +17,7 @@ struct KernelLaunch {
   std::size_t dynamic_shared_bytes = 0;
   KernelStream stream = nullptr;
   bool is_cooperative = false;
+  bool may_begin_early = false;  // the executor runs kernels of a stream one after the other
 };
 
 // The outcome: null, or the error.
