@@ -107,8 +107,9 @@ __device__ inline void note_rows(const PagedPrefillParams& params, const Prefill
     WideNotes& notes = *memory.notes();
     notes.rows = rows;
     notes.seen_by_all = keys.all;
-    notes.source = run_source<Shape::kKeys>(params.kv.k, params.block_table, rows.sequence,
-                                            rows.kv_head, keys.any);
+    notes.source = {keys.any,
+                    params.block_table.data + rows.sequence * params.block_table.row_stride,
+                    rows.kv_head * params.kv.k.head_stride};
   }
 }
 
@@ -128,23 +129,31 @@ class WidePass {
   // The warp's queries are in memory, or will be with the copies in flight.
   __device__ void run(const PagedKvView& kv, RunCopy<Shape>& copy, int warp, int lane,
                       typename Products::States& states) const {
-    copy.copy(kv.k.data, memory_.keys());
+    std::int64_t offset = copy.offset();
+    bool is_whole = copy.is_whole();
+    copy.start(kv.k.data, offset, is_whole, memory_.keys());
     const int& end = memory_.notes()->source.visible.end;
 #pragma unroll 1
-    for (int first = copy.first(); first < end; first += kKeys) {
+    while (copy.first() < end) {
       arrive();  // the keys; and the values of the tile before have been read
-      copy.copy(kv.v.data, memory_.values());
+      copy.start(kv.v.data, offset, is_whole, memory_.values());
+      const int first = copy.first();
       copy.advance();
+      offset = copy.offset();
+      is_whole = copy.is_whole();
+      const bool is_last = copy.first() >= end;
+      const bool is_seen = is_seen_by_all(first);
       typename Products::Scores scores;
       Products::multiply_keys(memory_.rows_of(warp), memory_.keys(), lane, scores);
       arrive();  // the values; and the keys have been read
-      if (first + kKeys < end) copy.copy(kv.k.data, memory_.keys());
-      const bool is_seen = is_seen_by_all(first);
+      if (!is_last) copy.start(kv.k.data, offset, is_whole, memory_.keys());
       if (!is_seen) hide_unseen_keys(first, warp, lane, scores);
 #pragma unroll
       for (int f = 0; f < Shape::kWarpFragments; ++f) weigh_scores(factor_, scores[f], states[f]);
+      typename Products::Weights weights;
+      Products::round(scores, weights);
       if (!is_seen) keep_to_seers(first, warp, lane, states);
-      Products::add_values(scores, memory_.values(), lane, states);
+      Products::add_values(weights, memory_.values(), lane, states);
     }
     arrive();  // of a row without keys, the queries
 #pragma unroll

@@ -36,26 +36,7 @@ struct RunSource {
   KeyRange visible;               // to any row
   const std::int32_t* block_ids;  // of the sequence
   std::int64_t head_offset;       // in K and V, which have the same strides
-  int runs_per_block;
-  // From a run to the same warp's run in the next tile.
-  int next_block;
-  int next_run;
 };
-
-template <int kTileKeys>
-__device__ inline RunSource run_source(const KvTensorView& tensor, const BlockTableView& table,
-                                       std::int64_t sequence, std::int64_t kv_head,
-                                       const KeyRange& visible) {
-  constexpr int kTileRuns = kTileKeys / kRunKeys;
-  RunSource source;
-  source.visible = visible;
-  source.block_ids = table.data + sequence * table.row_stride;
-  source.head_offset = kv_head * tensor.head_stride;
-  source.runs_per_block = static_cast<int>(tensor.block_size) / kRunKeys;
-  source.next_block = kTileRuns / source.runs_per_block;
-  source.next_run = kTileRuns % source.runs_per_block;
-  return source;
-}
 
 // Walks through the tiles of a context in order. All warps of the thread block call each function.
 template <typename Shape>
@@ -71,50 +52,42 @@ class RunCopy {
         source_(source),
         lane_offset_(Lanes::row(lane()) * static_cast<int>(tensor.slot_stride) +
                      Lanes::dim(lane())),
-        position_(source.visible.begin / Shape::kKeys * Shape::kKeys + warp() * kRunKeys),
-        block_(position_ / kRunKeys / source.runs_per_block),
-        run_in_block_(position_ / kRunKeys % source.runs_per_block) {
-    read_block_id();
+        position_(source.visible.begin / Shape::kKeys * Shape::kKeys + warp() * kRunKeys) {
+    look_up();
   }
 
   // Position of the tile's first key.
   __device__ int first() const { return position_ - warp() * kRunKeys; }
 
-  // Advances to the next tile. Its block's id is read ahead of the copies.
   __device__ void advance() {
     position_ += Shape::kKeys;
-    block_ += source_.next_block;
-    run_in_block_ += source_.next_run;
-    if (run_in_block_ >= source_.runs_per_block) {
-      run_in_block_ -= source_.runs_per_block;
-      ++block_;
-    }
-    read_block_id();
+    if (tile_lane() == 0) look_up();
   }
 
-  // Starts the copies of one tile, from K or V. Slots that no row sees are not read; they become
-  // zeros, because whatever they hold must not be multiplied.
-  __device__ void copy(const void* data, Element* tile) const {
-    const auto* from = static_cast<const Element*>(data) + source_.head_offset + lane_offset_ +
-                       static_cast<std::uint64_t>(static_cast<std::uint32_t>(block_id_)) *
-                           static_cast<std::uint64_t>(tensor_.block_stride) +
-                       run_in_block_ * kRunKeys * tensor_.slot_stride;
+  // Offset in K and V of the lane's first chunk.
+  __device__ std::int64_t offset() const {
+    return __shfl_sync(kAllLanes, run_offset_, tile_lane()) + lane_offset_;
+  }
+
+  // Whether a row sees each key of the warp's run.
+  __device__ bool is_whole() const {
+    return position_ >= source_.visible.begin && position_ + kRunKeys <= source_.visible.end;
+  }
+
+  // Starts the copies of the tile's K or V. `offset` and `is_whole` are this tile's; they are
+  // computed before the barrier that precedes the copies.
+  __device__ void start(const void* data, std::int64_t offset, bool is_whole, Element* tile) const {
+    const Element* from = static_cast<const Element*>(data) + offset;
     const std::int64_t step = Lanes::kRows * tensor_.slot_stride;
     Element* to = tile + Tile::index(warp() * kRunKeys + Lanes::row(lane()), Lanes::dim(lane()));
-    if (position_ >= source_.visible.begin && position_ + kRunKeys <= source_.visible.end) {
+    if (is_whole) {
 #pragma unroll
       for (int row = 0; row < kRunKeys; row += Lanes::kRows) {
         copy_async_16(to + Tile::index(row, 0), from);
         from += step;
       }
     } else {
-#pragma unroll 1
-      for (int row = 0; row < kRunKeys; row += Lanes::kRows) {
-        const bool is_there = source_.visible.has(position_ + row + Lanes::row(lane()));
-        copy_async_16(to + Tile::index(row, 0), is_there ? from : static_cast<const Element*>(data),
-                      is_there ? kChunkBytes : 0);
-        from += step;
-      }
+      start_visible(data, from, to);
     }
     commit_copies();
   }
@@ -125,20 +98,39 @@ class RunCopy {
   __device__ static int warp() { return static_cast<int>(threadIdx.x) / kWarpLanes; }
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % kWarpLanes; }
 
-  // Without a visible key of the run, the table may have no entry.
-  __device__ void read_block_id() {
-    if (position_ < source_.visible.end && position_ + kRunKeys > source_.visible.begin) {
-      block_id_ = source_.block_ids[block_];
+  // Which lane knows the offset of the warp's run in the current tile.
+  __device__ int tile_lane() const { return position_ / Shape::kKeys % kWarpLanes; }
+
+  // Each lane looks up the warp's run in one of 32 tiles. The table may have no entry for a run
+  // without a visible key.
+  __device__ void look_up() {
+    const int runs_per_block = static_cast<int>(tensor_.block_size) / kRunKeys;
+    const std::int64_t position = position_ + std::int64_t{Shape::kKeys} * (lane() - tile_lane());
+    run_offset_ = 0;
+    if (position >= source_.visible.end || position + kRunKeys <= source_.visible.begin) return;
+    const int run = static_cast<int>(position) / kRunKeys;
+    const std::int64_t block_id = source_.block_ids[run / runs_per_block];
+    run_offset_ = source_.head_offset + block_id * tensor_.block_stride +
+                  run % runs_per_block * kRunKeys * tensor_.slot_stride;
+  }
+
+  // Slots that no row sees are not read. They become zeros: whatever they hold, it must not be
+  // multiplied.
+  __device__ void start_visible(const void* data, const Element* from, Element* to) const {
+#pragma unroll 1
+    for (int row = 0; row < kRunKeys; row += Lanes::kRows) {
+      const bool is_there = source_.visible.has(position_ + row + Lanes::row(lane()));
+      copy_async_16(to + Tile::index(row, 0), is_there ? from : static_cast<const Element*>(data),
+                    is_there ? kChunkBytes : 0);
+      from += Lanes::kRows * tensor_.slot_stride;
     }
   }
 
   const KvTensorView& tensor_;
   const RunSource& source_;
   const int lane_offset_;
-  int position_;  // of the warp's first key in the tile
-  int block_;     // index in block_ids
-  int run_in_block_;
-  std::int32_t block_id_ = 0;
+  int position_;             // of the warp's first key in the tile
+  std::int64_t run_offset_;  // of the warp's run in the lane's tile
 };
 
 }  // namespace recto::kernels

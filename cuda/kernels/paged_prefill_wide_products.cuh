@@ -38,6 +38,7 @@ struct WideProducts {
   static constexpr int kKeys = Shape::kKeys;
   static constexpr int kFragments = Shape::kWarpFragments;
   using Scores = Fragment[kFragments][kKeys / 8];
+  using Weights = unsigned[kFragments][kKeys / 16][4];
   using States = RowStates<kHeadDim>[kFragments];
 
   // scores = Q K^T. query: the warp's rows, in order of fragments.
@@ -69,28 +70,32 @@ struct WideProducts {
     }
   }
 
-  // weighted += P V, P rounded to the type of V.
-  __device__ static void add_values(const Scores& weights, const Element* values, int lane,
+  // Operands a of P V: the weights in the type of V, which take half the registers of the scores.
+  __device__ static void round(const Scores& weights, Weights& rounded) {
+#pragma unroll
+    for (int f = 0; f < kFragments; ++f) {
+#pragma unroll
+      for (int i = 0; i < kKeys / 4; ++i) {
+        const Fragment& from = weights[f][i / 2];
+        rounded[f][i / 4][i % 4] = rounded_pair<Element>(from[i % 2 * 2], from[i % 2 * 2 + 1]);
+      }
+    }
+  }
+
+  // weighted += P V.
+  __device__ static void add_values(const Weights& weights, const Element* values, int lane,
                                     States& states) {
     const Element* values_at = values + Tile::index(lane % 16, lane / 16 * 8);
 #pragma unroll
     for (int key = 0; key < kKeys; key += 16) {
-      unsigned a[kFragments][4];
-#pragma unroll
-      for (int f = 0; f < kFragments; ++f) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const Fragment& from = weights[f][key / 8 + i / 2];
-          a[f][i] = rounded_pair<Element>(from[i % 2 * 2], from[i % 2 * 2 + 1]);
-        }
-      }
 #pragma unroll
       for (int dim = 0; dim < kHeadDim; dim += 16) {
         unsigned b[4];
         load_matrix_transposed_x4(b, values_at + Tile::index(key, dim));
 #pragma unroll
         for (int f = 0; f < kFragments; ++f) {
-          multiply_pair(a[f], b, states[f].weighted[dim / 8], states[f].weighted[dim / 8 + 1]);
+          multiply_pair(weights[f][key / 16], b, states[f].weighted[dim / 8],
+                        states[f].weighted[dim / 8 + 1]);
         }
       }
     }

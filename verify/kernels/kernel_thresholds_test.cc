@@ -245,7 +245,7 @@ TEST_CASE("calls that are not as usual are not served by wide prefill") {
     change(spec);
     CHECK(launches_of(paged_prefill_backend, spec) == "paged_prefill 1x1x1");
   };
-  expect_not_wide([](CaseSpec& spec) { spec.placement.block_size = 24; });
+  expect_not_wide([](CaseSpec& spec) { spec.placement.block_size = 8; });
   expect_not_wide([](CaseSpec& spec) { spec.placement.layout = KvLayout::kPacked; });
   expect_not_wide([](CaseSpec& spec) { spec.options.softcap = 20.0F; });
   expect_not_wide([](CaseSpec& spec) { spec.options.alibi = AlibiFamily::kUsual; });
