@@ -65,7 +65,7 @@ __device__ inline void settle_from(const typename Shape::Stored* from,
   constexpr bool kIsDown = Tile::kStride / kChunk<Stored> % 2 == 1;
   constexpr int kChunks = Tile::kRows * kRowChunks;
   // Only kernels that fetch whole tiles have registers for more at a time.
-  constexpr int kUnroll = Shape::kTransfer == Transfer::kTiles ? 4 : 1;
+  [[maybe_unused]] constexpr int kUnroll = Shape::kTransfer == Transfer::kTiles ? 4 : 1;
 #pragma unroll kUnroll
   for (int begin = 0; begin < kChunks; begin += Shape::Team::kThreads) {
     const int i = begin + workers.own;

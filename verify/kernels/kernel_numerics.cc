@@ -46,7 +46,7 @@ reference::KernelNumerics decode_kernel_numerics(ElementType q_type, ElementType
   numerics.tile_size = 32;
   numerics.tile_order = reference::TileOrder::kConsecutive;
   numerics.state_merges = 3;
-  // split_merge merges states, one after the other.
+  // split_merge adds states, one after the other, each relative to the largest maximum.
   numerics.split_size = split_size;
   numerics.split_merge = reference::SplitMerge::kState;
 

@@ -15,10 +15,30 @@ namespace {
 TEST_CASE("a plan that there cannot be is refused, whatever it was made of") {
   const std::string by = " by plan.max_context_length and plan.split_size, got ";
   expect_refused({
-      {run_call, [](auto& c) { c.plan.split_size = 16; }, "plan.num_splits: expected 3" + by + "1"},
-      {run_call, [](auto& c) { c.plan.num_splits = 2; }, "plan.num_splits: expected 1" + by + "2"},
-      {run_call, [](auto& c) { c.plan.max_context_length = 1000; },
-       "plan.num_splits: expected 4" + by + "1"},
+      {run_call,
+       [](auto& c) {
+         c.plan.split_rule = kernels::SplitRule::kFixedSize;
+         c.plan.split_size = 16;
+       },
+       "plan.num_splits: expected 3" + by + "1"},
+      {run_call,
+       [](auto& c) {
+         c.plan.split_rule = kernels::SplitRule::kFixedSize;
+         c.plan.num_splits = 2;
+       },
+       "plan.num_splits: expected 1" + by + "2"},
+      {run_call,
+       [](auto& c) {
+         c.plan.split_rule = kernels::SplitRule::kFixedSize;
+         c.plan.max_context_length = 1000;
+       },
+       "plan.num_splits: expected 16" + by + "1"},
+      {run_call, [](auto& c) { c.plan.num_splits = 2; },
+       "plan.num_splits: expected at most 1, got 2"},
+      {run_call, [](auto& c) { c.plan.num_splits = 0; },
+       "plan.num_splits: expected at least 1, got 0"},
+      {run_call, [](auto& c) { c.plan.split_rule = static_cast<kernels::SplitRule>(2); },
+       "plan.split_rule: expected one of SplitRule, got 2"},
       {run_call, [](auto& c) { c.plan.split_size = 0; },
        "plan.split_size: expected at least 1, got 0"},
       {run_call, [](auto& c) { c.plan.split_size = std::int64_t{1} << 31; },
@@ -36,7 +56,11 @@ TEST_CASE("a plan that there cannot be is refused, whatever it was made of") {
        "plan.contents_check: expected one of ContentsCheck, got 2"},
       {run_step, [](auto& c) { c.step_plan.split_size = 0; },
        "plan.split_size: expected at least 1, got 0"},
-      {run_step, [](auto& c) { c.step_plan.split_size = 16; },
+      {run_step,
+       [](auto& c) {
+         c.step_plan.split_rule = kernels::SplitRule::kFixedSize;
+         c.step_plan.split_size = 16;
+       },
        "plan.num_splits: expected 3" + by + "1"},
       {run_step, [](auto& c) { c.step_plan.kernel = AttentionKernel::kPrefill; },
        "prefill: query_start: expected the first row of each sequence, got none"},
