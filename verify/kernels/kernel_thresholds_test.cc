@@ -250,7 +250,6 @@ TEST_CASE("calls that are not as usual are not served by wide prefill") {
   expect_not_wide([](CaseSpec& spec) { spec.options.softcap = 20.0F; });
   expect_not_wide([](CaseSpec& spec) { spec.options.alibi = AlibiFamily::kUsual; });
   expect_not_wide([](CaseSpec& spec) { spec.options.scale = -0.25F; });
-  expect_not_wide([](CaseSpec& spec) { spec.options.scale = 0.0F; });
   expect_not_wide([](CaseSpec& spec) { spec.placement.gaps.q_rows = 1; });
   expect_not_wide([](CaseSpec& spec) { spec.placement.gaps.q_heads = 4; });
   expect_not_wide([](CaseSpec& spec) { spec.placement.gaps.k_slots = 8; });
