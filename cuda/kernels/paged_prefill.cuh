@@ -130,12 +130,12 @@ __device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const
 }
 
 // The factor by which a row's o becomes its output, after the sink has been merged into the row's
-// state. One of the four lanes of a row writes its log-sum-exp. Missing rows write nothing.
+// `state`, whose o is 1. One of the four lanes of a row writes its log-sum-exp. Missing rows write
+// nothing.
 __device__ inline float output_factor(const PagedPrefillParams& params, const PrefillRows& rows,
-                                      int row, float maximum, float sum, int lane) {
+                                      int row, SoftmaxState<1> state, int lane) {
   if (row >= rows.count) return 0.0F;
   const std::int64_t head = rows.head_of(row);
-  SoftmaxState<1> state{maximum, sum, {1.0F}};
   const float* sink = sink_of(params.options, head);
   if (sink != nullptr) state = merge(state, sink_state<1>(*sink));
   if (lane % 4 == 0 && params.lse_ln != nullptr) {
@@ -154,8 +154,8 @@ __device__ inline void write_rows(const PagedPrefillParams& params, const Prefil
   for (int half = 0; half < 2; ++half) {
     const int row = warp * kTileRows + fragment_row(lane, half * 2);
     if (row >= rows.count) continue;
-    const float factor = value_scale * output_factor(params, rows, row, states.maximum[half],
-                                                     states.sum[half], lane);
+    const SoftmaxState<1> state{states.maximum[half], states.sum[half], {1.0F}};
+    const float factor = value_scale * output_factor(params, rows, row, state, lane);
     auto* out = static_cast<Element*>(params.out.data) + rows.offset_of(row, params.out) +
                 fragment_column(lane, 0);
     for (int dim = 0; dim < Shape::kHeadDim; dim += 8) {

@@ -129,24 +129,22 @@ class WidePass {
   // The warp's queries are in memory, or will be with the copies in flight.
   __device__ void run(const PagedKvView& kv, RunCopy<Shape>& copy, int warp, int lane,
                       typename Products::States& states) const {
-    std::int64_t offset = copy.offset();
-    bool is_whole = copy.is_whole();
-    copy.start(kv.k.data, offset, is_whole, memory_.keys());
+    TileSource source = copy.source();
+    copy.start(kv.k.data, source, memory_.keys());
     const int& end = memory_.notes()->source.visible.end;
 #pragma unroll 1
     while (copy.first() < end) {
       arrive();  // the keys; and the values of the tile before have been read
-      copy.start(kv.v.data, offset, is_whole, memory_.values());
+      copy.start(kv.v.data, source, memory_.values());
       const int first = copy.first();
       copy.advance();
-      offset = copy.offset();
-      is_whole = copy.is_whole();
+      source = copy.source();
       const bool is_last = copy.first() >= end;
       const bool is_seen = is_seen_by_all(first);
       typename Products::Scores scores;
       Products::multiply_keys(memory_.rows_of(warp), memory_.keys(), lane, scores);
       arrive();  // the values; and the keys have been read
-      if (!is_last) copy.start(kv.k.data, offset, is_whole, memory_.keys());
+      if (!is_last) copy.start(kv.k.data, source, memory_.keys());
       if (!is_seen) hide_unseen_keys(first, warp, lane, scores);
 #pragma unroll
       for (int f = 0; f < Shape::kWarpFragments; ++f) weigh_scores(factor_, scores[f], states[f]);
@@ -233,8 +231,8 @@ __device__ inline void write_wide_rows(const PagedPrefillParams& params, const P
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int row = f * kTileRows + fragment_row(lane, half * 2);
-      const float factor = output_factor(params, rows, warp * Shape::kWarpRows + row,
-                                         states[f].maximum[half], states[f].sum[half], lane);
+      const SoftmaxState<1> state{states[f].maximum[half], states[f].sum[half], {1.0F}};
+      const float factor = output_factor(params, rows, warp * Shape::kWarpRows + row, state, lane);
       Element* to = warp_tile + Shape::RowTile::index(row, fragment_column(lane, 0));
 #pragma unroll
       for (int dim = 0; dim < Shape::kHeadDim; dim += 8) {

@@ -38,6 +38,12 @@ struct RunSource {
   std::int64_t head_offset;       // in K and V, which have the same strides
 };
 
+// What a lane copies of a tile.
+struct TileSource {
+  std::int64_t offset;  // of its first chunk in K and V
+  bool is_whole;        // whether a row sees each key of the warp's run
+};
+
 // Walks through the tiles of a context in order. All warps of the thread block call each function.
 template <typename Shape>
 class RunCopy {
@@ -64,23 +70,18 @@ class RunCopy {
     if (tile_lane() == 0) look_up();
   }
 
-  // Offset in K and V of the lane's first chunk.
-  __device__ std::int64_t offset() const {
-    return __shfl_sync(kAllLanes, run_offset_, tile_lane()) + lane_offset_;
+  // Of the current tile. It is computed before the barrier that precedes the copies.
+  __device__ TileSource source() const {
+    return {__shfl_sync(kAllLanes, run_offset_, tile_lane()) + lane_offset_,
+            position_ >= source_.visible.begin && position_ + kRunKeys <= source_.visible.end};
   }
 
-  // Whether a row sees each key of the warp's run.
-  __device__ bool is_whole() const {
-    return position_ >= source_.visible.begin && position_ + kRunKeys <= source_.visible.end;
-  }
-
-  // Starts the copies of the tile's K or V. `offset` and `is_whole` are this tile's; they are
-  // computed before the barrier that precedes the copies.
-  __device__ void start(const void* data, std::int64_t offset, bool is_whole, Element* tile) const {
-    const Element* from = static_cast<const Element*>(data) + offset;
+  // Starts the copies of the current tile's K or V.
+  __device__ void start(const void* data, const TileSource& source, Element* tile) const {
+    const Element* from = static_cast<const Element*>(data) + source.offset;
     const std::int64_t step = Lanes::kRows * tensor_.slot_stride;
     Element* to = tile + Tile::index(warp() * kRunKeys + Lanes::row(lane()), Lanes::dim(lane()));
-    if (is_whole) {
+    if (source.is_whole) {
 #pragma unroll
       for (int row = 0; row < kRunKeys; row += Lanes::kRows) {
         copy_async_16(to + Tile::index(row, 0), from);
