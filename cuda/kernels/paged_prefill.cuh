@@ -50,18 +50,25 @@ struct PrefillRows {
   __device__ int query_of(int row) const { return (first + row) / group; }
   __device__ std::int64_t head_of(int row) const { return kv_head * group + (first + row) % group; }
   __device__ int position_of(int row) const { return context - queries + query_of(row); }
+  // Offset of a row in q or out, in elements.
+  template <typename View>
+  __device__ std::int64_t offset_of(int row, const View& view) const {
+    return (first_query + query_of(row)) * view.row_stride + head_of(row) * view.head_stride;
+  }
 };
 
-__device__ inline PrefillRows prefill_rows(const PagedPrefillParams& params) {
+// Thread blocks of `tile_rows` rows. The last rows of a sequence see the most keys, so the first
+// thread blocks process them: those that run last, with others idle, are short.
+__device__ inline PrefillRows prefill_rows(const PagedPrefillParams& params, int tile_rows) {
   const std::int64_t sequence = blockIdx.z;
   const int group = static_cast<int>(params.q.num_heads / params.kv.k.num_kv_heads);
   const int first_query = params.query_start[sequence];
   const int queries = params.query_start[sequence + 1] - first_query;
-  const int first = static_cast<int>(blockIdx.x) * kPrefillRows;
+  const int first = static_cast<int>(gridDim.x - 1 - blockIdx.x) * tile_rows;
   return {sequence,    static_cast<std::int64_t>(blockIdx.y),
           first_query, group,
           queries,     params.context_length[sequence],
-          first,       min(kPrefillRows, queries * group - first)};
+          first,       min(tile_rows, queries * group - first)};
 }
 
 // The keys that a query at `position` sees.
@@ -88,8 +95,7 @@ __device__ inline void load_query_rows(const PagedPrefillParams& params, const P
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   for (int row = static_cast<int>(threadIdx.x) / kWarpLanes; row < kPrefillRows;
        row += kPrefillWarps) {
-    const std::int64_t from = (rows.first_query + rows.query_of(row)) * params.q.row_stride +
-                              rows.head_of(row) * params.q.head_stride;
+    const std::int64_t from = rows.offset_of(row, params.q);
     for (int dim = lane; dim < Shape::kHeadDim; dim += kWarpLanes) {
       tile[Shape::RowTile::index(row, dim)] =
           row < rows.count ? q[from + dim] : convert<Element>(0.0F);
@@ -123,7 +129,23 @@ __device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const
   return rules;
 }
 
-// The sink is merged at the end; then o is divided by l.
+// The factor by which a row's o becomes its output, after the sink has been merged into the row's
+// `state`, whose o is 1. One of the four lanes of a row writes its log-sum-exp. Missing rows write
+// nothing.
+__device__ inline float output_factor(const PagedPrefillParams& params, const PrefillRows& rows,
+                                      int row, SoftmaxState<1> state, int lane) {
+  if (row >= rows.count) return 0.0F;
+  const std::int64_t head = rows.head_of(row);
+  const float* sink = sink_of(params.options, head);
+  if (sink != nullptr) state = merge(state, sink_state<1>(*sink));
+  if (lane % 4 == 0 && params.lse_ln != nullptr) {
+    const std::int64_t query = rows.first_query + rows.query_of(row);
+    params.lse_ln[query * params.q.num_heads + head] = lse_ln_of(state);
+  }
+  // The merge has multiplied o by state.weighted.
+  return normalised(state.weighted[0], state.sum);
+}
+
 template <typename Shape>
 __device__ inline void write_rows(const PagedPrefillParams& params, const PrefillRows& rows,
                                   int warp, int lane, const RowStates<Shape::kHeadDim>& states) {
@@ -132,23 +154,14 @@ __device__ inline void write_rows(const PagedPrefillParams& params, const Prefil
   for (int half = 0; half < 2; ++half) {
     const int row = warp * kTileRows + fragment_row(lane, half * 2);
     if (row >= rows.count) continue;
-    const std::int64_t head = rows.head_of(row);
-    const std::int64_t query = rows.first_query + rows.query_of(row);
-    SoftmaxState<1> state{states.maximum[half], states.sum[half], {1.0F}};
-    const float* sink = sink_of(params.options, head);
-    if (sink != nullptr) state = merge(state, sink_state<1>(*sink));
-    // The factor by which the merge has multiplied o.
-    const float factor = state.weighted[0] * value_scale;
-    auto* out = static_cast<Element*>(params.out.data) + query * params.out.row_stride +
-                head * params.out.head_stride + fragment_column(lane, 0);
+    const SoftmaxState<1> state{states.maximum[half], states.sum[half], {1.0F}};
+    const float factor = value_scale * output_factor(params, rows, row, state, lane);
+    auto* out = static_cast<Element*>(params.out.data) + rows.offset_of(row, params.out) +
+                fragment_column(lane, 0);
     for (int dim = 0; dim < Shape::kHeadDim; dim += 8) {
       for (int i = 0; i < 2; ++i) {
-        const float weighted = states.weighted[dim / 8][half * 2 + i] * factor;
-        out[dim + i] = convert<Element>(normalised(weighted, state.sum));
+        out[dim + i] = convert<Element>(states.weighted[dim / 8][half * 2 + i] * factor);
       }
-    }
-    if (lane % 4 == 0 && params.lse_ln != nullptr) {
-      params.lse_ln[query * params.q.num_heads + head] = lse_ln_of(state);
     }
   }
 }
@@ -160,7 +173,7 @@ __global__ void __launch_bounds__(kPrefillThreads, kPrefillBlocksPerSm)
   KERNEL_DYNAMIC_SHARED(std::uint32_t, prefill_memory);
   const int lane = static_cast<int>(threadIdx.x) % kWarpLanes;
   const int warp = static_cast<int>(threadIdx.x) / kWarpLanes;
-  const PrefillRows rows = prefill_rows(params);
+  const PrefillRows rows = prefill_rows(params, kPrefillRows);
   if (rows.count <= 0) return;
 
   auto* queries = reinterpret_cast<typename Shape::Element*>(prefill_memory);

@@ -31,10 +31,10 @@ struct PagedPrefillParams {
   float* lse_ln = nullptr;   // [num_query_rows, num_q_heads], or null
 };
 
-// One thread block for each 64 rows of a (sequence, KV head), where a query has one row for each
-// head of the group. NaN and infinities of K and V reach only the rows that see their key. Invalid
-// input names the field of `params` that is not served; a failure is CUDA's. In both cases nothing
-// has been launched.
+// One thread block for each 64 rows of a (sequence, KV head), or for each 128 rows where the wide
+// kernel serves the call; a query has one row for each head of the group. NaN and infinities of K
+// and V reach only the rows that see their key. Invalid input names the field of `params` that is
+// not served; a failure is CUDA's. In both cases nothing has been launched.
 Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream stream);
 
 // The number of thread blocks per sequence; thread blocks are ordered by sequence.
@@ -43,7 +43,9 @@ std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
 // Invalid input: calls that this kernel does not serve, see check_group_served().
 Status check_prefill(const PagedPrefillParams& params);
 
-// The instantiations.
+// The instantiations. Each call is served by a row of the first table. If it has the usual cache
+// and options, as paged_prefill.cu defines them, the wide kernel computes the same bits faster.
 KernelTable<PagedPrefillParams> paged_prefill_table();
+KernelTable<PagedPrefillParams> wide_prefill_table();
 
 }  // namespace recto::kernels

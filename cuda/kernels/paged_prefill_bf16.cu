@@ -13,4 +13,8 @@ KernelTable<PagedPrefillParams> prefill_entries_bf16() {
                      ElementType::kBf16, {ElementType::kE4m3, ElementType::kE5m2})});
 }
 
+KernelTable<PagedPrefillParams> wide_prefill_entries_bf16() {
+  return wide_prefill_entries<__nv_bfloat16, 64, 128>(ElementType::kBf16);
+}
+
 }  // namespace recto::kernels

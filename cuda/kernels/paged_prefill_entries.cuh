@@ -10,13 +10,24 @@
 #include "cuda/kernels/dispatch.cuh"
 #include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/paged_prefill.cuh"
+#include "cuda/kernels/paged_prefill_wide.cuh"
 
 namespace recto::kernels {
 
-// Number of row tiles of a sequence, for each KV head.
-inline std::int64_t prefill_tiles(const PagedPrefillParams& params) {
+// Number of tiles of `tile_rows` rows of a sequence, for each KV head.
+inline std::int64_t prefill_tiles(const PagedPrefillParams& params, int tile_rows) {
   const std::int64_t group = params.q.num_heads / params.kv.k.num_kv_heads;
-  return (params.max_query_length * group + kPrefillRows - 1) / kPrefillRows;
+  return (params.max_query_length * group + tile_rows - 1) / tile_rows;
+}
+
+template <typename Shape>
+KernelLaunch prefill_launch(const PagedPrefillParams& params, KernelStream stream, int tile_rows,
+                            int threads) {
+  return {.grid = grid_of(prefill_tiles(params, tile_rows), params.kv.k.num_kv_heads,
+                          params.block_table.num_seqs),
+          .block = dim3(static_cast<unsigned>(threads)),
+          .dynamic_shared_bytes = Shape::kSharedBytes,
+          .stream = stream};
 }
 
 struct PrefillLauncher {
@@ -24,12 +35,20 @@ struct PrefillLauncher {
 
   template <typename Shape>
   static Status launch(const Params& params, KernelStream stream) {
-    const KernelLaunch how = {.grid = grid_of(prefill_tiles(params), params.kv.k.num_kv_heads,
-                                              params.block_table.num_seqs),
-                              .block = dim3(kPrefillThreads),
-                              .dynamic_shared_bytes = Shape::kSharedBytes,
-                              .stream = stream};
-    return launch_served("paged_prefill", how, &paged_prefill<Shape>, params);
+    return launch_served("paged_prefill",
+                         prefill_launch<Shape>(params, stream, kPrefillRows, kPrefillThreads),
+                         &paged_prefill<Shape>, params);
+  }
+};
+
+struct WidePrefillLauncher {
+  using Params = PagedPrefillParams;
+
+  template <typename Shape>
+  static Status launch(const Params& params, KernelStream stream) {
+    return launch_served("paged_prefill_wide",
+                         prefill_launch<Shape>(params, stream, kWideRows, kWideThreads),
+                         &paged_prefill_wide<Shape>, params);
   }
 };
 
@@ -40,8 +59,15 @@ KernelTable<PagedPrefillParams> prefill_entries(ElementType q_type,
                                                                                    kv_types);
 }
 
+template <typename Element, int... kHeadDims>
+KernelTable<PagedPrefillParams> wide_prefill_entries(ElementType type) {
+  return entries_of<WidePrefillLauncher, WideShape<Element, kHeadDims>...>(type, {type});
+}
+
 KernelTable<PagedPrefillParams> prefill_entries_fp32();
 KernelTable<PagedPrefillParams> prefill_entries_fp16();
 KernelTable<PagedPrefillParams> prefill_entries_bf16();
+KernelTable<PagedPrefillParams> wide_prefill_entries_fp16();
+KernelTable<PagedPrefillParams> wide_prefill_entries_bf16();
 
 }  // namespace recto::kernels

@@ -13,4 +13,8 @@ KernelTable<PagedPrefillParams> prefill_entries_fp16() {
                      ElementType::kFp16, {ElementType::kE4m3, ElementType::kE5m2})});
 }
 
+KernelTable<PagedPrefillParams> wide_prefill_entries_fp16() {
+  return wide_prefill_entries<__half, 64, 128>(ElementType::kFp16);
+}
+
 }  // namespace recto::kernels

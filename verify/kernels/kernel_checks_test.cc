@@ -197,6 +197,28 @@ TEST_CASE("prefill touches what is its own, in order, and what has arrived") {
   CHECK(cover.complete("paged-prefill", kRuns) == 10 * kCheckedLayouts.size());
 }
 
+// What wide prefill serves; see wide_prefill_test.cc.
+TEST_CASE("wide prefill touches what is its own, in order, and what has arrived") {
+  using enum ElementType;
+  const Instance all[] = {
+      {{kFp16, kFp16}, 64}, {{kFp16, kFp16}, 128}, {{kBf16, kBf16}, 64}, {{kBf16, kBf16}, 128}};
+  constexpr BlockCache kCaches[] = {
+      {KvLayout::kTokenMajor, 16}, {KvLayout::kHeadMajor, 48}, {KvLayout::kHeadMajor, 256}};
+  RunCover cover;
+  for (const Instance& instance : all) {
+    for (const BlockCache& cache : kCaches) {
+      const std::string name = text_of(instance, cache) + " wide";
+      CaseDomain domain = block_domain(instance, cache);
+      domain.gaps = {};
+      domain.has_softcap = domain.has_alibi = domain.has_negative_scale = false;
+      domain.rows = {RowsKind::kChunk, RowsKind::kMixed};
+      check_case(first_long_case(name, domain), name, paged_prefill_backend, cover);
+    }
+  }
+  cover.print();
+  CHECK(cover.complete("paged-prefill", kRuns) == std::size(all) * std::size(kCaches));
+}
+
 // Two tiles of a group's heads, and rows that exceed a tile of 128.
 TEST_CASE("groups above sixteen and head dims above 128 touch what is their own, in order") {
   using enum ElementType;

@@ -193,7 +193,10 @@ TEST_CASE("blocks are smaller than chunks and tiles, as large, and larger") {
 // A thread block of prefill has 64 rows, over all heads of a group, and tiles of 64 keys (fp32:
 // 32), or half as many beyond head dim 128.
 TEST_CASE("prefill takes 64 rows at a time, and tiles of keys") {
-  const auto blocks = [](const CaseSpec& spec) { return launches_of(paged_prefill_backend, spec); };
+  const auto blocks = [](CaseSpec spec) {
+    spec.placement.block_size = 8;  // not wide
+    return launches_of(paged_prefill_backend, spec);
+  };
   for (const TypePair& types : {kFp32, kFp16}) {
     for (const std::int64_t group : {1, 2, 3}) {
       for (const std::int64_t num_rows : {1, 20, 21, 22, 31, 32, 33, 63, 64, 65}) {
@@ -212,6 +215,45 @@ TEST_CASE("prefill takes 64 rows at a time, and tiles of keys") {
     set_contexts(spec, {15, 16, 17, 31, 32, 33, 63, 64, 65}, 2);
     CHECK(blocks(spec) == "paged_prefill 1x1x9");
   }
+}
+
+TEST_CASE("wide prefill takes 128 rows at a time, and tiles of 64 keys") {
+  const auto blocks = [](const CaseSpec& spec) { return launches_of(paged_prefill_backend, spec); };
+  for (const std::int64_t group : {1, 2, 3}) {
+    for (const std::int64_t num_rows : {1, 42, 43, 63, 64, 65, 127, 128, 129}) {
+      CaseSpec spec = spec_of(kFp16, 64);
+      spec.shape.num_q_heads = group;
+      set_contexts(spec, {num_rows + 5}, num_rows);
+      CHECK(blocks(spec) ==
+            fmt::format("paged_prefill_wide {}x1x1", (num_rows * group + 127) / 128));
+    }
+  }
+  for (const std::int64_t block_size : {16, 48, 64}) {
+    CaseSpec spec = spec_of(kFp16, 128);
+    spec.placement.block_size = block_size;
+    set_contexts(spec, {15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129}, 3);
+    CHECK(blocks(spec) == "paged_prefill_wide 1x1x12");
+  }
+}
+
+TEST_CASE("calls that are not as usual are not served by wide prefill") {
+  CaseSpec usual = spec_of(kFp16, 64);
+  set_contexts(usual, {40}, 8);
+  CHECK(launches_of(paged_prefill_backend, usual) == "paged_prefill_wide 1x1x1");
+  const auto expect_not_wide = [&](const auto& change) {
+    CaseSpec spec = usual;
+    change(spec);
+    CHECK(launches_of(paged_prefill_backend, spec) == "paged_prefill 1x1x1");
+  };
+  expect_not_wide([](CaseSpec& spec) { spec.placement.block_size = 8; });
+  expect_not_wide([](CaseSpec& spec) { spec.placement.layout = KvLayout::kPacked; });
+  expect_not_wide([](CaseSpec& spec) { spec.options.softcap = 20.0F; });
+  expect_not_wide([](CaseSpec& spec) { spec.options.alibi = AlibiFamily::kUsual; });
+  expect_not_wide([](CaseSpec& spec) { spec.options.scale = -0.25F; });
+  expect_not_wide([](CaseSpec& spec) { spec.placement.gaps.q_rows = 1; });
+  expect_not_wide([](CaseSpec& spec) { spec.placement.gaps.q_heads = 4; });
+  expect_not_wide([](CaseSpec& spec) { spec.placement.gaps.k_slots = 8; });
+  expect_not_wide([](CaseSpec& spec) { spec.placement.gaps.v_blocks = 8; });
 }
 
 // Prefill treats windows of 2^40 and more as 2^40. Without a mask, rows at negative positions, from
@@ -233,7 +275,7 @@ TEST_CASE("windows end within contexts, with them, and far beyond") {
     inputs.options.window = window;
     for (const bool causal : {true, false}) {
       inputs.options.causal = causal;
-      CHECK(launches_of(paged_prefill_backend, inputs) == "paged_prefill 1x1x3");
+      CHECK(launches_of(paged_prefill_backend, inputs) == "paged_prefill_wide 1x1x3");
     }
     inputs = decode.inputs();
     inputs.options.window = window;

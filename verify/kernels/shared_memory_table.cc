@@ -34,5 +34,6 @@ int main() {
   verify::print("gqa_decode", kernels::gqa_decode_table());
   verify::print("tma_decode", kernels::tma_decode_table());
   verify::print("paged_prefill", kernels::paged_prefill_table());
+  verify::print("paged_prefill_wide", kernels::wide_prefill_table());
   return 0;
 }
