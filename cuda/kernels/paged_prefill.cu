@@ -38,7 +38,7 @@ Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream strea
   // This window is wide enough to hide no key.
   constexpr std::int64_t kWidest = std::int64_t{1} << 40;
   PagedPrefillParams launched = params;
-  launched.options.window = std::min(params.options.window, kWidest);
+  launched.options.window = std::min(params.options.window.value_or(kWidest), kWidest);
   return find_entry(table(), params.q, params.kv.k)->launch(launched, stream);
 }
 
