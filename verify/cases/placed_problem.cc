@@ -191,7 +191,7 @@ std::vector<std::byte> place_pool(const AttentionProblem& problem, const Placeme
       RandomStream(placement.seed).split(keys ? "key poison" : "value poison");
   view = strided_view(problem, placement, tensor);
   view.num_blocks = assignment.num_blocks;
-  view.scale = scale_view(keys ? problem.options.k_scales : problem.options.v_scales);
+  view.scale = scale_view(keys ? problem.k_scales : problem.v_scales);
   std::vector<std::byte> pool = poisoned_memory(view.num_blocks * view.block_stride, view.type,
                                                 PoisonCodes(poison, view.type, stream));
   std::vector<const std::vector<float>*> contexts;
@@ -201,15 +201,6 @@ std::vector<std::byte> place_pool(const AttentionProblem& problem, const Placeme
   write_pool(view, assignment, contexts, pool);
   view.data = pool.data();  // remains valid when the vector moves
   return pool;
-}
-
-AttentionOptions options_view(const ProblemOptions& options) {
-  return {.scale = options.scale,
-          .softcap = options.softcap,
-          .causal = options.causal,
-          .window = options.window,
-          .alibi_slopes = options.alibi_slopes,
-          .sinks = options.sinks};
 }
 
 }  // namespace
@@ -233,7 +224,7 @@ PlacedProblem::PlacedProblem(const AttentionProblem& problem, const Placement& p
                          .row_stride = assignment.longest() + placement.table_padding};
   inputs_.query_start = query_start_;
   inputs_.context_length = context_length_;
-  inputs_.options = options_view(problem_.options);
+  inputs_.options = options_as<AttentionOptions>(problem_.options);
 }
 
 }  // namespace recto::verify

@@ -13,7 +13,7 @@ namespace recto::verify {
 namespace {
 
 // The number of leading keys of a sequence without a causal cut among them.
-std::int64_t uncut_keys(const ProblemOptions& options, const SequenceProblem& sequence) {
+std::int64_t uncut_keys(const OwnedAttentionOptions& options, const SequenceProblem& sequence) {
   if (sequence.num_rows == 0) return 0;
   return options.causal ? keys_seen(options, sequence, 0).end : sequence.context_length;
 }

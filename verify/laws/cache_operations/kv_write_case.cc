@@ -58,8 +58,8 @@ void shorten_half(RandomStream stream, std::vector<float>& scales) {
 
 AttentionProblem with_short_scales(AttentionProblem problem, std::uint64_t seed) {
   const RandomStream stream = RandomStream(seed).split("short scales");
-  shorten_half(stream.split("k"), problem.options.k_scales);
-  shorten_half(stream.split("v"), problem.options.v_scales);
+  shorten_half(stream.split("k"), problem.k_scales);
+  shorten_half(stream.split("v"), problem.v_scales);
   return problem;
 }
 
