@@ -38,6 +38,19 @@ constexpr RowsView as_const(const MutableRowsView& rows) {
           .head_stride = rows.head_stride};
 }
 
+// Rows without gaps.
+template <typename Pointer>
+constexpr BasicRowsView<Pointer> dense_rows(Pointer data, ElementType type, std::int64_t num_rows,
+                                            std::int64_t num_heads, std::int64_t head_dim) {
+  return {.data = data,
+          .type = type,
+          .num_rows = num_rows,
+          .num_heads = num_heads,
+          .head_dim = head_dim,
+          .row_stride = num_heads * head_dim,
+          .head_stride = head_dim};
+}
+
 // The options of attention. Row r of m, in a context of n, is at position i = n - m + r:
 //
 //   s_j = softcap(scale * q.k_j) + alibi_slope * (j - i), for visible j

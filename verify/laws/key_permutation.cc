@@ -18,12 +18,10 @@ std::int64_t uncut_keys(const OwnedAttentionOptions& options, const SequenceProb
   return options.causal ? keys_seen(options, sequence, 0).end : sequence.context_length;
 }
 
-// The Fisher-Yates shuffle.
 std::vector<std::int64_t> shuffled(std::int64_t count, RandomStream& stream) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
-  for (std::size_t left = order.size(); left > 1; --left)
-    std::swap(order[left - 1], order[stream.next_below(left)]);
+  shuffle(order, stream);
   return order;
 }
 
