@@ -199,7 +199,7 @@ KvWriteInputs KvWriteCase::inputs(const MutablePagedKvView& pools) const {
           .kv = pools};
 }
 
-std::int64_t KvWriteCase::num_codes() const { return expected_.num_codes(kv()); }
+std::int64_t KvWriteCase::num_codes() const { return recto::verify::num_codes(expected_, kv()); }
 
 std::string KvWriteCase::differences(const KvPools& seen) const {
   const WrittenPools pools{before_, expected_, seen};
