@@ -39,12 +39,8 @@ ReferenceDecodeParams params_of(const PagedAttentionInputs& inputs) {
           .block_table = inputs.block_table,
           .context_length = inputs.context_length.data(),
           .options = inputs.options,
-          .out = {.type = inputs.q.type,
-                  .num_rows = inputs.q.num_rows,
-                  .num_heads = inputs.q.num_heads,
-                  .head_dim = inputs.kv.v.head_dim,
-                  .row_stride = inputs.q.num_heads * inputs.kv.v.head_dim,
-                  .head_stride = inputs.kv.v.head_dim}};
+          .out = dense_rows<void*>(nullptr, inputs.q.type, inputs.q.num_rows, inputs.q.num_heads,
+                                   inputs.kv.v.head_dim)};
 }
 
 // Checks that inputs passed the gates before any kernel is called with them.
