@@ -8,6 +8,8 @@ NVCC_OPTIONS = [
     "-I.",
     "-Xptxas=-v",
     "-Werror=all-warnings",
+    # Kernels call functions of std::optional and std::span.
+    "--expt-relaxed-constexpr",
     # Objects go into shared libraries as well.
     "-Xcompiler=-Wall,-Wextra,-fPIC",
 ]

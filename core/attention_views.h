@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "core/element_type.h"
 #include "core/paged_kv_view.h"
@@ -37,19 +38,49 @@ constexpr RowsView as_const(const MutableRowsView& rows) {
           .head_stride = rows.head_stride};
 }
 
+// Rows without gaps.
+template <typename Pointer>
+constexpr BasicRowsView<Pointer> dense_rows(Pointer data, ElementType type, std::int64_t num_rows,
+                                            std::int64_t num_heads, std::int64_t head_dim) {
+  return {.data = data,
+          .type = type,
+          .num_rows = num_rows,
+          .num_heads = num_heads,
+          .head_dim = head_dim,
+          .row_stride = num_heads * head_dim,
+          .head_stride = head_dim};
+}
+
 // The options of attention. Row r of m, in a context of n, is at position i = n - m + r:
 //
 //   s_j = softcap(scale * q.k_j) + alibi_slope * (j - i), for visible j
 //   visible: j <= i if causal, and i - window < j if there is a window
-struct AttentionOptions {
+//
+// `Numbers` holds a number for each query head.
+template <typename Numbers>
+struct BasicAttentionOptions {
   float scale = 1.0F;
   float softcap = 0.0F;  // cap * tanh(x / cap); 0 turns it off
   bool causal = true;
-  std::optional<std::int64_t> window =
-      {};  // keys seen, itself among them; FlashAttention's left + 1
-  std::span<const float> alibi_slopes = {};  // [num_q_heads], or empty
-  std::span<const float> sinks = {};  // [num_q_heads], or empty: exp(sink) joins the denominator
+  std::optional<std::int64_t> window = {};  // keys seen, itself among them; window_left + 1
+  Numbers alibi_slopes = {};                // [num_q_heads], or empty
+  Numbers sinks = {};  // [num_q_heads], or empty: exp(sink) joins the denominator
 };
+
+// A view, which kernels take by value; and options that own their numbers.
+using AttentionOptions = BasicAttentionOptions<std::span<const float>>;
+using OwnedAttentionOptions = BasicAttentionOptions<std::vector<float>>;
+
+// The same options: a view of owned ones, or a copy that owns the numbers of a view.
+template <typename To, typename Numbers>
+To options_as(const BasicAttentionOptions<Numbers>& options) {
+  return {.scale = options.scale,
+          .softcap = options.softcap,
+          .causal = options.causal,
+          .window = options.window,
+          .alibi_slopes = {options.alibi_slopes.begin(), options.alibi_slopes.end()},
+          .sinks = {options.sinks.begin(), options.sinks.end()}};
+}
 
 // One call: the queries of all sequences, concatenated, against their cached contexts, which
 // include the keys of the queries' own tokens.

@@ -42,13 +42,7 @@ inline MutablePagedKvView pool_at(const KvPoolShape& shape) {
 template <typename Pointer = const void*>
 BasicRowsView<Pointer> dense_rows(std::uintptr_t data, std::int64_t rows, std::int64_t heads,
                                   std::int64_t dim) {
-  return {.data = address(data),
-          .type = ElementType::kFp16,
-          .num_rows = rows,
-          .num_heads = heads,
-          .head_dim = dim,
-          .row_stride = heads * dim,
-          .head_stride = dim};
+  return recto::dense_rows<Pointer>(address(data), ElementType::kFp16, rows, heads, dim);
 }
 
 // The memory that both attention calls share. The views point into it, so it must not move.

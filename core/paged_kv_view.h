@@ -78,8 +78,11 @@ struct BasicPagedKvView {
 using PagedKvView = BasicPagedKvView<const void*>;
 using MutablePagedKvView = BasicPagedKvView<void*>;
 
-constexpr KvTensorView as_const(const MutableKvTensorView& view) {
-  return {.data = view.data,
+// Other memory, with the shape, strides and scale of `view`.
+template <typename Pointer, typename OtherPointer>
+constexpr BasicKvTensorView<Pointer> view_over(const BasicKvTensorView<OtherPointer>& view,
+                                               Pointer data) {
+  return {.data = data,
           .type = view.type,
           .layout = view.layout,
           .num_blocks = view.num_blocks,
@@ -92,6 +95,10 @@ constexpr KvTensorView as_const(const MutableKvTensorView& view) {
           .pack_width = view.pack_width,
           .pack_stride = view.pack_stride,
           .scale = view.scale};
+}
+
+constexpr KvTensorView as_const(const MutableKvTensorView& view) {
+  return view_over<const void*>(view, view.data);
 }
 
 constexpr PagedKvView as_const(const MutablePagedKvView& view) {

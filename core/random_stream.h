@@ -13,8 +13,11 @@
 // sim/workloads/distributions.h.
 
 #include <array>
+#include <cstddef>
 #include <cstdint>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 namespace recto {
 
@@ -40,6 +43,14 @@ class RandomStream {
   std::uint64_t path_;  // the stream's identity: the seed mixed with all names on the path
   std::array<std::uint64_t, 4> state_;
 };
+
+// The Fisher-Yates shuffle.
+template <typename Item>
+void shuffle(std::vector<Item>& items, RandomStream& stream) {
+  for (std::size_t left = items.size(); left > 1; --left) {
+    std::swap(items[left - 1], items[stream.next_below(left)]);
+  }
+}
 
 // The finaliser of SplitMix64: a bijection on 64 bits that spreads every input bit.
 std::uint64_t mix_bits(std::uint64_t value);

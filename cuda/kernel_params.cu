@@ -2,24 +2,7 @@
 
 #include <kernel_dialect.h>
 
-#include <span>
-
 namespace recto {
-namespace {
-
-const float* data_or_null(std::span<const float> values) {
-  return values.empty() ? nullptr : values.data();
-}
-
-kernels::DecodeOptions options_of(const AttentionOptions& options) {
-  return {.scale = options.scale,
-          .softcap = options.softcap,
-          .window = options.window.value_or(kernels::kNoWindow),
-          .alibi_slopes = data_or_null(options.alibi_slopes),
-          .sinks = data_or_null(options.sinks)};
-}
-
-}  // namespace
 
 kernels::SplitDecodeParams decode_params(const AttentionPlan& plan,
                                          const PagedAttentionInputs& inputs,
@@ -28,7 +11,7 @@ kernels::SplitDecodeParams decode_params(const AttentionPlan& plan,
                      .kv = inputs.kv,
                      .block_table = inputs.block_table,
                      .context_length = inputs.context_length.data(),
-                     .options = options_of(inputs.options),
+                     .options = inputs.options,
                      .out = outputs.out,
                      .lse_ln = outputs.lse_ln.empty() ? nullptr : outputs.lse_ln.data()},
           .split_rule = plan.split_rule,
@@ -45,8 +28,7 @@ kernels::PagedPrefillParams prefill_params(const AttentionPlan& plan,
           .query_start = inputs.query_start.data(),
           .context_length = inputs.context_length.data(),
           .max_query_length = plan.max_query_length,
-          .mask = inputs.options.causal ? kernels::Mask::kCausal : kernels::Mask::kNone,
-          .options = options_of(inputs.options),
+          .options = inputs.options,
           .out = outputs.out,
           .lse_ln = outputs.lse_ln.empty() ? nullptr : outputs.lse_ln.data()};
 }

@@ -67,16 +67,13 @@ class CaseReader {
 
   AttentionOptions read_options() {
     const Json& from = at(file_, "options");
-    memory_->alibi_slopes = read<std::vector<float>>(from, "alibi_slopes");
-    memory_->sinks = read<std::vector<float>>(from, "sinks");
-    AttentionOptions options{.scale = read<float>(from, "scale"),
-                             .softcap = read<float>(from, "softcap"),
-                             .causal = read<bool>(from, "causal"),
-                             .window = std::nullopt,
-                             .alibi_slopes = memory_->alibi_slopes,
-                             .sinks = memory_->sinks};
-    if (!at(from, "window").is_null()) options.window = size(from, "window");
-    return options;
+    memory_->options = {.alibi_slopes = read<std::vector<float>>(from, "alibi_slopes"),
+                        .sinks = read<std::vector<float>>(from, "sinks")};
+    memory_->options.scale = read<float>(from, "scale");
+    memory_->options.softcap = read<float>(from, "softcap");
+    memory_->options.causal = read<bool>(from, "causal");
+    if (!at(from, "window").is_null()) memory_->options.window = size(from, "window");
+    return options_as<AttentionOptions>(memory_->options);
   }
 
   BlockTableView read_block_table() {

@@ -27,8 +27,7 @@ struct GoldenMemory {
   std::vector<std::int32_t> block_table;
   std::vector<std::int32_t> query_start;
   std::vector<std::int32_t> lengths;  // context_length, or cached_length
-  std::vector<float> alibi_slopes;
-  std::vector<float> sinks;
+  OwnedAttentionOptions options;
 };
 
 struct GoldenCase {

@@ -87,20 +87,12 @@ class PagedCache {
     for (std::uint16_t& code : q_)
       code = static_cast<std::uint16_t>(0x3f00 | (stream.next_u64() & 0x807f));
     std::iota(table_.begin(), table_.end(), 0);
-    for (std::size_t i = table_.size(); i > 1; --i) {
-      std::swap(table_[i - 1], table_[stream.next_below(i)]);
-    }
+    shuffle(table_, stream);
   }
 
   PagedAttentionInputs inputs() const {
     PagedAttentionInputs inputs;
-    inputs.q = {.data = q_.data(),
-                .type = ElementType::kBf16,
-                .num_rows = 1,
-                .num_heads = kQueryHeads,
-                .head_dim = kHeadDim,
-                .row_stride = kQueryHeads * kHeadDim,
-                .head_stride = kHeadDim};
+    inputs.q = dense_rows<const void*>(q_.data(), ElementType::kBf16, 1, kQueryHeads, kHeadDim);
     const KvTensorView view{.type = ElementType::kBf16,
                             .layout = KvLayout::kTokenMajor,
                             .num_blocks = std::ssize(table_),

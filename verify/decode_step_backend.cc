@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/attention_gate.h"
+#include "core/batch.h"
 #include "core/contract.h"
 #include "reference/kv_cache_ops.h"
 #include "reference/kv_cache_reader.h"
@@ -65,13 +66,8 @@ struct NewRows {
   NewRows(const KvTensorView& tensor, ElementType type, std::size_t num_seqs)
       : memory(num_seqs * static_cast<std::size_t>(tensor.num_kv_heads * tensor.head_dim *
                                                    element_bytes(type))),
-        view{.data = memory.data(),
-             .type = type,
-             .num_rows = static_cast<std::int64_t>(num_seqs),
-             .num_heads = tensor.num_kv_heads,
-             .head_dim = tensor.head_dim,
-             .row_stride = tensor.num_kv_heads * tensor.head_dim,
-             .head_stride = tensor.head_dim} {}
+        view(dense_rows<const void*>(memory.data(), type, static_cast<std::int64_t>(num_seqs),
+                                     tensor.num_kv_heads, tensor.head_dim)) {}
   NewRows(const NewRows&) = delete;
   NewRows& operator=(const NewRows&) = delete;
 
@@ -97,46 +93,14 @@ void fill_newest(const PagedAttentionInputs& inputs, const KvTensorView& tensor,
   }
 }
 
-// A private copy of a cache, in which slots may be overwritten.
-class CopiedTensor {
- public:
-  explicit CopiedTensor(const KvTensorView& from)
-      : memory_(static_cast<std::size_t>(from.num_blocks * from.block_stride *
-                                         element_bytes(from.type))) {
-    std::memcpy(memory_.data(), from.data, memory_.size());
-    view_ = {.data = memory_.data(),
-             .type = from.type,
-             .layout = from.layout,
-             .num_blocks = from.num_blocks,
-             .block_size = from.block_size,
-             .num_kv_heads = from.num_kv_heads,
-             .head_dim = from.head_dim,
-             .block_stride = from.block_stride,
-             .head_stride = from.head_stride,
-             .slot_stride = from.slot_stride,
-             .pack_width = from.pack_width,
-             .pack_stride = from.pack_stride,
-             .scale = from.scale};
-  }
-  CopiedTensor(const CopiedTensor&) = delete;
-  CopiedTensor& operator=(const CopiedTensor&) = delete;
-
-  const MutableKvTensorView& view() const { return view_; }
-
- private:
-  std::vector<std::byte> memory_;
-  MutableKvTensorView view_;
-};
-
 reference::AttentionResult run_as_decode_step(const PagedAttentionInputs& inputs,
                                               const CallOptions& options,
                                               const DecodeStepRun& run) {
   const std::size_t num_seqs = inputs.context_length.size();
   NewRows new_k(inputs.kv.k, inputs.q.type, num_seqs);
   NewRows new_v(inputs.kv.v, inputs.q.type, num_seqs);
-  const CopiedTensor k(inputs.kv.k);
-  const CopiedTensor v(inputs.kv.v);
-  const MutablePagedKvView kv{.k = k.view(), .v = v.view()};
+  KvPools copy = copied_pools(inputs.kv);
+  const MutablePagedKvView kv = copy.over(inputs.kv);
   for (NewRows* rows : {&new_k, &new_v}) {
     const auto elements = static_cast<std::int64_t>(num_seqs) * rows->view.row_stride;
     for (std::int64_t i = 0; i < elements; ++i)

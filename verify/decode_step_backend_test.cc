@@ -113,7 +113,7 @@ TEST_CASE("what is no decode step is said") {
       .num_rows = 1, .context_length = 0, .q = {1, 1, 1, 1}, .k = {}, .v = {}};
   CHECK(why(empty) == "a sequence without a newest token");
   LawCase scaled = decode_case();
-  scaled.problem.options.v_scales = {0.5F};
+  scaled.problem.v_scales = {0.5F};
   CHECK(why(scaled) == "a cache with scales");
 }
 

@@ -1,31 +1,27 @@
 #include "cuda/bench/attention_batch.h"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <utility>
 #include <vector>
 
+#include "core/batch.h"
 #include "core/random_stream.h"
 
 namespace recto::bench {
 namespace {
 
-// [num_seqs, max_blocks]; entries past a sequence's blocks are never read, and are no valid block.
-std::vector<std::int32_t> block_tables(const BatchShape& shape, std::uint64_t seed) {
+// Entries past a sequence's blocks are never read, and are no valid block.
+BatchLists lists_of(const BatchShape& shape, std::uint64_t seed) {
   std::vector<std::int32_t> ids(static_cast<std::size_t>(shape.num_blocks()));
   std::iota(ids.begin(), ids.end(), 0);
   RandomStream random(seed);
-  for (std::size_t left = ids.size(); left > 1; --left) {
-    std::swap(ids[left - 1], ids[random.next_below(left)]);
-  }
-  const std::int64_t width = shape.max_blocks();
-  std::vector<std::int32_t> tables(static_cast<std::size_t>(shape.num_seqs * width), -1);
-  auto next = ids.begin();
+  shuffle(ids, random);
+  std::vector<BatchSequence> sequences;
   for (std::int64_t s = 0; s < shape.num_seqs; ++s) {
-    next = std::ranges::copy_n(next, shape.blocks_of(s), tables.begin() + s * width).in;
+    sequences.push_back({shape.rows_per_seq, shape.length_of(s)});
   }
-  return tables;
+  give_blocks(sequences, shape.slots_per_block(), ids);
+  return BatchLists(sequences);
 }
 
 template <typename T>
@@ -56,15 +52,10 @@ Status AttentionBatch::fill(std::uint64_t seed) {
   fill_random(k_, shape_.kv_type, 3 * seed);
   fill_random(v_, shape_.kv_type, 3 * seed + 1);
   fill_random(q_, shape_.q_type, 3 * seed + 2);
-  std::vector<std::int32_t> starts = {0};
-  std::vector<std::int32_t> lengths;
-  for (std::int64_t s = 0; s < shape_.num_seqs; ++s) {
-    starts.push_back(static_cast<std::int32_t>((s + 1) * shape_.rows_per_seq));
-    lengths.push_back(static_cast<std::int32_t>(shape_.length_of(s)));
-  }
-  RECTO_RETURN_IF_ERROR(upload_all(table_, block_tables(shape_, seed)));
-  RECTO_RETURN_IF_ERROR(upload_all(query_start_, starts));
-  RECTO_RETURN_IF_ERROR(upload_all(context_length_, lengths));
+  const BatchLists lists = lists_of(shape_, seed);
+  RECTO_RETURN_IF_ERROR(upload_all(table_, lists.block_table));
+  RECTO_RETURN_IF_ERROR(upload_all(query_start_, lists.query_start));
+  RECTO_RETURN_IF_ERROR(upload_all(context_length_, lists.context_length));
   RECTO_RETURN_IF_ERROR(upload_all(scale_, std::vector<float>{0.5F}));
   return make_views();
 }
@@ -88,15 +79,14 @@ Status AttentionBatch::make_views() {
   return Status::ok();
 }
 
+template <typename Pointer>
+BasicRowsView<Pointer> AttentionBatch::rows(const DeviceBytes& memory) const {
+  return dense_rows<Pointer>(memory.data(), shape_.q_type, shape_.num_rows(), shape_.num_q_heads(),
+                             shape_.head_dim);
+}
+
 PagedAttentionInputs AttentionBatch::inputs() const {
-  const std::int64_t dim = shape_.head_dim;
-  return {.q = {.data = q_.data(),
-                .type = shape_.q_type,
-                .num_rows = shape_.num_rows(),
-                .num_heads = shape_.num_q_heads(),
-                .head_dim = dim,
-                .row_stride = shape_.num_q_heads() * dim,
-                .head_stride = dim},
+  return {.q = rows<const void*>(q_),
           .kv = as_const(kv_),
           .block_table = {.data = static_cast<const std::int32_t*>(table_.data()),
                           .num_seqs = shape_.num_seqs,
@@ -106,18 +96,11 @@ PagedAttentionInputs AttentionBatch::inputs() const {
                           static_cast<std::size_t>(shape_.num_seqs + 1)},
           .context_length = {static_cast<const std::int32_t*>(context_length_.data()),
                              static_cast<std::size_t>(shape_.num_seqs)},
-          .options = {.scale = 1 / std::sqrt(static_cast<float>(dim))}};
+          .options = {.scale = 1 / std::sqrt(static_cast<float>(shape_.head_dim))}};
 }
 
 AttentionOutputs AttentionBatch::outputs() const {
-  const std::int64_t dim = shape_.head_dim;
-  return {.out = {.data = out_.data(),
-                  .type = shape_.q_type,
-                  .num_rows = shape_.num_rows(),
-                  .num_heads = shape_.num_q_heads(),
-                  .head_dim = dim,
-                  .row_stride = shape_.num_q_heads() * dim,
-                  .head_stride = dim},
+  return {.out = rows<void*>(out_),
           .lse_ln = {static_cast<float*>(lse_ln_.data()),
                      static_cast<std::size_t>(shape_.num_rows() * shape_.num_q_heads())}};
 }

@@ -27,6 +27,8 @@ class AttentionBatch {
  private:
   Status fill(std::uint64_t seed);
   Status make_views();
+  template <typename Pointer>
+  BasicRowsView<Pointer> rows(const DeviceBytes& memory) const;  // of q, or of out
 
   BatchShape shape_;
   DeviceBytes k_;

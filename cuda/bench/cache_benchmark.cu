@@ -56,13 +56,8 @@ struct DenseTensor {
 
 template <typename Pointer>
 BasicRowsView<Pointer> token_rows(const BatchShape& shape, const DenseTensor& tensor) {
-  return {.data = tensor.memory.data(),
-          .type = tensor.type,
-          .num_rows = tensor.tokens,
-          .num_heads = shape.num_kv_heads,
-          .head_dim = shape.head_dim,
-          .row_stride = shape.num_kv_heads * shape.head_dim,
-          .head_stride = shape.head_dim};
+  return dense_rows<Pointer>(tensor.memory.data(), tensor.type, tensor.tokens, shape.num_kv_heads,
+                             shape.head_dim);
 }
 
 // K and V of tokens, filled with random numbers.

@@ -74,13 +74,7 @@ class DeviceArray {
 // One row per sequence: [kSeqs, heads, kHeadDim], contiguous.
 template <typename Pointer>
 recto::BasicRowsView<Pointer> rows(Pointer data, std::int64_t heads) {
-  return {.data = data,
-          .type = recto::ElementType::kFp32,
-          .num_rows = kSeqs,
-          .num_heads = heads,
-          .head_dim = kHeadDim,
-          .row_stride = heads * kHeadDim,
-          .head_stride = kHeadDim};
+  return recto::dense_rows(data, recto::ElementType::kFp32, kSeqs, heads, kHeadDim);
 }
 
 // The memory of a step. Keys and queries stay 0 here, so that all tokens have equal weight.

@@ -66,8 +66,8 @@ __device__ inline void finish_row(SoftmaxState<kDimsPerThread> state, const floa
   if (threadIdx.x == 0 && result.lse_ln != nullptr) *result.lse_ln = lse_ln_of(state);
 }
 
-__device__ inline const float* sink_of(const DecodeOptions& options, std::int64_t head) {
-  return options.sinks == nullptr ? nullptr : options.sinks + head;
+__device__ inline const float* sink_of(const AttentionOptions& options, std::int64_t head) {
+  return options.sinks.empty() ? nullptr : options.sinks.data() + head;
 }
 
 }  // namespace recto::kernels

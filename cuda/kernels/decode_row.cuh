@@ -46,7 +46,8 @@ struct KeyRange {
 __device__ inline KeyRange visible_keys(const ReferenceDecodeParams& params,
                                         std::int64_t sequence) {
   const int end = params.context_length[sequence];
-  return {params.options.window < end ? end - static_cast<int>(params.options.window) : 0, end};
+  const std::int64_t window = params.options.window.value_or(end);
+  return {window < end ? end - static_cast<int>(window) : 0, end};
 }
 
 // One KV head of K, or of V.
@@ -86,7 +87,7 @@ __device__ inline DecodeRow<Access, Query, Cached> decode_row(const ReferenceDec
                                                               std::int64_t sequence,
                                                               std::int64_t head) {
   const KvTensorView& k = params.kv.k;
-  const DecodeOptions& options = params.options;
+  const AttentionOptions& options = params.options;
   const std::int64_t kv_head = head / (params.q.num_heads / k.num_kv_heads);
   return {static_cast<const Query*>(params.q.data) + sequence * params.q.row_stride +
               head * params.q.head_stride,
@@ -94,7 +95,7 @@ __device__ inline DecodeRow<Access, Query, Cached> decode_row(const ReferenceDec
           cached_head<Access, Cached>(params.kv.v, kv_head),
           cursor_of(params.block_table, static_cast<int>(k.block_size), sequence),
           {options.scale, options.softcap,
-           options.alibi_slopes == nullptr ? 0.0F : options.alibi_slopes[head],
+           options.alibi_slopes.empty() ? 0.0F : options.alibi_slopes[head],
            params.context_length[sequence] - 1}};
 }
 

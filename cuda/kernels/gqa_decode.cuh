@@ -83,7 +83,7 @@ __device__ inline void load_queries(const ReferenceDecodeParams& params, const H
 template <typename Shape>
 __device__ inline RowRules row_rules(const ReferenceDecodeParams& params, const HeadRows& rows,
                                      const KeyRange& keys, int lane) {
-  const DecodeOptions& options = params.options;
+  const AttentionOptions& options = params.options;
   const float scale =
       options.scale * stored_scale<typename Shape::Stored>(params.kv.k, rows.kv_head);
   RowRules rules;
@@ -91,7 +91,7 @@ __device__ inline RowRules row_rules(const ReferenceDecodeParams& params, const 
   for (int half = 0; half < 2; ++half) {
     const int row = min(fragment_row(lane, half * 2), rows.count - 1);
     const float slope =
-        options.alibi_slopes == nullptr ? 0.0F : options.alibi_slopes[rows.first + row];
+        options.alibi_slopes.empty() ? 0.0F : options.alibi_slopes[rows.first + row];
     rules.rule[half] = {scale, options.softcap, slope, params.context_length[rows.sequence] - 1};
     rules.visible[half] = keys;
   }

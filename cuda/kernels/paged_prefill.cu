@@ -40,9 +40,9 @@ bool has_runs(const PagedKvView& kv) {
 }
 
 // Whether scores are products times a factor above 0, as plain_factor_of() requires.
-bool is_plain(const DecodeOptions& options) {
+bool is_plain(const AttentionOptions& options) {
   const float factor = options.scale * kLog2E;
-  return options.softcap == 0.0F && options.alibi_slopes == nullptr && factor > 0.0F &&
+  return options.softcap == 0.0F && options.alibi_slopes.empty() && factor > 0.0F &&
          factor < INFINITY;
 }
 
@@ -81,7 +81,7 @@ Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream strea
   // This window is wide enough to hide no key.
   constexpr std::int64_t kWidest = std::int64_t{1} << 40;
   PagedPrefillParams launched = params;
-  launched.options.window = std::min(params.options.window, kWidest);
+  launched.options.window = std::min(params.options.window.value_or(kWidest), kWidest);
   const KernelEntry<PagedPrefillParams>* wide = find_wide(params);
   if (wide != nullptr) return wide->launch(launched, stream);
   return find_entry(table(), params.q, params.kv.k)->launch(launched, stream);

@@ -71,11 +71,11 @@ __device__ inline PrefillRows prefill_rows(const PagedPrefillParams& params, int
           first,       min(tile_rows, queries * group - first)};
 }
 
-// The keys that a query at `position` sees.
+// The keys that a query at `position` sees. The launch function sets a window.
 __device__ inline KeyRange visible_from(const PagedPrefillParams& params, int position,
                                         int context) {
-  const int end = max(params.mask == Mask::kCausal ? min(position + 1, context) : context, 0);
-  const std::int64_t begin = position - params.options.window + 1;
+  const int end = max(params.options.causal ? min(position + 1, context) : context, 0);
+  const std::int64_t begin = position - *params.options.window + 1;
   return {begin <= 0 ? 0 : min(static_cast<int>(begin), end), end};
 }
 
@@ -109,7 +109,7 @@ __device__ inline void load_query_rows(const PagedPrefillParams& params, const P
 template <typename Shape>
 __device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const PrefillRows& rows,
                                          int warp, int lane) {
-  const DecodeOptions& options = params.options;
+  const AttentionOptions& options = params.options;
   const float scale =
       options.scale * stored_scale<typename Shape::Stored>(params.kv.k, rows.kv_head);
   RowRules rules;
@@ -120,7 +120,7 @@ __device__ inline RowRules prefill_rules(const PagedPrefillParams& params, const
     rules.visible[half] = {0, 0};
     if (row >= rows.count) continue;
     const int position = rows.position_of(row);
-    if (options.alibi_slopes != nullptr) {
+    if (!options.alibi_slopes.empty()) {
       rules.rule[half].alibi_slope = options.alibi_slopes[rows.head_of(row)];
     }
     rules.rule[half].newest = position;

@@ -15,8 +15,6 @@
 
 namespace recto::kernels {
 
-enum class Mask : std::uint8_t { kNone, kCausal };
-
 // All pointers are to device memory. The views have passed core/attention_gate.h.
 struct PagedPrefillParams {
   RowsView q = {};  // [num_query_rows, num_q_heads, head_dim], fp32, fp16 or bf16
@@ -25,8 +23,7 @@ struct PagedPrefillParams {
   const std::int32_t* query_start = nullptr;     // [num_seqs + 1]: first row of each sequence
   const std::int32_t* context_length = nullptr;  // [num_seqs]: including the rows' own tokens
   std::int64_t max_query_length = 0;             // at least the most rows of a sequence
-  Mask mask = Mask::kCausal;
-  DecodeOptions options = {};
+  AttentionOptions options = {};
   MutableRowsView out = {};  // [num_query_rows, num_q_heads, head_dim], of q's type
   float* lse_ln = nullptr;   // [num_query_rows, num_q_heads], or null
 };

@@ -5,7 +5,6 @@
 #include <kernel_dialect.h>
 
 #include <cstdint>
-#include <limits>
 
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
@@ -17,25 +16,14 @@ namespace recto::kernels {
 // Larger head dims are refused.
 inline constexpr int kHeadDimMax = 256;
 
-inline constexpr std::int64_t kNoWindow = std::numeric_limits<std::int64_t>::max();
-
-// As AttentionOptions of core/attention_views.h, in device memory. The query is at the position of
-// the last key of the context, so every key is causal.
-struct DecodeOptions {
-  float scale = 1.0F;
-  float softcap = 0.0F;                 // 0: none
-  std::int64_t window = kNoWindow;      // visible keys, including the newest
-  const float* alibi_slopes = nullptr;  // [num_q_heads], or null
-  const float* sinks = nullptr;         // [num_q_heads], or null
-};
-
-// All pointers are to device memory. The views have passed core/attention_gate.h.
+// All pointers are to device memory. The views have passed core/attention_gate.h. The query is at
+// the position of the last key of the context, so every key is causal.
 struct ReferenceDecodeParams {
   RowsView q = {};      // [num_seqs, num_q_heads, k.head_dim], fp32, fp16 or bf16
   PagedKvView kv = {};  // in any layout; of q's type, or e4m3 or e5m2 for fp16 and bf16
   BlockTableView block_table = {};
   const std::int32_t* context_length = nullptr;  // [num_seqs]: at most kContextLengthMax
-  DecodeOptions options = {};
+  AttentionOptions options = {};
   MutableRowsView out = {};  // [num_seqs, num_q_heads, v.head_dim], of q's type
   float* lse_ln = nullptr;   // [num_seqs, num_q_heads], or null
 };

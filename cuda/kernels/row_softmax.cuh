@@ -23,9 +23,9 @@ struct RowRules {
 // The factor of weigh_scores() for products whose scores are `scale` times the products and nothing
 // else; 0 if there are others, or if the factor would not be finite and above 0. Whether it is 0
 // depends on the options alone, so it is the same for all rows of a call.
-__host__ __device__ inline float plain_factor_of(const DecodeOptions& options, float scale) {
+__host__ __device__ inline float plain_factor_of(const AttentionOptions& options, float scale) {
   const float factor = scale * kLog2E;
-  const bool is_plain = options.softcap == 0.0F && options.alibi_slopes == nullptr;
+  const bool is_plain = options.softcap == 0.0F && options.alibi_slopes.empty();
   return is_plain && factor > 0.0F && factor < INFINITY ? factor : 0.0F;
 }
 

@@ -121,13 +121,7 @@ KvTensorView DecodeProblem::tensor(const std::vector<std::byte>& memory) const {
 
 PagedAttentionInputs DecodeProblem::inputs() const {
   PagedAttentionInputs inputs;
-  inputs.q = {.data = q_.codes.data(),
-              .type = types_.q,
-              .num_rows = 1,
-              .num_heads = 1,
-              .head_dim = kHeadDim,
-              .row_stride = kHeadDim,
-              .head_stride = kHeadDim};
+  inputs.q = dense_rows<const void*>(q_.codes.data(), types_.q, 1, 1, kHeadDim);
   inputs.kv = {tensor(k_.codes), tensor(v_.codes)};
   inputs.block_table = {.data = &block_, .num_seqs = 1, .max_blocks = 1, .row_stride = 1};
   inputs.query_start = query_start_;

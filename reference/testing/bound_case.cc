@@ -5,6 +5,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "core/dense_kv_view.h"
 #include "core/units.h"
 #include "reference/rounding.h"
 
@@ -238,30 +239,19 @@ std::vector<std::byte> BoundCase::pool(Numbers numbers, int exponent, std::int64
 }
 
 void BoundCase::make_views() {
-  inputs_.q = {.data = q_.data(),
-               .type = q_type_,
-               .num_rows = query_start_.back(),
-               .num_heads = num_q_heads_,
-               .head_dim = head_dim_k_,
-               .row_stride = num_q_heads_ * head_dim_k_,
-               .head_stride = head_dim_k_};
-  KvTensorView view;
-  view.type = kv_type_;
-  view.num_blocks = std::ssize(block_table_);
-  view.block_size = block_size_;
-  view.num_kv_heads = num_kv_heads_;
-  if (is_fp8(kv_type_)) view.scale.kind = ScaleKind::kPerTensor;
-  const auto with_dims = [&view](const std::vector<std::byte>& memory, std::int64_t head_dim,
-                                 const float& scale) {
-    KvTensorView tensor = view;
-    tensor.data = memory.data();
-    tensor.head_dim = tensor.head_stride = head_dim;
-    tensor.slot_stride = view.num_kv_heads * head_dim;
-    tensor.block_stride = view.block_size * tensor.slot_stride;
-    if (view.scale.kind != ScaleKind::kNone) tensor.scale.data = &scale;
-    return tensor;
-  };
-  inputs_.kv = {with_dims(k_, head_dim_k_, k_scale_), with_dims(v_, head_dim_v_, v_scale_)};
+  inputs_.q =
+      dense_rows<const void*>(q_.data(), q_type_, query_start_.back(), num_q_heads_, head_dim_k_);
+  const KvPoolShape pool = {.type = kv_type_,
+                            .num_blocks = std::ssize(block_table_),
+                            .block_size = block_size_,
+                            .num_kv_heads = num_kv_heads_,
+                            .head_dim_k = head_dim_k_,
+                            .head_dim_v = head_dim_v_};
+  inputs_.kv = as_const(dense_kv_view(pool, k_.data(), v_.data()).value());
+  if (is_fp8(kv_type_)) {
+    inputs_.kv.k.scale = {.kind = ScaleKind::kPerTensor, .data = &k_scale_};
+    inputs_.kv.v.scale = {.kind = ScaleKind::kPerTensor, .data = &v_scale_};
+  }
   inputs_.block_table = {.data = block_table_.data(),
                          .num_seqs = std::ssize(context_length_),
                          .max_blocks = max_blocks_,

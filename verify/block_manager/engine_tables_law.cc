@@ -127,20 +127,11 @@ TableCallShape shape_of(const LawCase& law_case) {
   return call;
 }
 
-AttentionOptions options_of(const ProblemOptions& options) {
-  return {.scale = options.scale,
-          .softcap = options.softcap,
-          .causal = options.causal,
-          .window = options.window,
-          .alibi_slopes = options.alibi_slopes,
-          .sinks = options.sinks};
-}
-
 LawVerdict check_tables(const Backend& backend, const TableSnapshot& step, const LawCase& law_case,
                         BoundKind bound_kind) {
-  PlacedTables placed(step, shape_of(law_case), UnaddressedSlots::kNaN, law_case.placement.seed);
-  PagedAttentionInputs& inputs = placed.inputs();
-  inputs.options = options_of(law_case.problem.options);
+  Batch placed = place_tables(step, shape_of(law_case), Poison::kNaN, law_case.placement.seed);
+  PagedAttentionInputs& inputs = placed.inputs;
+  inputs.options = options_as<AttentionOptions>(law_case.problem.options);
   return compare_with_oracle(backend, inputs, bound_kind);
 }
 

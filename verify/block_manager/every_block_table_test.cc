@@ -73,9 +73,9 @@ class NewTables {
 
 void expect_right(const TableSnapshot& batch, std::size_t number,
                   const std::vector<Backend>& backends) {
-  PlacedTables placed(batch, shape_of(number), UnaddressedSlots::kNaN, kTrafficSeed + number);
-  placed.inputs().options = {.scale = 0.5F};
-  const PagedAttentionInputs& inputs = placed.inputs();
+  Batch placed = place_tables(batch, shape_of(number), Poison::kNaN, kTrafficSeed + number);
+  placed.inputs.options = {.scale = 0.5F};
+  const PagedAttentionInputs& inputs = placed.inputs;
   REQUIRE(check_contents(inputs) == Status::ok());
   const Backend& backend = backends[number % backends.size()];
   REQUIRE_FALSE(backend.why_unsupported(inputs));

@@ -123,13 +123,13 @@ void run_snapshot(const TableSnapshot& snapshot, std::size_t number, Seen& seen)
       number, snapshot.step, snapshot.moment, traits.sequences, traits.tokens, traits.shared_blocks,
       traits.unordered, traits.preempted);
   INFO("snapshot " << number);
-  const auto unaddressed = number % 2 == 0 ? UnaddressedSlots::kNaN : UnaddressedSlots::kInfinity;
+  const Poison poison = number % 2 == 0 ? Poison::kNaN : Poison::kInfinity;
   const auto run = [&](const TableSnapshot& batch, const std::vector<Backend>& backends) {
     if (batch.sequences.empty()) return;
     const TableCallShape shape = shape_of(number);
-    PlacedTables placed(batch, shape, unaddressed, kTrafficSeed + number);
-    placed.inputs().options = options_of(number, shape.num_q_heads);
-    expect_right(placed.inputs(), backends, seen);
+    Batch placed = place_tables(batch, shape, poison, kTrafficSeed + number);
+    placed.inputs.options = options_of(number, shape.num_q_heads);
+    expect_right(placed.inputs, backends, seen);
   };
   run(decoding_part(snapshot), decode_backends());
   run(snapshot, prefill_backends());
@@ -165,8 +165,8 @@ TEST_CASE("a wrong block in a table is seen") {
   CHECK(traits_of(batch).shared_blocks == 1);
   CHECK(traits_of(batch).unordered == 2);
   for (const Backend& backend : decode_backends()) {
-    PlacedTables placed(batch, shape_of(0), UnaddressedSlots::kNaN, kTrafficSeed);
-    const PagedAttentionInputs right = placed.inputs();
+    const Batch placed = place_tables(batch, shape_of(0), Poison::kNaN, kTrafficSeed);
+    const PagedAttentionInputs right = placed.inputs;
     const reference::BoundedResult oracle =
         reference::bounded_attention(right, backend.numerics(right));
     INFO(backend.name);

@@ -4,9 +4,9 @@
 // verify/cases/placed_problem.h lays them out in a paged cache.
 
 #include <cstdint>
-#include <optional>
 #include <vector>
 
+#include "core/attention_views.h"
 #include "core/element_type.h"
 
 namespace recto::verify {
@@ -32,20 +32,11 @@ struct SequenceProblem {
   std::vector<float> v;             // [context_length, num_kv_heads, head_dim_v]
 };
 
-struct ProblemOptions {
-  float scale = 1.0F;
-  float softcap = 0.0F;
-  bool causal = true;
-  std::optional<std::int64_t> window;
-  std::vector<float> alibi_slopes;  // [num_q_heads], or empty
-  std::vector<float> sinks;         // [num_q_heads], or empty
-  std::vector<float> k_scales;      // empty, [1] or [num_kv_heads]
-  std::vector<float> v_scales;      // the same
-};
-
 struct AttentionProblem {
   ProblemShape shape;
-  ProblemOptions options;
+  OwnedAttentionOptions options;
+  std::vector<float> k_scales;  // empty, [1] or [num_kv_heads]
+  std::vector<float> v_scales;  // the same
   std::vector<SequenceProblem> sequences;
 
   std::int64_t num_rows() const;  // of all sequences

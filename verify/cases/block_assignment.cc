@@ -64,16 +64,10 @@ class HeldBlocks {
   std::map<std::pair<std::int64_t, std::string>, std::int64_t> shared_;
 };
 
-void shuffle(std::vector<std::int32_t>& ids, RandomStream stream) {
-  for (std::size_t left = ids.size(); left > 1; --left) {
-    std::swap(ids[left - 1], ids[stream.next_below(left)]);
-  }
-}
-
 // The physical ids of held blocks 0, 1, 2 ...: [held].
 std::vector<std::int32_t> physical_ids(std::int64_t held, std::int64_t num_blocks,
                                        const Placement& placement) {
-  const RandomStream stream = RandomStream(placement.seed).split("block order");
+  RandomStream stream = RandomStream(placement.seed).split("block order");
   std::vector<std::int32_t> ids(static_cast<std::size_t>(num_blocks));
   std::iota(ids.begin(), ids.end(), 0);
   switch (placement.order) {
@@ -142,19 +136,17 @@ BlockAssignment assign_blocks(const AttentionProblem& problem, const Placement& 
   return assignment;
 }
 
-std::vector<std::int32_t> fill_block_table(const BlockAssignment& assignment,
-                                           const Placement& placement) {
-  const auto columns = static_cast<std::size_t>(assignment.longest() + placement.table_padding);
+void fill_beyond_blocks(const BlockAssignment& assignment, const Placement& placement,
+                        BatchLists& lists) {
+  const auto columns = static_cast<std::size_t>(lists.table_size.row_stride);
   RandomStream stream = RandomStream(placement.seed).split("block table");
-  std::vector<std::int32_t> table;
-  for (const std::vector<std::int32_t>& row : assignment.blocks) {
-    table.insert(table.end(), row.begin(), row.end());
-    for (std::size_t column = row.size(); column < columns; ++column) {
+  for (std::size_t row = 0; row < assignment.blocks.size(); ++row) {
+    for (std::size_t column = assignment.blocks[row].size(); column < columns; ++column) {
       const bool garbage = placement.garbage_beyond_table;
-      table.push_back(garbage ? garbage_id(assignment.num_blocks, stream) : 0);
+      lists.block_table[row * columns + column] =
+          garbage ? garbage_id(assignment.num_blocks, stream) : 0;
     }
   }
-  return table;
 }
 
 }  // namespace recto::verify

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "core/batch.h"
 #include "verify/cases/attention_problem.h"
 #include "verify/cases/placed_problem.h"
 
@@ -21,8 +22,8 @@ struct BlockAssignment {
 // V are bit-equal in it and in all blocks before it.
 BlockAssignment assign_blocks(const AttentionProblem& problem, const Placement& placement);
 
-// [num_seqs, longest + table_padding]
-std::vector<std::int32_t> fill_block_table(const BlockAssignment& assignment,
-                                           const Placement& placement);
+// Fills the entries of the block table beyond each sequence's blocks.
+void fill_beyond_blocks(const BlockAssignment& assignment, const Placement& placement,
+                        BatchLists& lists);
 
 }  // namespace recto::verify

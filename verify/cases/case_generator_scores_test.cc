@@ -43,7 +43,7 @@ double scale_of(const std::vector<float>& scales, std::int64_t kv_head) {
 ScoreRange range_of(const AttentionProblem& problem, const SequenceProblem& sequence,
                     std::int64_t row, std::int64_t head) {
   const ProblemShape& shape = problem.shape;
-  const ProblemOptions& options = problem.options;
+  const OwnedAttentionOptions& options = problem.options;
   const std::int64_t kv_head = head / shape.group();
   const double slope =
       options.alibi_slopes.empty() ? 0.0 : options.alibi_slopes[static_cast<std::size_t>(head)];
@@ -55,7 +55,7 @@ ScoreRange range_of(const AttentionProblem& problem, const SequenceProblem& sequ
         sequence.k.data() + (token * shape.num_kv_heads + kv_head) * shape.head_dim_k;
     double sum = 0.0;
     for (std::int64_t d = 0; d < shape.head_dim_k; ++d) sum += static_cast<double>(q[d]) * k[d];
-    const double score = options.scale * scale_of(options.k_scales, kv_head) * sum +
+    const double score = options.scale * scale_of(problem.k_scales, kv_head) * sum +
                          slope * static_cast<double>(token - position);
     range.lowest = std::min(range.lowest, score);
     range.highest = std::max(range.highest, score);

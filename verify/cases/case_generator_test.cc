@@ -65,7 +65,7 @@ TEST_CASE("cases and their numbers are the same on every machine") {
       }
     }
     for (const auto* values : {&problem.options.alibi_slopes, &problem.options.sinks,
-                               &problem.options.k_scales, &problem.options.v_scales}) {
+                               &problem.k_scales, &problem.v_scales}) {
       for (const float value : *values) add(std::bit_cast<std::uint32_t>(value));
     }
   }

@@ -201,14 +201,11 @@ AttentionProblem make_problem(const CaseSpec& spec) {
                   .softcap = options.softcap,
                   .causal = options.causal,
                   .window = options.window,
-                  .alibi_slopes = {},
-                  .sinks = draw_sinks(options.sinks, shape.num_q_heads, root.split("sinks")),
-                  .k_scales =
-                      draw_scales(options.k_scales, shape.num_kv_heads, root.split("k scales")),
-                  .v_scales =
-                      draw_scales(options.v_scales, shape.num_kv_heads, root.split("v scales"))},
+                  .alibi_slopes = alibi_slopes(options.alibi, shape.num_q_heads),
+                  .sinks = draw_sinks(options.sinks, shape.num_q_heads, root.split("sinks"))},
+      .k_scales = draw_scales(options.k_scales, shape.num_kv_heads, root.split("k scales")),
+      .v_scales = draw_scales(options.v_scales, shape.num_kv_heads, root.split("v scales")),
       .sequences = {}};
-  problem.options.alibi_slopes = alibi_slopes(options.alibi, shape.num_q_heads);
   for (const SequenceSpec& sequence : spec.sequences) {
     SequenceProblem& made = problem.sequences.emplace_back();
     made.num_rows = sequence.num_rows;

@@ -254,18 +254,18 @@ TEST_CASE(
 TEST_CASE("scales are none, one, or one of each KV head, between their limits") {
   CaseSpec spec = some_case();
   spec.shape.kv_type = ElementType::kE5m2;
-  CHECK(make_problem(spec).options.k_scales.empty());
+  CHECK(make_problem(spec).k_scales.empty());
   spec.options.k_scales = ScaleKind::kPerTensor;
   spec.options.v_scales = ScaleKind::kPerKvHead;
-  const ProblemOptions options = make_problem(spec).options;
-  CHECK(options.k_scales.size() == 1);
-  CHECK(options.v_scales.size() == 2);
-  for (const float scale : {options.k_scales[0], options.v_scales[0], options.v_scales[1]}) {
+  const AttentionProblem problem = make_problem(spec);
+  CHECK(problem.k_scales.size() == 1);
+  CHECK(problem.v_scales.size() == 2);
+  for (const float scale : {problem.k_scales[0], problem.v_scales[0], problem.v_scales[1]}) {
     CHECK(scale >= kScaleMin);
     CHECK(scale <= kScaleMax);
   }
-  CHECK(options.v_scales[0] != options.v_scales[1]);
-  CHECK(options.v_scales[0] != options.k_scales[0]);
+  CHECK(problem.v_scales[0] != problem.v_scales[1]);
+  CHECK(problem.v_scales[0] != problem.k_scales[0]);
 }
 
 TEST_CASE("an invalid case is a broken contract") {

@@ -44,9 +44,7 @@ class Cover {
     row[static_cast<std::size_t>(b)] = j;
     std::vector<int> order(levels_.size());
     std::iota(order.begin(), order.end(), 0);
-    for (std::size_t left = order.size(); left > 1; --left) {
-      std::swap(order[left - 1], order[random_.next_below(left)]);
-    }
+    shuffle(order, random_);
     for (const int factor : order) {
       if (row[static_cast<std::size_t>(factor)] == kOpen) {
         row[static_cast<std::size_t>(factor)] = best_value(row, factor);

@@ -1,11 +1,10 @@
 #include "verify/cases/placed_problem.h"
 
-#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
-#include <span>
 
+#include "core/batch.h"
 #include "core/contract.h"
 #include "core/dense_kv_view.h"
 #include "core/random_stream.h"
@@ -18,35 +17,13 @@ namespace {
 
 static_assert(std::endian::native == std::endian::little, "codes are stored low byte first");
 
-void store(std::vector<std::byte>& memory, ElementType type, std::int64_t index,
-           std::uint32_t code) {
-  const auto bytes = static_cast<std::size_t>(element_bytes(type));
-  std::memcpy(memory.data() + static_cast<std::size_t>(index) * bytes, &code, bytes);
-}
-
 void store_value(std::vector<std::byte>& memory, ElementType type, std::int64_t index,
                  float value) {
   const std::uint32_t code = reference::encode(value, type);
   const double stored = reference::decode(code, type);
   if (!std::isnan(value)) RECTO_CHECK_EQ(stored, static_cast<double>(value));
-  store(memory, type, index, code);
-}
-
-template <typename Code>
-void fill_codes(std::vector<std::byte>& memory, PoisonCodes& codes) {
-  for (std::size_t offset = 0; offset < memory.size(); offset += sizeof(Code)) {
-    const auto code = static_cast<Code>(codes.next());
-    std::memcpy(memory.data() + offset, &code, sizeof(Code));
-  }
-}
-
-std::vector<std::byte> poisoned_memory(std::int64_t elements, ElementType type, PoisonCodes codes) {
-  const std::int64_t bytes = element_bytes(type);
-  std::vector<std::byte> memory(static_cast<std::size_t>(elements * bytes));
-  if (bytes == 1) fill_codes<std::uint8_t>(memory, codes);
-  if (bytes == 2) fill_codes<std::uint16_t>(memory, codes);
-  if (bytes == 4) fill_codes<std::uint32_t>(memory, codes);
-  return memory;
+  const auto bytes = static_cast<std::size_t>(element_bytes(type));
+  std::memcpy(memory.data() + static_cast<std::size_t>(index) * bytes, &code, bytes);
 }
 
 // Selects one of a cache's two tensors.
@@ -106,31 +83,20 @@ std::int64_t offset_of_dim(const KvTensorView& view, std::int64_t dim) {
   return dim / view.pack_width * view.pack_stride + dim % view.pack_width;
 }
 
-// Overwrites the poison with what the sequences hold, token by token.
-void write_pool(const KvTensorView& view, const BlockAssignment& assignment,
-                const std::vector<const std::vector<float>*>& contexts,
-                std::vector<std::byte>& pool) {
-  for (std::size_t s = 0; s < contexts.size(); ++s) {
-    const std::vector<float>& values = *contexts[s];  // [context_length, num_kv_heads, head_dim]
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      const auto flat = static_cast<std::int64_t>(i);
-      const std::int64_t dim = flat % view.head_dim;
-      const std::int64_t head = flat / view.head_dim % view.num_kv_heads;
-      const std::int64_t token = flat / view.head_dim / view.num_kv_heads;
-      const auto logical = static_cast<std::size_t>(token / view.block_size);
-      const std::int64_t slot = token % view.block_size;
-      const std::int64_t index = assignment.blocks[s][logical] * view.block_stride +
-                                 head * view.head_stride + slot * view.slot_stride +
-                                 offset_of_dim(view, dim);
-      store_value(pool, view.type, index, values[i]);
-    }
+// Overwrites the poison with what a sequence holds: [context_length, num_kv_heads, head_dim].
+void write_context(const KvTensorView& view, const std::vector<std::int32_t>& blocks,
+                   const std::vector<float>& values, std::vector<std::byte>& pool) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const auto flat = static_cast<std::int64_t>(i);
+    const std::int64_t dim = flat % view.head_dim;
+    const std::int64_t head = flat / view.head_dim % view.num_kv_heads;
+    const std::int64_t token = flat / view.head_dim / view.num_kv_heads;
+    const auto logical = static_cast<std::size_t>(token / view.block_size);
+    const std::int64_t slot = token % view.block_size;
+    const std::int64_t index = blocks[logical] * view.block_stride + head * view.head_stride +
+                               slot * view.slot_stride + offset_of_dim(view, dim);
+    store_value(pool, view.type, index, values[i]);
   }
-}
-
-KvScale scale_view(const std::vector<float>& scales) {
-  if (scales.empty()) return {};
-  return {.kind = scales.size() == 1 ? ScaleKind::kPerTensor : ScaleKind::kPerKvHead,
-          .data = scales.data()};
 }
 
 void check_sizes(const AttentionProblem& problem, const Placement& placement) {
@@ -157,14 +123,31 @@ RowsView strided_queries(const AttentionProblem& problem, const Placement& place
       .head_stride = head_stride};
 }
 
-// Places queries of all sequences, row after row, with poison in the gaps. Fills the view.
-std::vector<std::byte> place_queries(const AttentionProblem& problem, const Placement& placement,
-                                     RowsView& view) {
-  view = strided_queries(problem, placement);
+BatchLayout layout_of(const AttentionProblem& problem, const Placement& placement,
+                      const BlockAssignment& assignment) {
+  const std::int64_t longest = assignment.longest();
+  BatchLayout layout{.q = strided_queries(problem, placement),
+                     .kv = {strided_view(problem, placement, KvTensor::kKeys),
+                            strided_view(problem, placement, KvTensor::kValues)},
+                     .table_size = {.max_blocks = longest + (placement.table_padding + 1) / 2,
+                                    .row_stride = longest + placement.table_padding},
+                     .options = problem.options,
+                     .k_scales = problem.k_scales,
+                     .v_scales = problem.v_scales};
+  layout.kv.k.num_blocks = layout.kv.v.num_blocks = assignment.num_blocks;
+  for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
+    layout.sequences.push_back({.num_rows = problem.sequences[s].num_rows,
+                                .context_length = problem.sequences[s].context_length,
+                                .blocks = assignment.blocks[s]});
+  }
+  return layout;
+}
+
+// Writes the queries of all sequences, row after row, and poison into the gaps.
+void write_queries(const AttentionProblem& problem, const Placement& placement, Batch& batch) {
+  const RowsView& view = batch.inputs.q;
   const RandomStream stream = RandomStream(placement.seed).split("query poison");
-  std::vector<std::byte> memory =
-      poisoned_memory(std::max<std::int64_t>(1, view.num_rows * view.row_stride), view.type,
-                      PoisonCodes(placement.poison, view.type, stream));
+  fill_with(batch.q, PoisonCodes(placement.poison, view.type, stream));
   std::int64_t row = 0;
   for (const SequenceProblem& sequence : problem.sequences) {
     for (std::size_t i = 0; i < sequence.q.size(); ++i) {
@@ -172,68 +155,43 @@ std::vector<std::byte> place_queries(const AttentionProblem& problem, const Plac
       const std::int64_t head = row * view.num_heads + flat / view.head_dim;
       const std::int64_t index = head / view.num_heads * view.row_stride +
                                  head % view.num_heads * view.head_stride + flat % view.head_dim;
-      store_value(memory, view.type, index, sequence.q[i]);
+      store_value(batch.q, view.type, index, sequence.q[i]);
     }
     row += sequence.num_rows;
   }
-  view.data = memory.data();  // remains valid when the vector moves
-  return memory;
 }
 
-// Places one pool: poison first, then what the sequences hold. Fills the view's missing fields.
-std::vector<std::byte> place_pool(const AttentionProblem& problem, const Placement& placement,
-                                  const BlockAssignment& assignment, KvTensor tensor,
-                                  KvTensorView& view) {
+// Fills one pool with poison, and then writes what the sequences hold.
+void write_pool(const AttentionProblem& problem, const Placement& placement, KvTensor tensor,
+                const BlockAssignment& assignment, Batch& batch) {
   const bool keys = tensor == KvTensor::kKeys;
   const PoisonedTensors spared = keys ? PoisonedTensors::kValuesOnly : PoisonedTensors::kKeysOnly;
   const Poison poison = placement.poisoned == spared ? Poison::kZero : placement.poison;
   const RandomStream stream =
       RandomStream(placement.seed).split(keys ? "key poison" : "value poison");
-  view = strided_view(problem, placement, tensor);
-  view.num_blocks = assignment.num_blocks;
-  view.scale = scale_view(keys ? problem.options.k_scales : problem.options.v_scales);
-  std::vector<std::byte> pool = poisoned_memory(view.num_blocks * view.block_stride, view.type,
-                                                PoisonCodes(poison, view.type, stream));
-  std::vector<const std::vector<float>*> contexts;
-  for (const SequenceProblem& sequence : problem.sequences) {
-    contexts.push_back(keys ? &sequence.k : &sequence.v);
+  const KvTensorView& view = keys ? batch.inputs.kv.k : batch.inputs.kv.v;
+  std::vector<std::byte>& pool = keys ? batch.pools.k : batch.pools.v;
+  fill_with(pool, PoisonCodes(poison, view.type, stream));
+  for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
+    const SequenceProblem& sequence = problem.sequences[s];
+    write_context(view, assignment.blocks[s], keys ? sequence.k : sequence.v, pool);
   }
-  write_pool(view, assignment, contexts, pool);
-  view.data = pool.data();  // remains valid when the vector moves
-  return pool;
 }
 
-AttentionOptions options_view(const ProblemOptions& options) {
-  return {.scale = options.scale,
-          .softcap = options.softcap,
-          .causal = options.causal,
-          .window = options.window,
-          .alibi_slopes = options.alibi_slopes,
-          .sinks = options.sinks};
+Batch placed(const AttentionProblem& problem, const Placement& placement) {
+  check_sizes(problem, placement);
+  const BlockAssignment assignment = assign_blocks(problem, placement);
+  Batch batch(layout_of(problem, placement, assignment));
+  write_queries(problem, placement, batch);
+  write_pool(problem, placement, KvTensor::kKeys, assignment, batch);
+  write_pool(problem, placement, KvTensor::kValues, assignment, batch);
+  fill_beyond_blocks(assignment, placement, batch.lists);
+  return batch;
 }
 
 }  // namespace
 
 PlacedProblem::PlacedProblem(const AttentionProblem& problem, const Placement& placement)
-    : problem_(problem) {
-  check_sizes(problem_, placement);
-  const BlockAssignment assignment = assign_blocks(problem_, placement);
-  q_ = place_queries(problem_, placement, inputs_.q);
-  k_pool_ = place_pool(problem_, placement, assignment, KvTensor::kKeys, inputs_.kv.k);
-  v_pool_ = place_pool(problem_, placement, assignment, KvTensor::kValues, inputs_.kv.v);
-  block_table_ = fill_block_table(assignment, placement);
-  query_start_.push_back(0);
-  for (const SequenceProblem& sequence : problem_.sequences) {
-    query_start_.push_back(query_start_.back() + static_cast<std::int32_t>(sequence.num_rows));
-    context_length_.push_back(static_cast<std::int32_t>(sequence.context_length));
-  }
-  inputs_.block_table = {.data = block_table_.data(),
-                         .num_seqs = static_cast<std::int64_t>(problem_.sequences.size()),
-                         .max_blocks = assignment.longest() + (placement.table_padding + 1) / 2,
-                         .row_stride = assignment.longest() + placement.table_padding};
-  inputs_.query_start = query_start_;
-  inputs_.context_length = context_length_;
-  inputs_.options = options_view(problem_.options);
-}
+    : batch_(placed(problem, placement)) {}
 
 }  // namespace recto::verify

@@ -4,11 +4,9 @@
 // the contents of unaddressed slots.
 
 #include <array>
-#include <cstddef>
 #include <cstdint>
-#include <vector>
 
-#include "core/attention_views.h"
+#include "core/batch.h"
 #include "verify/cases/attention_problem.h"
 #include "verify/cases/gaps.h"
 
@@ -74,22 +72,11 @@ struct Placement {
 class PlacedProblem {
  public:
   PlacedProblem(const AttentionProblem& problem, const Placement& placement);
-  // A copy's inputs() would point into the original's memory.
-  PlacedProblem(const PlacedProblem&) = delete;
-  PlacedProblem& operator=(const PlacedProblem&) = delete;
-  PlacedProblem(PlacedProblem&&) = default;
 
-  const PagedAttentionInputs& inputs() const { return inputs_; }
+  const PagedAttentionInputs& inputs() const { return batch_.inputs; }
 
  private:
-  AttentionProblem problem_;
-  std::vector<std::byte> q_;
-  std::vector<std::byte> k_pool_;
-  std::vector<std::byte> v_pool_;
-  std::vector<std::int32_t> block_table_;
-  std::vector<std::int32_t> query_start_;
-  std::vector<std::int32_t> context_length_;
-  PagedAttentionInputs inputs_;
+  Batch batch_;
 };
 
 }  // namespace recto::verify

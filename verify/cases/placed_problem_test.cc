@@ -233,8 +233,8 @@ TEST_CASE("a difference in a bit of V, or in an earlier block, keeps blocks apar
 TEST_CASE("a placed problem keeps its memory when it moves") {
   AttentionProblem problem = small_problem(ElementType::kFp16, ElementType::kE4m3);
   problem.options.sinks = {1, 2, 3, 4, 5, 6};
-  problem.options.k_scales = {0.5F, 1.5F};
-  problem.options.v_scales = {0.75F};
+  problem.k_scales = {0.5F, 1.5F};
+  problem.v_scales = {0.75F};
   PlacedProblem placed(problem, {.block_size = 4});
   const PlacedProblem moved(std::move(placed));
   problem.options.sinks.clear();

@@ -1,8 +1,11 @@
 #pragma once
 
-// Codes for places that must not be read, or whose contents must not matter.
+// Codes that memory is filled with: for places that must not be read, or whose contents must not
+// matter; and of random numbers.
 
+#include <cstddef>
 #include <cstdint>
+#include <span>
 
 #include "core/element_type.h"
 #include "core/random_stream.h"
@@ -18,6 +21,7 @@ class PoisonCodes {
   PoisonCodes(Poison poison, ElementType type, const RandomStream& stream);
 
   std::uint32_t next() { return poison_ == Poison::kGarbage ? next_finite() : constant_; }
+  ElementType type() const { return type_; }
 
  private:
   std::uint32_t next_finite();
@@ -27,5 +31,10 @@ class PoisonCodes {
   std::uint32_t constant_ = 0;
   RandomStream stream_;
 };
+
+void fill_with(std::span<std::byte> memory, PoisonCodes codes);
+
+// The codes of numbers that are uniform in [-1, 1).
+void fill_with_units(std::span<std::byte> memory, ElementType type, RandomStream& stream);
 
 }  // namespace recto::verify

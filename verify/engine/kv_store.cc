@@ -60,11 +60,9 @@ struct KvStore::Graph {
 };
 
 KvStore::Pool::Pool(const KvPoolShape& shape, const KvRounding& rounding) {
-  const KvPoolElements elements = count_pool_elements(shape).value();
-  const std::int64_t bytes = element_bytes(shape.type);
-  k.assign(static_cast<std::size_t>(elements.k * bytes), std::byte{0xff});
-  v.assign(static_cast<std::size_t>(elements.v * bytes), std::byte{0xff});
-  view = dense_kv_view(shape, k.data(), v.data()).value();
+  const PagedKvView layout = as_const(dense_kv_view(shape, nullptr, nullptr).value());
+  pools = filled_pools(layout, kNanByte);
+  view = pools.over(layout);
   if (!is_fp8(shape.type)) return;
   scales = {rounding.scale_k, rounding.scale_v};
   view.k.scale = {.kind = ScaleKind::kPerTensor, .data = &scales[0]};
@@ -113,21 +111,15 @@ void KvStore::swap(std::span<const BlockPair> pairs, const std::vector<Pool>& fr
 void KvStore::swap_out(std::span<const BlockPair> pairs) { swap(pairs, device_, host_); }
 void KvStore::swap_in(std::span<const BlockPair> pairs) { swap(pairs, host_, device_); }
 
-template <typename View>
-View KvStore::view_of(std::vector<std::byte>& codes, std::int64_t num_rows,
-                      std::int64_t heads) const {
-  return {.data = codes.data(),
-          .type = options_.rounding.type,
-          .num_rows = num_rows,
-          .num_heads = heads,
-          .head_dim = shape_.head_dim,
-          .row_stride = heads * shape_.head_dim,
-          .head_stride = shape_.head_dim};
+RowsView KvStore::rows_of(const std::vector<std::byte>& codes, std::int64_t num_rows,
+                          std::int64_t heads) const {
+  return dense_rows<const void*>(codes.data(), options_.rounding.type, num_rows, heads,
+                                 shape_.head_dim);
 }
 
 PagedAttentionInputs KvStore::inputs(std::int64_t layer, const StepRows& step,
-                                     std::vector<std::byte>& q) const {
-  return {.q = view_of<RowsView>(q, step.query_start.back(), shape_.num_q_heads),
+                                     const std::vector<std::byte>& q) const {
+  return {.q = rows_of(q, step.query_start.back(), shape_.num_q_heads),
           .kv = as_const(device_[static_cast<std::size_t>(layer)].view),
           .block_table = step.table,
           .query_start = step.query_start,
@@ -136,12 +128,12 @@ PagedAttentionInputs KvStore::inputs(std::int64_t layer, const StepRows& step,
 }
 
 Matrix KvStore::attend(std::int64_t layer, const StepRows& step, const ProjectedRows& rows) {
-  std::vector<std::byte> q = encode(rows.q, options_.rounding.type);
-  std::vector<std::byte> k = encode(rows.k, options_.rounding.type);
-  std::vector<std::byte> v = encode(rows.v, options_.rounding.type);
+  const std::vector<std::byte> q = encode(rows.q, options_.rounding.type);
+  const std::vector<std::byte> k = encode(rows.k, options_.rounding.type);
+  const std::vector<std::byte> v = encode(rows.v, options_.rounding.type);
   const std::int64_t num_rows = rows.q.rows();
-  const KvWriteInputs write{.k = view_of<RowsView>(k, num_rows, shape_.num_kv_heads),
-                            .v = view_of<RowsView>(v, num_rows, shape_.num_kv_heads),
+  const KvWriteInputs write{.k = rows_of(k, num_rows, shape_.num_kv_heads),
+                            .v = rows_of(v, num_rows, shape_.num_kv_heads),
                             .slot_mapping = step.slots,
                             .kv = device_[static_cast<std::size_t>(layer)].view};
   run_checked([&](const CacheOpOptions& options, KernelStream stream) {
@@ -165,9 +157,9 @@ void KvStore::capture(std::int64_t layer, const StepRows& step, std::int64_t num
   memory(graph.out, shape_.num_q_heads);
   graph.cached_length.assign(static_cast<std::size_t>(num_rows), -1);
   graph.lse_ln.resize(static_cast<std::size_t>(num_rows * shape_.num_q_heads));
-  DecodeStep decode{.q = view_of<RowsView>(graph.q, num_rows, shape_.num_q_heads),
-                    .new_k = view_of<RowsView>(graph.k, num_rows, shape_.num_kv_heads),
-                    .new_v = view_of<RowsView>(graph.v, num_rows, shape_.num_kv_heads),
+  DecodeStep decode{.q = rows_of(graph.q, num_rows, shape_.num_q_heads),
+                    .new_k = rows_of(graph.k, num_rows, shape_.num_kv_heads),
+                    .new_v = rows_of(graph.v, num_rows, shape_.num_kv_heads),
                     .kv = device_[static_cast<std::size_t>(layer)].view,
                     .block_table = step.table,
                     .cached_length = graph.cached_length,
@@ -180,7 +172,8 @@ void KvStore::capture(std::int64_t layer, const StepRows& step, std::int64_t num
   RECTO_CHECK_EQ(plan.status(), Status::ok());
   graph.workspace.resize(static_cast<std::size_t>(plan.value().workspace_bytes));
   const AttentionOutputs outputs{
-      .out = view_of<MutableRowsView>(graph.out, num_rows, shape_.num_q_heads),
+      .out = dense_rows<void*>(graph.out.data(), options_.rounding.type, num_rows,
+                               shape_.num_q_heads, shape_.head_dim),
       .lse_ln = graph.lse_ln};
   const Workspace workspace{.data = graph.workspace.data(), .bytes = plan.value().workspace_bytes};
   RECTO_CHECK_EQ(graph.step.capture(plan.value(), decode, outputs, workspace), Status::ok());

@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "core/attention_views.h"
+#include "core/batch.h"
 #include "core/dense_kv_view.h"
 #include "verify/backend.h"
 #include "verify/engine/engine.h"
@@ -59,8 +59,7 @@ class KvStore {
   struct Pool {
     Pool(const KvPoolShape& shape, const KvRounding& rounding);
 
-    std::vector<std::byte> k;
-    std::vector<std::byte> v;
+    KvPools pools;
     std::vector<float> scales;  // of K and of V
     MutablePagedKvView view;
   };
@@ -68,10 +67,10 @@ class KvStore {
 
   static void swap(std::span<const BlockPair> pairs, const std::vector<Pool>& from,
                    const std::vector<Pool>& to);
-  template <typename View>
-  View view_of(std::vector<std::byte>& codes, std::int64_t num_rows, std::int64_t heads) const;
+  RowsView rows_of(const std::vector<std::byte>& codes, std::int64_t num_rows,
+                   std::int64_t heads) const;
   PagedAttentionInputs inputs(std::int64_t layer, const StepRows& step,
-                              std::vector<std::byte>& q) const;
+                              const std::vector<std::byte>& q) const;
   void capture(std::int64_t layer, const StepRows& step, std::int64_t num_rows, Graph& graph);
 
   const ModelShape shape_;

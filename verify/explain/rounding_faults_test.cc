@@ -93,7 +93,7 @@ LawCase scaled_case() {
   spec.options.k_scales = ScaleKind::kPerTensor;
   spec.sequences = {{.num_rows = 1, .context_length = 20}};
   LawCase law_case{make_problem(spec), spec.placement};
-  law_case.problem.options.k_scales = {1.2575F};
+  law_case.problem.k_scales = {1.2575F};
   return law_case;
 }
 

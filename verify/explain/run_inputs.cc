@@ -101,27 +101,20 @@ std::string differing_text(const PagedAttentionInputs& inputs,
 }
 
 LawCase case_of(const PagedAttentionInputs& inputs, Placement placement) {
-  const AttentionOptions& options = inputs.options;
   const KvTensorView& k = inputs.kv.k;
   const KvTensorView& v = inputs.kv.v;
   placement.layout = k.layout;
   placement.block_size = k.block_size;
-  AttentionProblem problem{
-      .shape = {.num_q_heads = inputs.q.num_heads,
-                .num_kv_heads = k.num_kv_heads,
-                .head_dim_k = k.head_dim,
-                .head_dim_v = v.head_dim,
-                .q_type = inputs.q.type,
-                .kv_type = k.type},
-      .options = {.scale = options.scale,
-                  .softcap = options.softcap,
-                  .causal = options.causal,
-                  .window = options.window,
-                  .alibi_slopes = {options.alibi_slopes.begin(), options.alibi_slopes.end()},
-                  .sinks = {options.sinks.begin(), options.sinks.end()},
-                  .k_scales = scales_of(k),
-                  .v_scales = scales_of(v)},
-      .sequences = {}};
+  AttentionProblem problem{.shape = {.num_q_heads = inputs.q.num_heads,
+                                     .num_kv_heads = k.num_kv_heads,
+                                     .head_dim_k = k.head_dim,
+                                     .head_dim_v = v.head_dim,
+                                     .q_type = inputs.q.type,
+                                     .kv_type = k.type},
+                           .options = options_as<OwnedAttentionOptions>(inputs.options),
+                           .k_scales = scales_of(k),
+                           .v_scales = scales_of(v),
+                           .sequences = {}};
   for (const reference::SequenceRows& sequence : reference::sequences_of(inputs)) {
     const auto read_q = [&](std::int64_t head) {
       return reference::read_rows(inputs.q, head, sequence.first_row, sequence.num_rows);

@@ -83,7 +83,7 @@ bool is_weighed_at_zero_q(const Backend& backend, LawCase law_case, const HeadRo
 }
 
 double scale_of_v(const AttentionProblem& problem, std::int64_t head) {
-  const std::vector<float>& scales = problem.options.v_scales;
+  const std::vector<float>& scales = problem.v_scales;
   if (scales.empty()) return 1.0;
   return scales[scales.size() == 1 ? 0 : static_cast<std::size_t>(head / problem.shape.group())];
 }

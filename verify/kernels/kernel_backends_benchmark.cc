@@ -47,7 +47,8 @@ void attend(const DecodeWorkload& decode, std::int64_t row, std::span<double> sc
       row % DecodeWorkload::kQueryHeads * DecodeWorkload::kKvHeads / DecodeWorkload::kQueryHeads;
   const auto key_offset = [&](std::int64_t key) {
     const std::int64_t block =
-        decode.block_table[sequence * DecodeWorkload::kBlocks + key / DecodeWorkload::kBlockSize];
+        decode.batch.lists
+            .block_table[sequence * DecodeWorkload::kBlocks + key / DecodeWorkload::kBlockSize];
     return ((block * DecodeWorkload::kKvHeads + kv_head) * DecodeWorkload::kBlockSize +
             key % DecodeWorkload::kBlockSize) *
            kDim;

@@ -24,10 +24,6 @@ using kernels::SplitDecodeParams;
 
 constexpr float kNaN = std::numeric_limits<float>::quiet_NaN();
 
-const float* data_of(std::span<const float> values) {
-  return values.empty() ? nullptr : values.data();
-}
-
 std::int64_t longest_context(const PagedAttentionInputs& inputs) {
   std::int64_t longest = 0;
   for (const std::int32_t length : inputs.context_length) {
@@ -38,22 +34,13 @@ std::int64_t longest_context(const PagedAttentionInputs& inputs) {
 
 // All parameters except the results' addresses.
 ReferenceDecodeParams params_of(const PagedAttentionInputs& inputs) {
-  const AttentionOptions& options = inputs.options;
   return {.q = inputs.q,
           .kv = inputs.kv,
           .block_table = inputs.block_table,
           .context_length = inputs.context_length.data(),
-          .options = {.scale = options.scale,
-                      .softcap = options.softcap,
-                      .window = options.window.value_or(kernels::kNoWindow),
-                      .alibi_slopes = data_of(options.alibi_slopes),
-                      .sinks = data_of(options.sinks)},
-          .out = {.type = inputs.q.type,
-                  .num_rows = inputs.q.num_rows,
-                  .num_heads = inputs.q.num_heads,
-                  .head_dim = inputs.kv.v.head_dim,
-                  .row_stride = inputs.q.num_heads * inputs.kv.v.head_dim,
-                  .head_stride = inputs.kv.v.head_dim}};
+          .options = inputs.options,
+          .out = dense_rows<void*>(nullptr, inputs.q.type, inputs.q.num_rows, inputs.q.num_heads,
+                                   inputs.kv.v.head_dim)};
 }
 
 // Checks that inputs passed the gates before any kernel is called with them.
@@ -146,15 +133,13 @@ std::optional<std::string> why_not_in_groups(const PagedAttentionInputs& inputs,
 
 kernels::PagedPrefillParams prefill_params_of(const PagedAttentionInputs& inputs) {
   const ReferenceDecodeParams decode = params_of(inputs);
-  kernels::PagedPrefillParams params = {
-      .q = decode.q,
-      .kv = decode.kv,
-      .block_table = decode.block_table,
-      .query_start = inputs.query_start.data(),
-      .context_length = decode.context_length,
-      .mask = inputs.options.causal ? kernels::Mask::kCausal : kernels::Mask::kNone,
-      .options = decode.options,
-      .out = decode.out};
+  kernels::PagedPrefillParams params = {.q = decode.q,
+                                        .kv = decode.kv,
+                                        .block_table = decode.block_table,
+                                        .query_start = inputs.query_start.data(),
+                                        .context_length = decode.context_length,
+                                        .options = decode.options,
+                                        .out = decode.out};
   for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
     const std::int64_t queries = inputs.query_start[sequence + 1] - inputs.query_start[sequence];
     params.max_query_length = std::max(params.max_query_length, queries);

@@ -17,10 +17,10 @@ namespace {
 void add_memory(DeviceCall& call, DecodeWorkload& decode) {
   const kernels::ReferenceDecodeParams& params = decode.params.decode;
   call.add_read("q", params.q);
-  call.add_read("block_table", std::span<const std::int32_t>(decode.block_table));
-  call.add_read("context_length", std::span<const std::int32_t>(decode.context_length));
+  call.add_read("block_table", std::span<const std::int32_t>(decode.batch.lists.block_table));
+  call.add_read("context_length", decode.batch.inputs.context_length);
   call.add_contexts(
-      params.kv, params.block_table, decode.context_length,
+      params.kv, params.block_table, decode.batch.inputs.context_length,
       owners_in_turn(DecodeWorkload::kRows * DecodeWorkload::kSplits, params.block_table.num_seqs));
   call.add_write("out", params.out);
   call.add_write("states.maximum", std::span(decode.maximum));

@@ -32,19 +32,11 @@ inline MutablePagedKvView empty_cache() {
 }
 
 inline RowsView no_rows(std::int64_t head_dim) {
-  return {.type = ElementType::kFp16,
-          .num_heads = 2,
-          .head_dim = head_dim,
-          .row_stride = 2 * head_dim,
-          .head_stride = head_dim};
+  return dense_rows<const void*>(nullptr, ElementType::kFp16, 0, 2, head_dim);
 }
 
 inline MutableRowsView no_results(std::int64_t head_dim) {
-  return {.type = ElementType::kFp16,
-          .num_heads = 2,
-          .head_dim = head_dim,
-          .row_stride = 2 * head_dim,
-          .head_stride = head_dim};
+  return dense_rows<void*>(nullptr, ElementType::kFp16, 0, 2, head_dim);
 }
 
 // One change to supported parameters, and the resulting error.

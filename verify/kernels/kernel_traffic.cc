@@ -8,6 +8,7 @@
 #include <numeric>
 #include <utility>
 
+#include "core/batch.h"
 #include "core/contract.h"
 #include "core/dense_kv_view.h"
 #include "core/gather_inputs.h"
@@ -29,85 +30,39 @@ std::int64_t blocks_per_seq(const TrafficShape& shape) {
 // Zeros; aligned_heap.cc aligns them.
 using DeviceBytes = std::vector<std::byte>;
 
-DeviceBytes device_bytes(std::int64_t bytes) { return DeviceBytes(as_size(bytes)); }
+// Pools of zeros, filled by the batch, with scattered blocks.
+BatchLayout layout_of(const TrafficShape& shape) {
+  const KvPoolShape pool = {.layout = shape.layout,
+                            .type = shape.kv_type,
+                            .num_blocks = shape.num_seqs * blocks_per_seq(shape),
+                            .block_size = shape.block_size,
+                            .num_kv_heads = shape.num_kv_heads,
+                            .head_dim_k = shape.head_dim,
+                            .head_dim_v = shape.head_dim};
+  BatchLayout layout = {
+      .q = dense_rows<const void*>(nullptr, shape.q_type, 0, shape.num_q_heads, shape.head_dim),
+      .kv = as_const(dense_kv_view(pool, nullptr, nullptr).value()),
+      .sequences = std::vector<BatchSequence>(as_size(shape.num_seqs),
+                                              {shape.rows_per_seq, shape.context_length})};
+  give_blocks(layout.sequences, shape.block_size, scattered_ids(pool.num_blocks));
+  if (is_fp8(shape.kv_type)) layout.k_scales = layout.v_scales = {1.0F};
+  return layout;
+}
 
-// A pool of zeros that the batch fills, with scattered blocks.
-struct TrafficBatch {
-  explicit TrafficBatch(const TrafficShape& of) : shape(of) {
-    const KvPoolShape pool = {.layout = shape.layout,
-                              .type = shape.kv_type,
-                              .num_blocks = shape.num_seqs * blocks_per_seq(shape),
-                              .block_size = shape.block_size,
-                              .num_kv_heads = shape.num_kv_heads,
-                              .head_dim_k = shape.head_dim,
-                              .head_dim_v = shape.head_dim};
-    const KvPoolElements elements = count_pool_elements(pool).value();
-    k = device_bytes(elements.k * element_bytes(shape.kv_type));
-    v = device_bytes(elements.v * element_bytes(shape.kv_type));
-    k_target = k;
-    v_target = v;
-    kv = dense_kv_view(pool, k.data(), v.data()).value();
-    target = dense_kv_view(pool, k_target.data(), v_target.data()).value();
-    for (MutableKvTensorView* tensor : {&kv.k, &kv.v, &target.k, &target.v}) {
-      if (is_fp8(shape.kv_type)) tensor->scale = {ScaleKind::kPerTensor, scale.data()};
-    }
-    table.resize(as_size(pool.num_blocks));
-    std::iota(table.begin(), table.end(), 0);
-    // 37 is coprime to the number of blocks, a power of two.
-    for (std::int32_t& id : table) {
-      id = static_cast<std::int32_t>(id * 37 % pool.num_blocks);
-    }
-    for (std::int64_t s = 0; s <= shape.num_seqs; ++s) {
-      query_start.push_back(static_cast<std::int32_t>(s * shape.rows_per_seq));
-    }
-    lengths.assign(as_size(shape.num_seqs), static_cast<std::int32_t>(shape.context_length));
-    q = device_bytes(num_rows() * shape.num_q_heads * shape.head_dim * element_bytes(shape.q_type));
-  }
+struct TrafficBatch : Batch {
+  explicit TrafficBatch(const TrafficShape& of) : Batch(layout_of(of)), shape(of) {}
 
-  std::int64_t num_rows() const { return shape.num_seqs * shape.rows_per_seq; }
   std::int64_t num_tokens() const { return shape.num_seqs * shape.context_length; }
-
-  PagedAttentionInputs inputs() const {
-    return {.q = {.data = q.data(),
-                  .type = shape.q_type,
-                  .num_rows = num_rows(),
-                  .num_heads = shape.num_q_heads,
-                  .head_dim = shape.head_dim,
-                  .row_stride = shape.num_q_heads * shape.head_dim,
-                  .head_stride = shape.head_dim},
-            .kv = as_const(kv),
-            .block_table = {.data = table.data(),
-                            .num_seqs = shape.num_seqs,
-                            .max_blocks = blocks_per_seq(shape),
-                            .row_stride = blocks_per_seq(shape)},
-            .query_start = query_start,
-            .context_length = lengths};
-  }
 
   template <typename Pointer>
   BasicRowsView<Pointer> token_rows(DeviceBytes& memory, ElementType type) const {
-    memory = device_bytes(num_tokens() * shape.num_kv_heads * shape.head_dim * element_bytes(type));
-    return {.data = memory.data(),
-            .type = type,
-            .num_rows = num_tokens(),
-            .num_heads = shape.num_kv_heads,
-            .head_dim = shape.head_dim,
-            .row_stride = shape.num_kv_heads * shape.head_dim,
-            .head_stride = shape.head_dim};
+    memory.resize(
+        as_size(num_tokens() * shape.num_kv_heads * shape.head_dim * element_bytes(type)));
+    return dense_rows<Pointer>(memory.data(), type, num_tokens(), shape.num_kv_heads,
+                               shape.head_dim);
   }
 
   TrafficShape shape;
-  std::vector<float> scale = {1.0F};
-  DeviceBytes k;
-  DeviceBytes v;
-  DeviceBytes k_target;
-  DeviceBytes v_target;
-  DeviceBytes q;
-  MutablePagedKvView kv;
-  MutablePagedKvView target;
-  std::vector<std::int32_t> table;
-  std::vector<std::int32_t> query_start;
-  std::vector<std::int32_t> lengths;
 };
 
 void run_write(const TrafficBatch& batch, const KernelRun& how) {
@@ -129,11 +84,11 @@ void run_append(const TrafficBatch& batch, const KernelRun& how) {
   RowsView k = batch.token_rows<const void*>(new_k, batch.shape.q_type);
   RowsView v = batch.token_rows<const void*>(new_v, batch.shape.q_type);
   k.num_rows = v.num_rows = batch.shape.num_seqs;
-  std::vector<std::int32_t> cached = batch.lengths;
+  std::vector<std::int32_t> cached = batch.lists.context_length;
   for (std::int32_t& length : cached) --length;
   append_kv_by_kernel(how, {.k = k,
                             .v = v,
-                            .block_table = batch.inputs().block_table,
+                            .block_table = batch.inputs.block_table,
                             .cached_length = cached.data(),
                             .kv = batch.kv});
 }
@@ -146,11 +101,12 @@ void run_copy(const TrafficBatch& batch, const KernelRun& how) {
 }
 
 void run_swap(const TrafficBatch& batch, const KernelRun& how) {
+  KvPools target = batch.pools;
   std::vector<BlockPair> pairs;
   for (std::int32_t id = 0; id < static_cast<std::int32_t>(batch.kv.k.num_blocks); ++id) {
     pairs.push_back({id, id});
   }
-  swap_blocks_by_kernel(how, as_const(batch.kv), batch.target, pairs);
+  swap_blocks_by_kernel(how, as_const(batch.kv), target.over(batch.inputs.kv), pairs);
 }
 
 void run_gather(const TrafficBatch& batch, const KernelRun& how) {
@@ -160,7 +116,7 @@ void run_gather(const TrafficBatch& batch, const KernelRun& how) {
   for (std::int64_t s = 0; s < batch.shape.num_seqs; ++s) {
     starts.push_back(s * batch.shape.context_length);
   }
-  const PagedAttentionInputs inputs = batch.inputs();
+  const PagedAttentionInputs& inputs = batch.inputs;
   gather_kv_by_kernel(how, {.kv = inputs.kv,
                             .block_table = inputs.block_table,
                             .context_length = inputs.context_length,
@@ -170,7 +126,7 @@ void run_gather(const TrafficBatch& batch, const KernelRun& how) {
 }
 
 void run(TrafficKernel kernel, const TrafficBatch& batch, const KernelRun& how) {
-  const PagedAttentionInputs inputs = batch.inputs();
+  const PagedAttentionInputs& inputs = batch.inputs;
   simt::Executor executor(how.executor);
   DecodeResults results(inputs);
   const std::int64_t whole = batch.shape.context_length;

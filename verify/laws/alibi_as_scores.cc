@@ -43,7 +43,7 @@ std::vector<float> tail_of(const std::vector<float>& values, std::int64_t rows,
 // Keeps each sequence's last row and last keys, whose last dim is the distance from that row.
 LawCase with_distances(LawCase law_case) {
   const ProblemShape& shape = law_case.problem.shape;
-  law_case.problem.options.k_scales.clear();
+  law_case.problem.k_scales.clear();
   for (SequenceProblem& sequence : law_case.problem.sequences) {
     sequence.num_rows = std::min<std::int64_t>(sequence.num_rows, 1);
     sequence.context_length =

@@ -44,7 +44,7 @@ Hull hull_of(const AttentionProblem& problem, const RowPlace& at, std::int64_t h
   const KeysSeen keys = keys_seen(problem.options, sequence, at.row);
   const auto head_dim = static_cast<std::size_t>(problem.shape.head_dim_v);
   const std::int64_t kv_head = head / problem.shape.group();
-  const double scale = scale_of_head(problem.options.v_scales, kv_head);
+  const double scale = scale_of_head(problem.v_scales, kv_head);
   Hull hull{.dims = std::vector<Interval>(head_dim),
             .differences = std::vector<Interval>(head_dim - 1)};
   std::vector<double> value(head_dim, 0.0);

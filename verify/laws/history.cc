@@ -78,13 +78,14 @@ void change_contexts(std::vector<SequenceProblem>& sequences) {
 }
 
 // Changes every option that is set, within its range.
-void change_options(ProblemOptions& options) {
+void change_options(AttentionProblem& problem) {
+  OwnedAttentionOptions& options = problem.options;
   constexpr float kLess = 0.75F;
   options.scale *= kLess;
   options.softcap *= kLess;
   if (options.window) options.window = *options.window == 1 ? 2 : *options.window - 1;
   for (std::vector<float>* values :
-       {&options.alibi_slopes, &options.sinks, &options.k_scales, &options.v_scales})
+       {&options.alibi_slopes, &options.sinks, &problem.k_scales, &problem.v_scales})
     for (float& value : *values) value *= kLess;
 }
 
@@ -93,7 +94,7 @@ void change_options(ProblemOptions& options) {
 // call gets.
 LawCase other_call(LawCase law_case) {
   change_contexts(law_case.problem.sequences);
-  change_options(law_case.problem.options);
+  change_options(law_case.problem);
   for (SequenceProblem& sequence : law_case.problem.sequences) {
     for (float& q : sequence.q) q = -q;
     for (float& v : sequence.v) v = 1.0F;

@@ -13,17 +13,15 @@ namespace recto::verify {
 namespace {
 
 // The number of leading keys of a sequence without a causal cut among them.
-std::int64_t uncut_keys(const ProblemOptions& options, const SequenceProblem& sequence) {
+std::int64_t uncut_keys(const OwnedAttentionOptions& options, const SequenceProblem& sequence) {
   if (sequence.num_rows == 0) return 0;
   return options.causal ? keys_seen(options, sequence, 0).end : sequence.context_length;
 }
 
-// The Fisher-Yates shuffle.
 std::vector<std::int64_t> shuffled(std::int64_t count, RandomStream& stream) {
   std::vector<std::int64_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
-  for (std::size_t left = order.size(); left > 1; --left)
-    std::swap(order[left - 1], order[stream.next_below(left)]);
+  shuffle(order, stream);
   return order;
 }
 

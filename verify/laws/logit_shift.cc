@@ -22,12 +22,12 @@ void fill_last_dim(std::vector<float>& values, std::int64_t head_dim, float valu
 }
 
 // q's last dim: a power of two that shifts scores by about kWantedShift, normal in every type of q.
-float query_constant(const ProblemOptions& options) {
+float query_constant(const AttentionProblem& problem) {
   constexpr double kSmallestExponent = -14.0;
   constexpr double kLargestExponent = 15.0;
-  double key_scale = scale_of_head(options.k_scales, 0);
-  for (const float scale : options.k_scales) key_scale = std::max<double>(key_scale, scale);
-  const double wanted = std::log2(kWantedShift / std::abs(options.scale * key_scale));
+  double key_scale = scale_of_head(problem.k_scales, 0);
+  for (const float scale : problem.k_scales) key_scale = std::max<double>(key_scale, scale);
+  const double wanted = std::log2(kWantedShift / std::abs(problem.options.scale * key_scale));
   return std::exp2(
       static_cast<float>(std::clamp(std::round(wanted), kSmallestExponent, kLargestExponent)));
 }
@@ -46,7 +46,7 @@ std::vector<double> shifts_of(const AttentionProblem& problem, float constant) {
   std::vector<double> shifts;
   for (std::int64_t h = 0; h < problem.shape.num_q_heads; ++h)
     shifts.push_back(static_cast<double>(constant) * problem.options.scale *
-                     scale_of_head(problem.options.k_scales, h / problem.shape.group()));
+                     scale_of_head(problem.k_scales, h / problem.shape.group()));
   return shifts;
 }
 
@@ -60,7 +60,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   const std::optional<LawSide> base = trial.run(with_constant(law_case, 0.0F));
   if (!base) return trial.verdict();
   const reference::AttentionResult base_bound = trial.bound_of(*base);
-  const float largest = query_constant(law_case.problem.options);
+  const float largest = query_constant(law_case.problem);
   for (const float constant : {largest, -largest}) {
     const std::vector<double> shifts = shifts_of(law_case.problem, constant);
     const ShiftedSinks sinks = shift_sinks(law_case.problem.options.sinks, shifts);

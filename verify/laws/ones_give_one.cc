@@ -15,13 +15,13 @@ constexpr double kShareRoundoff = 0x1p-51;
 
 AttentionProblem with_ones(AttentionProblem problem) {
   for (SequenceProblem& sequence : problem.sequences) sequence.v.assign(sequence.v.size(), 1.0F);
-  problem.options.v_scales.assign(problem.options.v_scales.size(), 1.0F);
+  problem.v_scales.assign(problem.v_scales.size(), 1.0F);
   return problem;
 }
 
 // The expected `out`; the bound is in addition to that of `out`.
-ComparedValues expected_weight(const ProblemOptions& options, double lse_ln, double lse_ln_bound,
-                               std::int64_t head) {
+ComparedValues expected_weight(const OwnedAttentionOptions& options, double lse_ln,
+                               double lse_ln_bound, std::int64_t head) {
   if (options.sinks.empty()) return {.expected = 1.0};
   const double log_share = options.sinks[static_cast<std::size_t>(head)] - lse_ln;
   if (!std::isfinite(lse_ln)) return {.expected = lse_ln};  // no output is right with such an lse

@@ -35,9 +35,8 @@ SoftmaxState state_of(const AttentionProblem& problem, const ElementPlace& place
   if (keys.size() == 0) return SoftmaxState::identity(shape.head_dim_v);
   const std::int64_t kv_head = place.head / shape.group();
   const float* q = row_of(sequence.q, {shape.num_q_heads, shape.head_dim_k}, place.row, place.head);
-  const double score_scale =
-      problem.options.scale * scale_of_head(problem.options.k_scales, kv_head);
-  const double value_scale = scale_of_head(problem.options.v_scales, kv_head);
+  const double score_scale = problem.options.scale * scale_of_head(problem.k_scales, kv_head);
+  const double value_scale = scale_of_head(problem.v_scales, kv_head);
   reference::Vector scores(keys.size());
   reference::Matrix values(keys.size(), shape.head_dim_v);
   for (std::int64_t j = 0; j < keys.size(); ++j) {

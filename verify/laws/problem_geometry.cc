@@ -16,7 +16,7 @@ std::vector<RowPlace> all_rows(const AttentionProblem& problem) {
   return rows;
 }
 
-KeysSeen keys_seen(const ProblemOptions& options, const SequenceProblem& sequence,
+KeysSeen keys_seen(const OwnedAttentionOptions& options, const SequenceProblem& sequence,
                    std::int64_t row) {
   const std::int64_t context = sequence.context_length;
   const std::int64_t position = context - sequence.num_rows + row;

@@ -26,10 +26,10 @@ struct KeysSeen {
 
   std::int64_t size() const { return end - begin; }
 };
-KeysSeen keys_seen(const ProblemOptions& options, const SequenceProblem& sequence,
+KeysSeen keys_seen(const OwnedAttentionOptions& options, const SequenceProblem& sequence,
                    std::int64_t row);
 
-// The factor that codes of a KV head are multiplied by; `scales` as in ProblemOptions.
+// The factor that codes of a KV head are multiplied by; `scales` as in AttentionProblem.
 double scale_of_head(const std::vector<float>& scales, std::int64_t kv_head);
 
 // The dims of one head of one row, in an array [rows, num_heads, head_dim].

@@ -25,7 +25,7 @@ LawCase ungrouped(LawCase law_case) {
     sequence.v = repeated(sequence.v, problem.shape.head_dim_v, group);
   }
   // A single scale is the tensor's, or the only KV head's, and is right for the copies, too.
-  for (std::vector<float>* scales : {&problem.options.k_scales, &problem.options.v_scales})
+  for (std::vector<float>* scales : {&problem.k_scales, &problem.v_scales})
     if (scales->size() > 1) *scales = repeated(*scales, 1, group);
   problem.shape.num_kv_heads = problem.shape.num_q_heads;
   return law_case;

@@ -56,15 +56,10 @@ Backend attention_backend(const Library& library, KernelFunction function) {
 std::optional<std::string> why_no_write(const Library& library,
                                         const PagedAttentionInputs& inputs) {
   const auto row_of = [&](const KvTensorView& cache, std::vector<std::byte>& memory) {
-    RowsView row = {.type = inputs.q.type,
-                    .num_rows = 1,
-                    .num_heads = cache.num_kv_heads,
-                    .head_dim = cache.head_dim,
-                    .row_stride = cache.num_kv_heads * cache.head_dim,
-                    .head_stride = cache.head_dim};
-    memory.resize(static_cast<std::size_t>(row.row_stride * element_bytes(row.type)));
-    row.data = memory.data();
-    return row;
+    memory.resize(static_cast<std::size_t>(cache.num_kv_heads * cache.head_dim *
+                                           element_bytes(inputs.q.type)));
+    return dense_rows<const void*>(memory.data(), inputs.q.type, 1, cache.num_kv_heads,
+                                   cache.head_dim);
   };
   KvPools pools = copied_pools(inputs.kv);
   std::vector<std::byte> k;

@@ -14,9 +14,7 @@ std::vector<std::int32_t> scattered(std::int64_t count) {
   RandomStream stream = RandomStream(1).split("scattered");
   std::vector<std::int32_t> order(static_cast<std::size_t>(count));
   std::iota(order.begin(), order.end(), 0);
-  for (std::size_t left = order.size(); left > 1; --left) {
-    std::swap(order[left - 1], order[stream.next_below(left)]);
-  }
+  shuffle(order, stream);
   return order;
 }
 

@@ -8,7 +8,6 @@
 #include <span>
 #include <vector>
 
-#include "core/dense_kv_view.h"
 #include "core/gather_inputs.h"
 #include "cuda/cache_ops.h"
 #include "cuda/caller_shapes.h"
@@ -19,13 +18,7 @@ namespace recto::verify {
 inline constexpr std::int64_t kGathered = 54;  // 20, 1 and 33 tokens
 
 inline MutableRowsView written_rows(DeviceCodes& codes, std::int64_t num_rows) {
-  return {.data = codes.data(),
-          .type = kType,
-          .num_rows = num_rows,
-          .num_heads = kHeads,
-          .head_dim = kDim,
-          .row_stride = kHeads * kDim,
-          .head_stride = kDim};
+  return dense_rows<void*>(codes.data(), kType, num_rows, kHeads, kDim);
 }
 
 // Contents are checked on the device. The views point into this object.
@@ -57,13 +50,7 @@ struct WalkCall {
   }
 
   RowsView angles(DeviceCodes& codes) {
-    return {.data = codes.data(),
-            .type = kType,
-            .num_rows = 48,
-            .num_heads = 1,
-            .head_dim = kDim / 2,
-            .row_stride = kDim / 2,
-            .head_stride = kDim / 2};
+    return dense_rows<const void*>(codes.data(), kType, 48, 1, kDim / 2);
   }
 
   ApiCall api;
@@ -111,7 +98,7 @@ struct WalkCall {
              .num_heads = kHeads,
              .block_size = kBlockSize,
              .head_dim = kDim,
-             .block_tables = api.batch.table.data(),
+             .block_tables = api.batch.block_table.data(),
              .num_seqs = kSeqs,
              .max_blocks = kMaxBlocks,
              .cached_length = api.batch.cached};
@@ -126,21 +113,14 @@ struct WalkCall {
              .cache_seqlens = api.batch.cached,
              .block_table = api.step.block_table,
              .alibi_slopes = slopes};
-    const PagedKvView packed = as_const(dense_kv_view({.layout = KvLayout::kPacked,
-                                                       .type = kType,
-                                                       .num_blocks = kBlocks,
-                                                       .block_size = kBlockSize,
-                                                       .num_kv_heads = kHeads,
-                                                       .head_dim_k = kDim,
-                                                       .head_dim_v = kDim},
-                                                      packed_k.data(), packed_v.data())
-                                            .value());
+    const PagedKvView packed =
+        as_const(pool_view(KvLayout::kPacked, kBlockSize, packed_k.data(), packed_v.data()));
     vllm = {.query = api.step.q,
             .key_cache = packed.k,
             .value_cache = packed.v,
             .scale = 0.125F,
             .block_tables = api.step.block_table,
-            .seq_lens = api.batch.contexts,
+            .seq_lens = api.batch.context_length,
             .alibi_slopes = slopes};
     layer_plan =
         plan_decode_step(step_of_layer(cache, 0, layer_rows, {}).value(), api.options).value();
@@ -156,7 +136,7 @@ struct WalkCall {
     to = pool_view(other_k, other_v);
     gather = {.kv = api.inputs.kv,
               .block_table = api.step.block_table,
-              .context_length = api.batch.contexts,
+              .context_length = api.batch.context_length,
               .context_start = starts,
               .k = written_rows(gathered_k, kGathered),
               .v = written_rows(gathered_v, kGathered)};

@@ -183,7 +183,7 @@ void add_gathered(Faults& faults) {
       "context_length.data", "contents", [](auto& c) { c.max_context_length = 32; },
       "context_length[2]: expected at most max_context_length = 32, got 33");
   faults.add(
-      "block_table.data", "contents", [](auto& c) { c.api.batch.table[7] = 99; },
+      "block_table.data", "contents", [](auto& c) { c.api.batch.block_table[7] = 99; },
       "block_table[2][1]: expected a block id");
   faults.add(
       "context_start.data", "contents", [](auto& c) { c.starts[1] = -1; },

@@ -84,7 +84,7 @@ void add_flash_scalars(Faults& faults) {
       "k.data, v.data: expected new tokens; of a call without them, inputs_of() is for "
       "run_attention(), got null");
   faults.add(
-      "block_table.data", "contents", [](auto& c) { c.api.batch.table[0] = -1; },
+      "block_table.data", "contents", [](auto& c) { c.api.batch.block_table[0] = -1; },
       "block_table[0][0]: expected a block id");
 }
 
@@ -131,7 +131,7 @@ TEST_CASE("paged_attention of vLLM refuses what is wrong with any of its argumen
       "scale", "shape", [](auto& c) { c.vllm.scale = kNan; },
       "options.scale: expected a finite number");
   faults.add(
-      "seq_lens.data", "contents", [](auto& c) { c.api.batch.contexts[1] = -4; },
+      "seq_lens.data", "contents", [](auto& c) { c.api.batch.context_length[1] = -4; },
       "context_length[1]: expected at least 0, got -4");
   const auto run = [](WalkCall& c, simt::Stream& stream) {
     return run_attention(c.vllm_plan, inputs_of(c.vllm), c.api.attention, c.api.workspace, &stream);

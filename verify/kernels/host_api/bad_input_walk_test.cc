@@ -88,10 +88,10 @@ TEST_CASE("run_attention refuses what is wrong with any field that it is handed"
       },
       "prefill: query_start: expected the first row of each sequence, got none");
   faults.add(
-      "context_length.data", "contents", [](auto& c) { c.api.batch.contexts[0] = 49; },
+      "context_length.data", "contents", [](auto& c) { c.api.batch.context_length[0] = 49; },
       "context_length[0]: expected at most plan.max_context_length = 48, got 49");
   faults.add(
-      "block_table.data", "contents", [](auto& c) { c.api.batch.table[0] = kBlocks; },
+      "block_table.data", "contents", [](auto& c) { c.api.batch.block_table[0] = kBlocks; },
       "block_table[0][0]: expected a block id");
   faults.add(
       "query_start.data", "contents", [](auto& c) { c.api.batch.query_start[3] = 2; },

@@ -5,14 +5,15 @@
 
 #include <cstdint>
 #include <functional>
+#include <span>
 #include <vector>
 
-#include "core/attention_views.h"
+#include "core/batch.h"
 #include "core/dense_kv_view.h"
 #include "core/random_stream.h"
 #include "cuda/attention_plan.h"
 #include "cuda/workspace.h"
-#include "reference/rounding.h"
+#include "verify/cases/poison.h"
 
 namespace recto::verify {
 
@@ -27,62 +28,53 @@ inline constexpr std::int64_t kMaxContext = 500;
 
 using Codes = std::vector<std::uint16_t>;
 
-// Aligned to 16 bytes, as device memory is.
-struct alignas(16) Memory16 {
-  std::uint16_t at[8];
-};
+// Codes of kType. The memory is aligned to 16 bytes, as device memory is at least.
 class DeviceCodes {
  public:
-  explicit DeviceCodes(std::int64_t size) : memory_(static_cast<std::size_t>((size + 7) / 8)) {}
+  explicit DeviceCodes(std::int64_t size) : codes_(static_cast<std::size_t>(size)) {}
 
-  std::uint16_t* data() { return memory_[0].at; }
-  std::uint16_t& operator[](std::int64_t index) {
-    return memory_[static_cast<std::size_t>(index / 8)].at[index % 8];
-  }
+  std::uint16_t* data() { return codes_.data(); }
+  std::uint16_t& operator[](std::int64_t index) { return codes_[static_cast<std::size_t>(index)]; }
 
   void draw(RandomStream& random) {
-    for (Memory16& eight : memory_) {
-      for (std::uint16_t& code : eight.at) {
-        code = static_cast<std::uint16_t>(reference::encode(2 * random.next_unit() - 1, kType));
-      }
-    }
+    fill_with_units(std::as_writable_bytes(std::span(codes_)), kType, random);
   }
 
  private:
-  std::vector<Memory16> memory_;
+  Codes codes_;
 };
 
 inline RowsView rows(DeviceCodes& codes, std::int64_t heads) {
-  return {.data = codes.data(),
-          .type = kType,
-          .num_rows = kSeqs,
-          .num_heads = heads,
-          .head_dim = kDim,
-          .row_stride = heads * kDim,
-          .head_stride = kDim};
+  return dense_rows<const void*>(codes.data(), kType, kSeqs, heads, kDim);
+}
+
+inline MutablePagedKvView pool_view(KvLayout layout, std::int64_t block_size, std::uint16_t* k,
+                                    std::uint16_t* v) {
+  const KvPoolShape shape = {.layout = layout,
+                             .type = kType,
+                             .num_blocks = kBlocks,
+                             .block_size = block_size,
+                             .num_kv_heads = kHeads,
+                             .head_dim_k = kDim,
+                             .head_dim_v = kDim};
+  return dense_kv_view(shape, k, v).value();
 }
 
 // The arguments that every caller passes: one token per sequence, tables padded with -1, lengths.
-struct CallerBatch {
-  explicit CallerBatch(std::int64_t block_size) : random(block_size) {
+struct CallerBatch : BatchLists {
+  explicit CallerBatch(std::int64_t block_size)
+      : BatchLists(std::vector<BatchSequence>{
+            {1, block_size + 4, {7, 2}}, {1, 1, {11}}, {1, 2 * block_size + 1, {4, 9, 0}}}),
+        random(block_size) {
     for (DeviceCodes* codes : {&q, &k, &v}) codes->draw(random);
-    const std::int32_t ids[] = {7, 2, -1, 11, -1, -1, 4, 9, 0};
-    for (std::int64_t i = 0; i < kSeqs * kMaxBlocks; ++i) table.push_back(ids[i]);
-    cached = {static_cast<std::int32_t>(block_size + 3), 0,
-              static_cast<std::int32_t>(2 * block_size)};
-    for (const std::int32_t length : cached) contexts.push_back(length + 1);
+    for (const std::int32_t length : context_length) cached.push_back(length - 1);
   }
-
-  BlockTableView block_table() const { return {table.data(), kSeqs, kMaxBlocks, kMaxBlocks}; }
 
   RandomStream random;
   DeviceCodes q{kSeqs * kQHeads * kDim};
   DeviceCodes k{kSeqs * kHeads * kDim};
   DeviceCodes v{kSeqs * kHeads * kDim};
-  std::vector<std::int32_t> table;
   std::vector<std::int32_t> cached;
-  std::vector<std::int32_t> contexts;
-  std::vector<std::int32_t> query_start = {0, 1, 2, 3};
 };
 
 // Maps (block, head, slot, dim) to a code of the caller's cache.
@@ -101,19 +93,16 @@ struct CacheCopy {
         }
       }
     }
-    const KvPoolShape shape = {.layout = KvLayout::kTokenMajor,
-                               .type = kType,
-                               .num_blocks = kBlocks,
-                               .block_size = block_size,
-                               .num_kv_heads = kHeads,
-                               .head_dim_k = kDim,
-                               .head_dim_v = kDim};
-    view = as_const(dense_kv_view(shape, k.data(), v.data()).value());
+    view = as_const(pool_view(KvLayout::kTokenMajor, block_size, k.data(), v.data()));
   }
 
   Codes k;
   Codes v;
   PagedKvView view;
+};
+
+struct alignas(16) Memory16 {
+  std::uint16_t at[8];
 };
 
 struct CallerOutputs {
@@ -125,15 +114,7 @@ struct CallerOutputs {
       : workspace(static_cast<std::size_t>(plan.workspace_bytes / 16 + 1)) {}
 
   AttentionOutputs views() {
-    const RowsView view = rows(out, kQHeads);
-    return {.out = {.data = out.data(),
-                    .type = kType,
-                    .num_rows = kSeqs,
-                    .num_heads = kQHeads,
-                    .head_dim = kDim,
-                    .row_stride = view.row_stride,
-                    .head_stride = view.head_stride},
-            .lse_ln = lse_ln};
+    return {.out = dense_rows<void*>(out.data(), kType, kSeqs, kQHeads, kDim), .lse_ln = lse_ln};
   }
   Workspace memory(const AttentionPlan& plan) {
     return {.data = workspace.data(), .bytes = plan.workspace_bytes};

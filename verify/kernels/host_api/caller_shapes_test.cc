@@ -49,9 +49,9 @@ PagedAttentionInputs inputs_over(const CacheCopy& copy, CallerBatch& batch, cons
                                  const AttentionOptions& options) {
   return {.q = q,
           .kv = copy.view,
-          .block_table = batch.block_table(),
+          .block_table = batch.table(),
           .query_start = batch.query_start,
-          .context_length = batch.contexts,
+          .context_length = batch.context_length,
           .options = options};
 }
 
@@ -61,7 +61,7 @@ constexpr std::int32_t kLayers = 3;
 std::vector<std::int32_t> tables_of_layers(const CallerBatch& batch) {
   std::vector<std::int32_t> tables;
   for (std::int32_t layer = 0; layer < kLayers; ++layer) {
-    for (const std::int32_t id : batch.table) {
+    for (const std::int32_t id : batch.block_table) {
       tables.push_back(id < 0 ? id : static_cast<std::int32_t>((id + layer) % kBlocks));
     }
   }
@@ -125,18 +125,6 @@ TEST_CASE("a cache of all layers, a table for each") {
         Status::invalid_input("layer: expected 0 to below num_layers = 3, got -1"));
 }
 
-MutablePagedKvView pool_of(KvLayout layout, std::int64_t block_size, DeviceCodes& k,
-                           DeviceCodes& v) {
-  const KvPoolShape shape = {.layout = layout,
-                             .type = kType,
-                             .num_blocks = kBlocks,
-                             .block_size = block_size,
-                             .num_kv_heads = kHeads,
-                             .head_dim_k = kDim,
-                             .head_dim_v = kDim};
-  return dense_kv_view(shape, k.data(), v.data()).value();
-}
-
 // Angles are quarter turns, so that rotations are exact.
 struct QuarterTurns {
   QuarterTurns() {
@@ -152,13 +140,7 @@ struct QuarterTurns {
     return (position + 3 * pair) % 4;
   }
   RowsView view(DeviceCodes& codes) const {
-    return {.data = codes.data(),
-            .type = kType,
-            .num_rows = kMaxContext,
-            .num_heads = 1,
-            .head_dim = kDim / 2,
-            .row_stride = kDim / 2,
-            .head_stride = kDim / 2};
+    return dense_rows<const void*>(codes.data(), kType, kMaxContext, 1, kDim / 2);
   }
 
   DeviceCodes cosines{kMaxContext * kDim / 2};
@@ -185,13 +167,13 @@ void check_flash_attn(kernels::RotaryPairing pairing) {
   constexpr std::int64_t kPoolSize = kBlocks * kBlockSize * kHeads * kDim;
   CallerBatch batch(kBlockSize);
   batch.cached[2] = 300;
-  batch.contexts[2] = 301;
+  batch.context_length[2] = 301;
   DeviceCodes k(kPoolSize);
   DeviceCodes v(kPoolSize);
   k.draw(batch.random);
   v.draw(batch.random);
   QuarterTurns turns;
-  const MutablePagedKvView pool = pool_of(KvLayout::kTokenMajor, kBlockSize, k, v);
+  const MutablePagedKvView pool = pool_view(KvLayout::kTokenMajor, kBlockSize, k.data(), v.data());
   const FlashAttnWithKvcache call = {.q = rows(batch.q, kQHeads),
                                      .k_cache = pool.k,
                                      .v_cache = pool.v,
@@ -200,7 +182,7 @@ void check_flash_attn(kernels::RotaryPairing pairing) {
                                      .rotary_cos = turns.view(turns.cosines),
                                      .rotary_sin = turns.view(turns.sines),
                                      .cache_seqlens = batch.cached,
-                                     .block_table = batch.block_table(),
+                                     .block_table = batch.table(),
                                      .window_left = 270,
                                      .rotary_pairing = pairing};
   const DecodeStep step = step_of(call).value();
@@ -218,7 +200,7 @@ void check_flash_attn(kernels::RotaryPairing pairing) {
       turn(batch.q, s * kQHeads + head, position, pairing);
     }
     const std::int32_t block =
-        batch.table[static_cast<std::size_t>(s * kMaxBlocks + position / kBlockSize)];
+        batch.block_table[static_cast<std::size_t>(s * kMaxBlocks + position / kBlockSize)];
     for (std::int64_t head = 0; head < kHeads; ++head) {
       turn(batch.k, s * kHeads + head, position, pairing);
       for (std::int64_t dim = 0; dim < kDim; ++dim) {
@@ -250,14 +232,14 @@ TEST_CASE("paged_attention_v1 and v2 of vLLM") {
   DeviceCodes v(kPoolSize);
   k.draw(batch.random);
   v.draw(batch.random);
-  const PagedKvView pool = as_const(pool_of(KvLayout::kPacked, kBlockSize, k, v));
+  const PagedKvView pool = as_const(pool_view(KvLayout::kPacked, kBlockSize, k.data(), v.data()));
   const std::vector<float> slopes = {0.5F, 0.25F, 0.125F, 0.0625F};
   const VllmPagedAttention call = {.query = rows(batch.q, kQHeads),
                                    .key_cache = pool.k,
                                    .value_cache = pool.v,
                                    .scale = 0.125F,
-                                   .block_tables = batch.block_table(),
-                                   .seq_lens = batch.contexts,
+                                   .block_tables = batch.table(),
+                                   .seq_lens = batch.context_length,
                                    .alibi_slopes = slopes};
   const CacheCopy copy(
       kBlockSize,

@@ -24,13 +24,7 @@ constexpr std::int64_t kBlockSize = 512;
 constexpr std::int64_t kWindow = 8;
 
 RowsView one_row(DeviceCodes& codes) {
-  return {.data = codes.data(),
-          .type = kType,
-          .num_rows = 1,
-          .num_heads = 1,
-          .head_dim = kDim,
-          .row_stride = kDim,
-          .head_stride = kDim};
+  return dense_rows<const void*>(codes.data(), kType, 1, 1, kDim);
 }
 
 // A sequence whose logical blocks all map to the single physical block.
@@ -61,14 +55,7 @@ struct LongCall {
   LongCall& operator=(const LongCall&) = delete;
 
   AttentionOutputs outputs() {
-    return {.out = {.data = out.data(),
-                    .type = kType,
-                    .num_rows = 1,
-                    .num_heads = 1,
-                    .head_dim = kDim,
-                    .row_stride = kDim,
-                    .head_stride = kDim},
-            .lse_ln = lse_ln};
+    return {.out = dense_rows<void*>(out.data(), kType, 1, 1, kDim), .lse_ln = lse_ln};
   }
   // All results.
   std::vector<float> results() {

@@ -32,13 +32,7 @@ struct ScaledCall {
     other.k.type = other.v.type = ElementType::kE4m3;
     other.k.scale = {.kind = ScaleKind::kPerKvHead, .data = other_k.data()};
     other.v.scale = {.kind = ScaleKind::kPerTensor, .data = other_v.data()};
-    gathered = {.data = rows_codes.data(),
-                .type = ElementType::kE4m3,
-                .num_rows = 60,
-                .num_heads = kHeads,
-                .head_dim = kDim,
-                .row_stride = kHeads * kDim,
-                .head_stride = kDim};
+    gathered = dense_rows<void*>(rows_codes.data(), ElementType::kE4m3, 60, kHeads, kDim);
     options = {.contents_check = ContentsCheck::kOnDevice, .workspace = call.workspace};
   }
   ScaledCall(const ScaledCall&) = delete;
@@ -82,7 +76,7 @@ Status gather(ScaledCall& scaled, simt::Stream& stream) {
   v.data = static_cast<std::byte*>(v.data) + 60 * kHeads * kDim;
   return run_gather({.kv = scaled.call.inputs.kv,
                      .block_table = scaled.call.inputs.block_table,
-                     .context_length = scaled.call.batch.contexts,
+                     .context_length = scaled.call.batch.context_length,
                      .context_start = scaled.starts,
                      .k = scaled.gathered,
                      .v = v},

@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "core/dense_kv_view.h"
 #include "cuda/caller_shapes.h"
 #include "cuda/paged_attention.h"
 #include "verify/kernels/host_api/caller_batch.h"
@@ -23,35 +22,20 @@ struct FlashCall {
   FlashCall() {
     k.draw(batch.random);
     v.draw(batch.random);
-    const MutablePagedKvView pool = dense_kv_view({.layout = KvLayout::kTokenMajor,
-                                                   .type = kType,
-                                                   .num_blocks = kBlocks,
-                                                   .block_size = kBlockSize,
-                                                   .num_kv_heads = kHeads,
-                                                   .head_dim_k = kDim,
-                                                   .head_dim_v = kDim},
-                                                  k.data(), v.data())
-                                        .value();
+    const MutablePagedKvView pool =
+        pool_view(KvLayout::kTokenMajor, kBlockSize, k.data(), v.data());
     call = {.q = rows(batch.q, kQHeads),
             .k_cache = pool.k,
             .v_cache = pool.v,
             .k = rows(batch.k, kHeads),
             .v = rows(batch.v, kHeads),
             .cache_seqlens = batch.cached,
-            .block_table = batch.block_table()};
+            .block_table = batch.table()};
   }
   FlashCall(const FlashCall&) = delete;
   FlashCall& operator=(const FlashCall&) = delete;
 
-  RowsView angles() {
-    return {.data = table.data(),
-            .type = kType,
-            .num_rows = 600,
-            .num_heads = 1,
-            .head_dim = kDim / 2,
-            .row_stride = kDim / 2,
-            .head_stride = kDim / 2};
-  }
+  RowsView angles() { return dense_rows<const void*>(table.data(), kType, 600, 1, kDim / 2); }
   void leave_out_tokens() { call.k = call.v = {}; }
 
   CallerBatch batch{kBlockSize};
@@ -98,7 +82,7 @@ TEST_CASE("a call without new tokens attends to what a step has appended, as the
   const std::vector<std::uint16_t> stepped = result_of_step(flash.call);
   flash.leave_out_tokens();
   const std::vector<std::uint16_t> before = result_of_attention(flash.call);
-  flash.call.cache_seqlens = flash.batch.contexts;
+  flash.call.cache_seqlens = flash.batch.context_length;
   CHECK(result_of_attention(flash.call) == stepped);
   CHECK(before != stepped);  // with one token less
 }

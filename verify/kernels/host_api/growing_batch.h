@@ -5,10 +5,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
+#include <span>
 #include <vector>
 
-#include "core/attention_views.h"
+#include "core/batch.h"
 #include "core/dense_kv_view.h"
 #include "core/random_stream.h"
 
@@ -34,14 +34,15 @@ class GrowingBatch {
   // of the pool. Before the first call there is no step.
   void draw_tokens();
 
-  // This step, with its newest tokens outside the cache. Unwritten slots hold NaN.
-  RowsView q() const { return rows(q_, shape_.num_q_heads, shape_.pool.head_dim_k); }
-  RowsView new_k() const { return rows(k_, shape_.pool.num_kv_heads, shape_.pool.head_dim_k); }
-  RowsView new_v() const { return rows(v_, shape_.pool.num_kv_heads, shape_.pool.head_dim_v); }
-  const MutablePagedKvView& pool() const { return pool_.view; }
-  BlockTableView block_table() const;  // -1 for missing blocks
+  // This step, with its newest tokens outside the cache. Unwritten slots hold NaN; the block table
+  // has -1 where a block is missing.
+  const RowsView& q() const { return batch_.inputs.q; }
+  RowsView new_k() const { return rows(k_, shape_.pool.head_dim_k); }
+  RowsView new_v() const { return rows(v_, shape_.pool.head_dim_v); }
+  const MutablePagedKvView& pool() const { return batch_.kv; }
+  const BlockTableView& block_table() const { return batch_.inputs.block_table; }
   std::span<const std::int32_t> cached_length() const { return cached_length_; }
-  std::span<const std::int32_t> context_length() const { return context_length_; }
+  std::span<const std::int32_t> context_length() const { return batch_.lists.context_length; }
 
   // Writes the tokens into the reference's pool, and returns the attention inputs over it.
   PagedAttentionInputs append_by_reference(const AttentionOptions& options);
@@ -50,31 +51,18 @@ class GrowingBatch {
   bool has_equal_pools() const;
 
  private:
-  struct Pool {
-    explicit Pool(const KvPoolShape& shape);
-
-    std::vector<std::byte> k;
-    std::vector<std::byte> v;
-    MutablePagedKvView view;
-  };
-
-  RowsView rows(const std::vector<std::byte>& memory, std::int64_t heads, std::int64_t dim) const;
-  void draw(std::vector<std::byte>& memory);
+  RowsView rows(const std::vector<std::byte>& memory, std::int64_t dim) const;
   void lengthen(std::int64_t sequence);
 
   const GrowingShape shape_;
   RandomStream random_;
   std::int64_t step_ = -1;
-  std::vector<std::byte> q_;  // [num_seqs, num_q_heads, head_dim_k]
+  Batch batch_;  // as the host API reads and writes it
+  KvPools reference_pools_;
   std::vector<std::byte> k_;  // [num_seqs, num_kv_heads, head_dim_k]
   std::vector<std::byte> v_;  // [num_seqs, num_kv_heads, head_dim_v]
-  Pool pool_;
-  Pool reference_pool_;
   std::vector<std::int32_t> free_blocks_;
-  std::vector<std::int32_t> table_;           // [num_seqs, max_blocks]
-  std::vector<std::int32_t> cached_length_;   // [num_seqs]
-  std::vector<std::int32_t> context_length_;  // [num_seqs]
-  std::vector<std::int32_t> query_start_;     // [num_seqs + 1]
+  std::vector<std::int32_t> cached_length_;  // [num_seqs]
 };
 
 }  // namespace recto::verify

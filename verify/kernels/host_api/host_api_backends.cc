@@ -64,36 +64,6 @@ void add_options(DeviceCall& call, const AttentionOptions& options) {
   call.add_read("sinks", options.sinks);
 }
 
-MutableRowsView view_of(const PagedAttentionInputs& inputs, DecodeResults& results) {
-  const std::int64_t head_dim = inputs.kv.v.head_dim;
-  return {.data = results.out.data(),
-          .type = inputs.q.type,
-          .num_rows = inputs.q.num_rows,
-          .num_heads = inputs.q.num_heads,
-          .head_dim = head_dim,
-          .row_stride = inputs.q.num_heads * head_dim,
-          .head_stride = head_dim};
-}
-
-// Memory aligned to sixteen bytes, the least for device memory; filled with `stale`.
-struct DeviceBytes {
-  DeviceBytes(std::int64_t bytes, std::uint32_t stale)
-      : blocks(static_cast<std::size_t>((bytes + 15) / 16)), size(bytes) {
-    fill_with(this->bytes(), stale);
-  }
-
-  struct alignas(16) Block {
-    std::byte at[16];
-  };
-  std::vector<Block> blocks;
-  std::int64_t size;
-
-  Workspace workspace() { return {.data = blocks.data(), .bytes = size}; }
-  std::span<std::byte> bytes() {
-    return {reinterpret_cast<std::byte*>(blocks.data()), static_cast<std::size_t>(size)};
-  }
-};
-
 using Launch = std::function<Status(const AttentionOutputs& outputs, const Workspace& workspace,
                                     simt::Stream& stream)>;
 
@@ -107,13 +77,17 @@ struct CallMemory {
 reference::AttentionResult run_call(DeviceCall& call, const PagedAttentionInputs& inputs,
                                     const CallMemory& of_call, const Launch& launch) {
   DecodeResults results(inputs, of_call.stale);
-  DeviceBytes memory(of_call.workspace_bytes, of_call.stale);
-  const MutableRowsView out = view_of(inputs, results);
+  std::vector<std::byte> memory(static_cast<std::size_t>(of_call.workspace_bytes));
+  fill_with(memory, of_call.stale);
+  const MutableRowsView out =
+      dense_rows<void*>(results.out.data(), inputs.q.type, inputs.q.num_rows, inputs.q.num_heads,
+                        inputs.kv.v.head_dim);
   call.add_write("out", out);
   call.add_write("lse_ln", std::span(results.lse_ln));
-  call.add_write("workspace", memory.bytes());
+  call.add_write("workspace", std::span(memory));
   call.run(of_call.observer, [&](simt::Stream& stream) {
-    return launch({.out = out, .lse_ln = results.lse_ln}, memory.workspace(), stream);
+    return launch({.out = out, .lse_ln = results.lse_ln},
+                  {.data = memory.data(), .bytes = of_call.workspace_bytes}, stream);
   });
   reference::AttentionResult result(inputs.q.num_rows, inputs.q.num_heads, inputs.kv.v.head_dim);
   reference::decode_row(results.out.data(), inputs.q.type, result.out);
@@ -175,19 +149,7 @@ std::vector<std::vector<std::int64_t>> blocks_of(const PagedAttentionInputs& inp
 
 // Safe: the cache is the backend's own copy, which has no other reader.
 MutableKvTensorView writable(const KvTensorView& tensor) {
-  return {.data = const_cast<void*>(tensor.data),
-          .type = tensor.type,
-          .layout = tensor.layout,
-          .num_blocks = tensor.num_blocks,
-          .block_size = tensor.block_size,
-          .num_kv_heads = tensor.num_kv_heads,
-          .head_dim = tensor.head_dim,
-          .block_stride = tensor.block_stride,
-          .head_stride = tensor.head_stride,
-          .slot_stride = tensor.slot_stride,
-          .pack_width = tensor.pack_width,
-          .pack_stride = tensor.pack_stride,
-          .scale = tensor.scale};
+  return view_over(tensor, const_cast<void*>(tensor.data));
 }
 
 reference::AttentionResult run_step(KernelRunner& runner, const DecodeStepInputs& inputs,

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "core/dense_kv_view.h"
 #include "cuda/decode_step.h"
 #include "cuda/paged_attention.h"
 #include "verify/kernels/host_api/caller_batch.h"
@@ -19,14 +18,7 @@ inline constexpr std::int64_t kBlockSize = 16;
 inline constexpr std::int64_t kPoolSize = kBlocks * kBlockSize * kHeads * kDim;
 
 inline MutablePagedKvView pool_view(DeviceCodes& k, DeviceCodes& v) {
-  const KvPoolShape shape = {.layout = KvLayout::kHeadMajor,
-                             .type = kType,
-                             .num_blocks = kBlocks,
-                             .block_size = kBlockSize,
-                             .num_kv_heads = kHeads,
-                             .head_dim_k = kDim,
-                             .head_dim_v = kDim};
-  return dense_kv_view(shape, k.data(), v.data()).value();
+  return pool_view(KvLayout::kHeadMajor, kBlockSize, k.data(), v.data());
 }
 
 // A valid call, which checks contents on the device. The views point into this object.
@@ -36,13 +28,13 @@ struct ApiCall {
             .new_k = rows(batch.k, kHeads),
             .new_v = rows(batch.v, kHeads),
             .kv = pool_view(k, v),
-            .block_table = batch.block_table(),
+            .block_table = batch.table(),
             .cached_length = batch.cached};
     inputs = {.q = step.q,
               .kv = as_const(step.kv),
               .block_table = step.block_table,
               .query_start = batch.query_start,
-              .context_length = batch.contexts};
+              .context_length = batch.context_length};
     options.max_context_length = 48;
     options.contents_check = ContentsCheck::kOnDevice;
     attention = outputs.views();

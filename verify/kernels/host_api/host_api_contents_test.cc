@@ -32,45 +32,45 @@ TEST_CASE("what tables and lengths hold is looked at on the device") {
        "query_start[2]: expected at least 1 as before it, got 0"},
       {run_call, [](auto& c) { c.batch.query_start[1] = 2; },
        "query_start[1]: expected at most plan.max_query_length = 1 rows of the sequence, got 2"},
-      {run_call, [](auto& c) { c.batch.contexts[1] = -1; },
+      {run_call, [](auto& c) { c.batch.context_length[1] = -1; },
        "context_length[1]: expected at least 0, got -1"},
-      {run_call, [](auto& c) { c.batch.contexts[2] = 49; },
+      {run_call, [](auto& c) { c.batch.context_length[2] = 49; },
        "context_length[2]: expected at most plan.max_context_length = 48, got 49"},
       {run_call,
        [](auto& c) {
          c.plan.max_context_length = 100;
-         c.batch.contexts[2] = 49;
+         c.batch.context_length[2] = 49;
        },
        "context_length[2]: expected at most block_table.max_blocks * kv.k.block_size = 48, got 49"},
-      {run_call, [](auto& c) { c.batch.table[1] = kBlocks; },
+      {run_call, [](auto& c) { c.batch.block_table[1] = kBlocks; },
        "block_table[0][1]: expected a block id from 0 to below kv.k.num_blocks = 12, got 12"},
-      {run_call, [](auto& c) { c.batch.table[3] = -1; },
+      {run_call, [](auto& c) { c.batch.block_table[3] = -1; },
        "block_table[1][0]: expected a block id from 0 to below kv.k.num_blocks = 12, got -1"},
       {run_call,
        [](auto& c) {
-         c.batch.table[8] = 99;
-         c.batch.table[7] = 1 << 30;
+         c.batch.block_table[8] = 99;
+         c.batch.block_table[7] = 1 << 30;
        },
        "block_table[2][1]: expected a block id from 0 to below kv.k.num_blocks = 12, got "
        "1073741824"},
       // The last block of a context that ends at the block's end.
       {run_call,
        [](auto& c) {
-         c.batch.contexts[2] = 48;
-         c.batch.table[8] = -1;
+         c.batch.context_length[2] = 48;
+         c.batch.block_table[8] = -1;
        },
        "block_table[2][2]: expected a block id from 0 to below kv.k.num_blocks = 12, got -1"},
       {run_call,
        [](auto& c) {
-         c.batch.contexts[0] = 16;
-         c.batch.table[0] = kBlocks;
+         c.batch.context_length[0] = 16;
+         c.batch.block_table[0] = kBlocks;
        },
        "block_table[0][0]: expected a block id from 0 to below kv.k.num_blocks = 12, got 12"},
       {run_step, [](auto& c) { c.batch.cached[0] = 48; },
        "cached_length[0] + 1: expected at most plan.max_context_length = 48, got 49"},
-      {run_step, [](auto& c) { c.batch.table[8] = -1; },
+      {run_step, [](auto& c) { c.batch.block_table[8] = -1; },
        "block_table[2][2]: expected a block id from 0 to below kv.k.num_blocks = 12, got -1"},
-      {run_step, [](auto& c) { c.batch.table[0] = 1000; },
+      {run_step, [](auto& c) { c.batch.block_table[0] = 1000; },
        "block_table[0][0]: expected a block id from 0 to below kv.k.num_blocks = 12, got 1000"},
   });
 }
@@ -79,8 +79,8 @@ TEST_CASE("what contexts do not reach may hold anything") {
   simt::Executor executor({});
   for (const Run run : {run_call, run_step}) {
     ApiCall call;
-    call.batch.table[2] = 1 << 30;
-    call.batch.table[4] = call.batch.table[5] = -7;
+    call.batch.block_table[2] = 1 << 30;
+    call.batch.block_table[4] = call.batch.block_table[5] = -7;
     simt::Stream stream(executor);
     CHECK(run(call, stream) == Status::ok());
     CHECK(stream.synchronise().passed());

@@ -53,14 +53,8 @@ struct Outputs {
         workspace(static_cast<std::size_t>(workspace_bytes / 16 + 1)) {}
 
   AttentionOutputs views(const GrowingShape& shape) {
-    const std::int64_t dim = shape.pool.head_dim_v;
-    return {.out = {.data = out.data(),
-                    .type = shape.pool.type,
-                    .num_rows = kSeqs,
-                    .num_heads = kQHeads,
-                    .head_dim = dim,
-                    .row_stride = kQHeads * dim,
-                    .head_stride = dim},
+    return {.out = dense_rows<void*>(out.data(), shape.pool.type, kSeqs, kQHeads,
+                                     shape.pool.head_dim_v),
             .lse_ln = lse_ln};
   }
 

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "reference/rounding.h"
 #include "verify/kernels/host_api/host_api_call.h"
 
 namespace recto::verify {
@@ -47,10 +48,10 @@ void set_tables(ApiCall& call, const Contexts& lengths, const Poisoned& poisoned
   for (std::int64_t s = 0; s < kSeqs; ++s) {
     const auto seq = static_cast<std::size_t>(s);
     call.batch.cached[seq] = lengths.cached[seq];
-    call.batch.contexts[seq] = lengths.cached[seq] + 1;
+    call.batch.context_length[seq] = lengths.cached[seq] + 1;
     for (std::int64_t i = 0; i < kMaxBlocks; ++i) {
-      const bool is_held = i * kBlockSize < call.batch.contexts[seq];
-      call.batch.table[static_cast<std::size_t>(s * kMaxBlocks + i)] =
+      const bool is_held = i * kBlockSize < call.batch.context_length[seq];
+      call.batch.block_table[static_cast<std::size_t>(s * kMaxBlocks + i)] =
           is_held ? kBlocksOf[s][i] : poisoned.block;
     }
   }
@@ -63,7 +64,7 @@ void set_caches(ApiCall& call, const Poisoned& poisoned) {
     call.k[i] = call.v[i] = code;
   }
   for (std::int64_t s = 0; s < kSeqs; ++s) {
-    const std::int64_t length = call.batch.contexts[static_cast<std::size_t>(s)];
+    const std::int64_t length = call.batch.context_length[static_cast<std::size_t>(s)];
     for (std::int64_t i = 0; i < length * kHeads * kDim; ++i) {
       const std::int64_t token = i / (kHeads * kDim);
       const std::int64_t head = i / kDim % kHeads;

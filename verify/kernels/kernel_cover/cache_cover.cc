@@ -6,6 +6,7 @@
 #include <span>
 
 #include "core/attention_views.h"
+#include "core/batch.h"
 #include "core/dense_kv_view.h"
 #include "core/random_stream.h"
 #include "verify/kernels/contents_call.h"
@@ -40,13 +41,7 @@ Bytes random_rows(std::int64_t elements, ElementType type, RandomStream& stream)
 template <typename Pointer>
 BasicRowsView<Pointer> rows_view(Pointer data, ElementType type, std::int64_t num_rows,
                                  const KvTensorView& tensor) {
-  return {.data = data,
-          .type = type,
-          .num_rows = num_rows,
-          .num_heads = tensor.num_kv_heads,
-          .head_dim = tensor.head_dim,
-          .row_stride = tensor.num_kv_heads * tensor.head_dim,
-          .head_stride = tensor.head_dim};
+  return dense_rows(data, type, num_rows, tensor.num_kv_heads, tensor.head_dim);
 }
 
 // The bytes of one row, or of one block in a pool. No result may depend on them until they are
@@ -66,7 +61,8 @@ class TaintedPart {
 };
 
 // The contents that a kernel left in K and V.
-CacheState state_of(const std::string& kernel, const Bytes& k, const Bytes& v, ElementType type) {
+CacheState state_of(const std::string& kernel, const KvPools& pools, ElementType type) {
+  const auto& [k, v] = pools;
   CacheState state = {.kernel = kernel, .taint = taint_text("k", k, element_bytes(type))};
   if (state.taint.empty()) state.taint = taint_text("v", v, element_bytes(type));
   clear_taint(k);
@@ -78,24 +74,21 @@ CacheState state_of(const std::string& kernel, const Bytes& k, const Bytes& v, E
 
 // A cache of zeros.
 struct Cache {
-  explicit Cache(const KvPoolShape& shape)
-      : k(static_cast<std::size_t>(count_pool_elements(shape).value().k *
-                                   element_bytes(shape.type))),
-        v(static_cast<std::size_t>(count_pool_elements(shape).value().v *
-                                   element_bytes(shape.type))),
-        view(dense_kv_view(shape, k.data(), v.data()).value()) {
-    if (!is_fp8(shape.type)) return;
-    view.k.scale = {.kind = ScaleKind::kPerTensor, .data = &scale};
-    view.v.scale = view.k.scale;
+  explicit Cache(const KvPoolShape& shape) {
+    PagedKvView layout = as_const(dense_kv_view(shape, nullptr, nullptr).value());
+    if (is_fp8(shape.type)) {
+      layout.k.scale = layout.v.scale = {.kind = ScaleKind::kPerTensor, .data = &scale};
+    }
+    pools = filled_pools(layout, {});
+    view = pools.over(layout);
   }
   Cache(const Cache&) = delete;
   Cache& operator=(const Cache&) = delete;
 
-  CacheState after(const std::string& kernel) const { return state_of(kernel, k, v, view.k.type); }
+  CacheState after(const std::string& kernel) const { return state_of(kernel, pools, view.k.type); }
 
   float scale = 0.37F;
-  Bytes k;
-  Bytes v;
+  KvPools pools;
   MutablePagedKvView view;
 };
 
@@ -168,15 +161,15 @@ CacheState gather(const KernelRun& how, const Cache& cache, const std::int32_t* 
   const TaintScope tainted(contexts);
   const std::vector<std::int64_t> starts = {0, 4, 7};
   const std::int64_t bytes = 8 * kv.k.num_kv_heads * element_bytes(kv.k.type);
-  Bytes k(static_cast<std::size_t>(bytes * kv.k.head_dim));
-  Bytes v(static_cast<std::size_t>(bytes * kv.v.head_dim));
+  KvPools rows = {.k = Bytes(static_cast<std::size_t>(bytes * kv.k.head_dim)),
+                  .v = Bytes(static_cast<std::size_t>(bytes * kv.v.head_dim))};
   gather_kv_by_kernel(how, {.kv = kv,
                             .block_table = contexts.block_table,
                             .context_length = lengths,
                             .context_start = starts,
-                            .k = rows_view<void*>(k.data(), kv.k.type, 8, kv.k),
-                            .v = rows_view<void*>(v.data(), kv.v.type, 8, kv.v)});
-  return state_of("gather", k, v, kv.k.type);
+                            .k = rows_view<void*>(rows.k.data(), kv.k.type, 8, kv.k),
+                            .v = rows_view<void*>(rows.v.data(), kv.v.type, 8, kv.v)});
+  return state_of("gather", rows, kv.k.type);
 }
 
 CacheState write(const KernelRun& how, const Cache& cache, ElementType type, RandomStream& stream) {
@@ -197,15 +190,15 @@ CacheState write(const KernelRun& how, const Cache& cache, ElementType type, Ran
 }
 
 CacheState copy(const KernelRun& how, const Cache& cache) {
-  const TaintedPart overwritten_k(cache.k, 1, kBlocks);
-  const TaintedPart overwritten_v(cache.v, 1, kBlocks);
+  const TaintedPart overwritten_k(cache.pools.k, 1, kBlocks);
+  const TaintedPart overwritten_v(cache.pools.v, 1, kBlocks);
   copy_blocks_by_kernel(how, cache.view, std::vector<BlockPair>{{0, 1}});
   return cache.after("block-copy");
 }
 
 CacheState swap(const KernelRun& how, const Cache& from, const Cache& to) {
-  const TaintedPart kept_k(from.k, 3, kBlocks);
-  const TaintedPart kept_v(from.v, 3, kBlocks);
+  const TaintedPart kept_k(from.pools.k, 3, kBlocks);
+  const TaintedPart kept_v(from.pools.v, 3, kBlocks);
   swap_blocks_by_kernel(how, as_const(from.view), to.view, std::vector<BlockPair>{{2, 0}, {1, 3}});
   return to.after("swap");
 }

@@ -84,7 +84,7 @@ LawVerdict check_copy(const CopyBlocks& copy, const LawCase& law_case, PoolDista
   const CallOutcome outcome = guarded([&] { return copy(pools.value().kv(), pairs); });
   if (done_or_verdict(outcome, verdict) == nullptr) return verdict;
   return verdict_of(
-      expected.num_codes(kv),
+      num_codes(expected, kv),
       pool_differences({before, expected, pools.value().contents()}, kv, NanCodes::kSame) +
           pools.value().stray_writes());
 }
@@ -114,7 +114,7 @@ LawVerdict check_swap(const SwapBlocks& swap, const LawCase& law_case, PoolDista
       guarded([&] { return swap(as_const(sources.value().kv()), targets.value().kv(), pairs); });
   if (done_or_verdict(outcome, verdict) == nullptr) return verdict;
   return verdict_of(
-      expected.num_codes(to),
+      num_codes(expected, to),
       pool_differences({before, expected, targets.value().contents()}, to, NanCodes::kSame) +
           pool_differences({held, held, sources.value().contents()}, from, NanCodes::kSame) +
           targets.value().stray_writes() + sources.value().stray_writes());

@@ -79,7 +79,7 @@ Status DistantPools::spread(const KvTensorView& near, MutableKvTensorView& pool,
                 static_cast<const std::byte*>(near.data) + block * block_bytes,
                 static_cast<std::size_t>(block_bytes));
   }
-  pool = view_over(near, first);
+  pool = view_over<void*>(near, first);
   pool.block_stride = blocks.stride;
   return Status::ok();
 }

@@ -14,16 +14,8 @@
 namespace recto::verify {
 namespace {
 
-std::vector<std::byte> copied_pool(const KvTensorView& cache) {
-  const auto* const first = static_cast<const std::byte*>(cache.data);
-  const std::int64_t bytes = cache.num_blocks * cache.block_stride * element_bytes(cache.type);
-  return {first, first + bytes};
-}
-
-std::vector<std::byte> other_pool(const KvTensorView& cache) {
-  std::vector<std::byte> pool = copied_pool(cache);
+void change_codes(std::vector<std::byte>& pool) {
   for (std::byte& byte : pool) byte ^= std::byte{0x55};
-  return pool;
 }
 
 std::uint32_t code_at(const std::vector<std::byte>& pool, std::int64_t element,
@@ -86,36 +78,15 @@ std::string differences(const char* name, const WrittenMemory& pool, const KvTen
 
 }  // namespace
 
-MutableKvTensorView view_over(const KvTensorView& cache, void* data) {
-  return {.data = data,
-          .type = cache.type,
-          .layout = cache.layout,
-          .num_blocks = cache.num_blocks,
-          .block_size = cache.block_size,
-          .num_kv_heads = cache.num_kv_heads,
-          .head_dim = cache.head_dim,
-          .block_stride = cache.block_stride,
-          .head_stride = cache.head_stride,
-          .slot_stride = cache.slot_stride,
-          .pack_width = cache.pack_width,
-          .pack_stride = cache.pack_stride,
-          .scale = cache.scale};
-}
-
-MutablePagedKvView KvPools::over(const PagedKvView& kv) {
-  return {.k = view_over(kv.k, k.data()), .v = view_over(kv.v, v.data())};
-}
-
-std::int64_t KvPools::num_codes(const PagedKvView& kv) const {
-  return (std::ssize(k) + std::ssize(v)) / element_bytes(kv.k.type);
-}
-
-KvPools copied_pools(const PagedKvView& kv) {
-  return {.k = copied_pool(kv.k), .v = copied_pool(kv.v)};
+std::int64_t num_codes(const KvPools& pools, const PagedKvView& kv) {
+  return (std::ssize(pools.k) + std::ssize(pools.v)) / element_bytes(kv.k.type);
 }
 
 KvPools other_pools(const PagedKvView& kv) {
-  return {.k = other_pool(kv.k), .v = other_pool(kv.v)};
+  KvPools pools = copied_pools(kv);
+  change_codes(pools.k);
+  change_codes(pools.v);
+  return pools;
 }
 
 bool are_same_codes(const KvPools& a, const KvPools& b, const PagedKvView& kv, NanCodes nans) {

@@ -3,30 +3,18 @@
 // Pools of K and V to be written, and how whole pools, gaps included, differ from the expected
 // ones.
 
-#include <cstddef>
 #include <cstdint>
 #include <string>
-#include <vector>
 
-#include "core/paged_kv_view.h"
+#include "core/batch.h"
 
 namespace recto::verify {
 
-struct KvPools {
-  std::vector<std::byte> k;
-  std::vector<std::byte> v;
-
-  // Views of these pools with the shapes and strides of `kv`, from which they were made.
-  MutablePagedKvView over(const PagedKvView& kv);
-  std::int64_t num_codes(const PagedKvView& kv) const;
-};
-
-KvPools copied_pools(const PagedKvView& kv);
 // Pools in which every code differs from kv's, so that new codes are recognisable.
 KvPools other_pools(const PagedKvView& kv);
 
-// `data` with the shape and strides of `cache`.
-MutableKvTensorView view_over(const KvTensorView& cache, void* data);
+// In both pools, which have the shape and strides of `kv`.
+std::int64_t num_codes(const KvPools& pools, const PagedKvView& kv);
 
 // Whether NaN codes must match. Which NaN a conversion to fp8 gives is unspecified.
 enum class NanCodes : std::uint8_t { kSame, kAnyOfFp8 };

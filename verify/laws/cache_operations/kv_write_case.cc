@@ -58,8 +58,8 @@ void shorten_half(RandomStream stream, std::vector<float>& scales) {
 
 AttentionProblem with_short_scales(AttentionProblem problem, std::uint64_t seed) {
   const RandomStream stream = RandomStream(seed).split("short scales");
-  shorten_half(stream.split("k"), problem.options.k_scales);
-  shorten_half(stream.split("v"), problem.options.v_scales);
+  shorten_half(stream.split("k"), problem.k_scales);
+  shorten_half(stream.split("v"), problem.v_scales);
   return problem;
 }
 
@@ -199,7 +199,7 @@ KvWriteInputs KvWriteCase::inputs(const MutablePagedKvView& pools) const {
           .kv = pools};
 }
 
-std::int64_t KvWriteCase::num_codes() const { return expected_.num_codes(kv()); }
+std::int64_t KvWriteCase::num_codes() const { return recto::verify::num_codes(expected_, kv()); }
 
 std::string KvWriteCase::differences(const KvPools& seen) const {
   const WrittenPools pools{before_, expected_, seen};

@@ -205,7 +205,7 @@ std::string slots_text(std::span<const std::int64_t> slot_mapping) {
 
 FaultReport try_write_fault_models(const KvWriteInputs& write, const PagedKvView& kv,
                                    const WrittenPools& pools) {
-  if (const std::int64_t codes = pools.seen.num_codes(kv); codes > kFaultModelCodesMax) {
+  if (const std::int64_t codes = num_codes(pools.seen, kv); codes > kFaultModelCodesMax) {
     return {.left_out = {fmt::format("faults of writes: {} codes in the pools, more than {}", codes,
                                      kFaultModelCodesMax)}};
   }
