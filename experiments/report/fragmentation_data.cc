@@ -141,12 +141,15 @@ Result<Json> row_json(const ResultsFolder& folder, std::size_t row, const sim::R
 Result<Json> maps_json(const ResultsFolder& folder, const std::vector<RecordedRun>& runs,
                        const std::vector<std::size_t>& rows, SimTime begin,
                        const ReportOptions& options) {
-  const auto record = options.map_from_s ? record_map : record_map_whole_or_from;
   std::vector<std::string> labels;
   for (const std::size_t row : rows) labels.push_back(label_of(folder.configs[row]));
   Result<std::vector<MemoryMap>> maps =
       made_of<MemoryMap>(labels, options.threads, [&](std::size_t i) {
-        return record(folder.configs[rows[i]], runs[rows[i]].outcome.report, begin);
+        const RunConfig& config = folder.configs[rows[i]];
+        const sim::Report& report = runs[rows[i]].outcome.report;
+        return options.map_from_s
+                   ? record_map(config, report, {.detail = begin, .close_look = begin})
+                   : record_map_whole_or_from(config, report, begin);
       });
   RECTO_RETURN_IF_ERROR(maps.status());
   Json json = Json::array();
@@ -209,7 +212,6 @@ Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions
               {"latency", latency},
               {"manager", folder.configs.front().manager},
               {"maps", maps.value()},
-              {"close_look_us", (begin.value() - SimTime()).value() / 1000},
               {"headline", headline},
               {"panels", panels}};
 }

@@ -11,10 +11,8 @@ import unittest
 from pathlib import Path
 
 import palette_test
+from map_testing import BlockMap
 from page_testing import BrowserSession, data_of, run_tests, selftest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plot"))
-from page_map import BlockMap  # noqa: E402
 
 PROGRAM = Path(sys.argv[1]).resolve()
 WINDOW = (1360, 1700)

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kColumns = 720;
 constexpr std::int64_t kRowsMax = 160;
+constexpr std::int64_t kCloseColumns = 400;  // a minute
 
 MemoryMap empty_map(const WatchedAllocator& allocator, const ResolvedRun& run) {
   MemoryMap map;
@@ -32,16 +34,24 @@ MemoryMap empty_map(const WatchedAllocator& allocator, const ResolvedRun& run) {
   return map;
 }
 
+RowState most_frequent(const MapCell& cell) {
+  const int free = 15 - cell.used - cell.reserved - cell.internal - cell.cached;
+  const std::array<int, 5> shares{cell.used, cell.reserved, cell.internal, cell.cached, free};
+  return static_cast<RowState>(std::ranges::max_element(shares) - shares.begin());
+}
+
 // The run ends at `end`.
 class MapRecorder final : public sim::SimulationObserver {
  public:
   MapRecorder(WatchedAllocator& allocator, const ResolvedRun& run, SimTime end,
-              SimTime detail_begin)
+              const MapBegins& begins)
       : allocator_(allocator),
         map_(empty_map(allocator, run)),
         // 1/4096 of the whole run is one tick.
-        history_(allocator, detail_begin, SimDuration((end - SimTime()).value() / 4096 + 1)),
-        length_(static_cast<double>((end - SimTime()).value())) {}
+        history_(allocator, begins.detail, SimDuration((end - SimTime()).value() / 4096 + 1)),
+        length_(static_cast<double>((end - SimTime()).value())) {
+    map_.close_look.begin = begins.close_look;
+  }
 
   void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) override {
     ++marks_[static_cast<std::size_t>(MapMark::kPreempted)];
@@ -59,6 +69,7 @@ class MapRecorder final : public sim::SimulationObserver {
     }
     history_.apply(changes, scheduler, now);
     now_ = now;
+    look_closely(gauges, scheduler);
     // Column k is the pool at the first event at or after k / columns of the run.
     const double share = length_ > 0 ? static_cast<double>((now - SimTime()).value()) / length_ : 1;
     const auto column = static_cast<std::int64_t>(share * static_cast<double>(kColumns));
@@ -80,6 +91,19 @@ class MapRecorder final : public sim::SimulationObserver {
   }
 
  private:
+  // Column k is the pool at the first event at or after its time.
+  void look_closely(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler) {
+    const std::int64_t since = (now_ - map_.close_look.begin).value();
+    if (since < 0) return;
+    std::vector<RowState>& states = map_.close_look.states;
+    const std::int64_t wanted = std::min(since / kCloseLookStep.value() + 1, kCloseColumns);
+    std::int64_t missing = wanted - static_cast<std::int64_t>(states.size()) / map_.rows;
+    if (missing <= 0) return;
+    const std::vector<MapCell> cells = pool_picture(map_, allocator_, scheduler, gauges);
+    for (; missing > 0; --missing)
+      std::ranges::transform(cells, std::back_inserter(states), most_frequent);
+  }
+
   WatchedAllocator& allocator_;
   MemoryMap map_;
   BlockHistory history_;
@@ -92,7 +116,7 @@ class MapRecorder final : public sim::SimulationObserver {
 }  // namespace
 
 Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
-                             SimTime detail_begin) {
+                             const MapBegins& begins) {
   const Result<ResolvedRun> run = resolve(config);
   RECTO_RETURN_IF_ERROR(run.status());
   const Result<std::unique_ptr<sim::TimeModel>> time_model = make_time_model(run.value());
@@ -102,7 +126,7 @@ Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
   Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(run.value());
   RECTO_RETURN_IF_ERROR(allocator.status());
   WatchedAllocator watched(std::move(allocator).value());
-  MapRecorder recorder(watched, run.value(), end_of(report), detail_begin);
+  MapRecorder recorder(watched, run.value(), end_of(report), begins);
   const Result<sim::Report> again = sim::simulate(
       *source.value().requests, watched, *time_model.value(), run.value().options, &recorder);
   RECTO_RETURN_IF_ERROR(again.status());
@@ -111,9 +135,9 @@ Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
 
 Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
                                            SimTime begin) {
-  Result<MemoryMap> whole = record_map(config, report, SimTime());
+  Result<MemoryMap> whole = record_map(config, report, {.detail = SimTime(), .close_look = begin});
   if (!whole.is_ok() || whole.value().detail.end == whole.value().end) return whole;
-  return record_map(config, report, begin);
+  return record_map(config, report, {.detail = begin, .close_look = begin});
 }
 
 }  // namespace recto::experiments

@@ -1,7 +1,7 @@
 #pragma once
 
-// Follows a run and draws its memory map: a picture of the whole pool at regular times, and the
-// history of single blocks over a part of the run.
+// Follows a run and draws its memory map: pictures of the whole pool at regular times of the run
+// and of one minute, and the history of single blocks over a part of the run.
 
 #include "core/status.h"
 #include "core/units.h"
@@ -14,12 +14,19 @@ namespace recto::experiments {
 // Both functions are deterministic, byte for byte, and may be called from several threads. `report`
 // is the report of an earlier run of this configuration.
 
-// Single blocks from `detail_begin` on. Under --manager production these are the blocks of the
-// production manager.
-Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
-                             SimTime detail_begin);
+struct MapBegins {
+  SimTime detail;      // of the part with single blocks
+  SimTime close_look;  // of the minute
+};
 
-// Single blocks over the whole run if these are not too many for a page, else from `begin` on.
+inline constexpr SimDuration kCloseLookStep(150'000'000);
+
+// Under --manager production single blocks are those of the production manager.
+Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
+                             const MapBegins& begins);
+
+// The minute from `begin` on; single blocks over the whole run if these are not too many for a
+// page, else from `begin` on.
 Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
                                            SimTime begin);
 
