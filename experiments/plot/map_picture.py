@@ -3,8 +3,9 @@
 
     map_picture.py REPORT_JSON SVG
 
-Shows the minute of each map's close look, each pixel in the state of most of its slots. States differ by pattern and lightness as well as by colour; the picture follows the
-reader's light or dark scheme. `recto plot` draws all maps, with the commit at the foot, which
+Shows the minute of each map's close look, each pixel in the state of most of its slots. States
+differ by pattern and lightness as well as by colour; the picture follows the reader's light or dark
+scheme. `recto plot` draws all maps, with the commit at the foot, which
 would be another in each version of this picture.
 """
 

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/status.h"
-#include "experiments/report/data_file.h"
 #include "experiments/report/results_folder.h"
+#include "experiments/report/study_data.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/manifest_fields.h"
 
@@ -56,8 +56,7 @@ Result<fs::path> find_scripts() {
 }
 
 // Checks the results for the script, which relies on it. Returns the file with the data of maps and
-// distributions; empty for anything but a study, and, with a remark, for a study that cannot be run
-// again.
+// distributions; empty for anything but a study, and, with a remark, for a study without such data.
 Result<std::string> check_results(const PlotFlags& flags, CommandContext& context) {
   // The script reports what is wrong with an invalid manifest.
   const Result<Json> manifest = read_manifest(flags.folder);
@@ -71,16 +70,12 @@ Result<std::string> check_results(const PlotFlags& flags, CommandContext& contex
   const Result<ResultsFolder> folder = read_results_folder(flags.folder);
   RECTO_RETURN_IF_ERROR(folder.status());
   if (folder.value().is_sweep) return std::string();
-  const std::string kept = data_file_in(flags.folder);
-  if (is_file_of(kDataFile, kept)) {
-    RECTO_RETURN_IF_ERROR(check_data_file(flags.folder));
-    return kept;
-  }
-  const Result<std::string> made = unnamed_data_file(folder.value());
-  if (made.is_ok()) return made;
-  context.err << fmt::format(
-      "recto: no memory_map and no latency_distributions: recto report {}: {}\n", flags.folder,
-      made.status().message());
+  const std::string path = data_file_in(flags.folder);
+  const Status data = read_data_file(flags.folder).status();
+  if (data.is_ok()) return path;
+  if (is_file_of(kDataFile, path)) return data;
+  context.err << fmt::format("recto: no memory_map and no latency_distributions: {}\n",
+                             data.message());
   return std::string();
 }
 

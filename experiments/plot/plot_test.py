@@ -89,9 +89,8 @@ class Plot(unittest.TestCase):
                 self.assertIn(word, lines)
         self.assertIn("running", found["batch_and_queue"])
         self.assertIn("copied on write, MB", found["block_sizes"])
-        # The same again, from the data of a page this time, byte for byte.
+        # The same again, byte for byte.
         again = self.folder / "again"
-        self.assertEqual(recto("report", self.results).returncode, 0)
         code, printed, complaint = draw(self.results, again)
         self.assertEqual((code, complaint), (0, ""))
         self.assertEqual(len(printed), 2 * len(FRAGMENTATION))
@@ -125,16 +124,14 @@ class Plot(unittest.TestCase):
                     self.assertEqual([round(row) for row in line.get_ydata()], [1])
                 self.assertEqual(axis.get_ylim(), (1.5, -0.5))
 
-    def test_a_study_that_cannot_be_run_again_is_drawn_without_maps(self):
-        (self.folder / "own.csv").write_text("arrival_s,prompt_tokens,output_tokens\n" + "".join(
-            f"{i},{100 + i},20\n" for i in range(20)))
-        recto("fragmentation", "--trace", self.folder / "own.csv", "--allocators", "paged",
-              "--block-sizes", "16", "--out", self.results)
-        (self.folder / "own.csv").unlink()
+    def test_a_study_without_the_data_of_a_page_is_drawn_without_maps(self):
+        recto("fragmentation", *SMALL, "--allocators", "paged", "--block-sizes", "16", "--out",
+              self.results)
+        (self.results / "report.json").unlink()
         code, printed, complaint = draw(self.results, self.out)
         self.assertEqual(code, 0)
-        self.assertRegex(complaint, "^recto: no memory_map and no latency_distributions: recto "
-                         "report .*results: .*own.csv")
+        self.assertRegex(complaint, "^recto: no memory_map and no latency_distributions: .*"
+                         "report.json: No such file or directory; .*; run it again\n$")
         self.assertEqual([Path(path).stem for path in printed[::2]],
                          ["pool_states", "pool_over_time", "batch_and_queue", "blocked_slots",
                           "latencies"])

@@ -10,7 +10,6 @@
 #include <optional>
 
 #include "experiments/report/block_size_criteria.h"
-#include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 
 namespace recto::experiments {
@@ -101,7 +100,7 @@ Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
   return headline;
 }
 
-std::string rejected_note(const Json& rows, std::int64_t seeds) {
+std::vector<std::string> notes_on(const Json& rows, std::int64_t seeds) {
   std::vector<std::string> texts;
   for (const Json& row : rows) {
     const BlockSizeFigures figures = figures_of(0, row["metrics"], Throughput::kTokens);
@@ -111,29 +110,14 @@ std::string rejected_note(const Json& rows, std::int64_t seeds) {
                                 count_text(rejected),
                                 count_text(rejected + figures.requests_finished.mean)));
   }
-  if (texts.empty()) return "";
+  if (texts.empty()) return {};
   const std::size_t named = std::min(texts.size(), kRowsNamed);
   const std::string more =
       texts.size() > named ? fmt::format(" and {} more rows", texts.size() - named) : "";
   texts.resize(named);
-  return fmt::format(
+  return {fmt::format(
       "Requests were rejected, because they can never fit, and are in no other figure: {}{}{}.",
-      fmt::join(texts, ", "), more, seeds > 1 ? fmt::format(", means over {} seeds", seeds) : "");
-}
-
-std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows) {
-  std::vector<std::string> notes;
-  const std::string before = folder.commit();
-  if (before != commit()) {
-    notes.push_back(fmt::format(
-        "The results are of recto of commit {}, this page of commit {}: {}.",
-        before.empty() ? "unknown" : before, commit(),
-        folder.is_sweep ? "its numbers were not computed again"
-                        : "its runs, repeated under the first seed, gave the same numbers"));
-  }
-  const std::string rejected = rejected_note(rows, folder.seeds);
-  if (!rejected.empty()) notes.push_back(rejected);
-  return notes;
+      fmt::join(texts, ", "), more, seeds > 1 ? fmt::format(", means over {} seeds", seeds) : "")};
 }
 
 }  // namespace recto::experiments

@@ -10,7 +10,7 @@
 
 #include "experiments/report/block_history.h"
 #include "experiments/report/pool_picture.h"
-#include "experiments/report/recorded_run.h"
+#include "experiments/report/series_data.h"
 #include "experiments/report/watched_allocator.h"
 #include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
@@ -43,21 +43,26 @@ RowState most_frequent(const MapCell& cell) {
 // The run ends at `end`.
 class MapRecorder final : public sim::SimulationObserver {
  public:
-  MapRecorder(WatchedAllocator& allocator, const ResolvedRun& run, SimTime end,
-              const MapBegins& begins)
+  MapRecorder(WatchedAllocator& allocator, const ResolvedRun& run, SimTime end, SimTime begin,
+              SingleBlocks single_blocks)
       : allocator_(allocator),
         map_(empty_map(allocator, run)),
-        // 1/4096 of the whole run is one tick.
-        history_(allocator, begins.detail, SimDuration((end - SimTime()).value() / 4096 + 1)),
         length_(static_cast<double>((end - SimTime()).value())) {
-    map_.close_look.begin = begins.close_look;
+    map_.close_look.begin = begin;
+    const SimDuration tick((end - SimTime()).value() / 4096 + 1);
+    if (single_blocks == SingleBlocks::kWholeRunIfFew) {
+      histories_.emplace_back(allocator, SimTime(), tick);
+    }
+    histories_.emplace_back(allocator, begin, tick);
   }
 
   void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) override {
     ++marks_[static_cast<std::size_t>(MapMark::kPreempted)];
     const MapStay::End how =
         kind == sim::PreemptionKind::kSwap ? MapStay::End::kSwap : MapStay::End::kRecompute;
-    for (const sim::SequenceId member : group.members) history_.expect(member, how);
+    for (BlockHistory& history : histories_) {
+      for (const sim::SequenceId member : group.members) history.expect(member, how);
+    }
   }
 
   void on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler,
@@ -67,7 +72,7 @@ class MapRecorder final : public sim::SimulationObserver {
       if (change.was_copied) ++marks_[static_cast<std::size_t>(MapMark::kCopied)];
       if (change.was_evicted) ++marks_[static_cast<std::size_t>(MapMark::kEvicted)];
     }
-    history_.apply(changes, scheduler, now);
+    for (BlockHistory& history : histories_) history.apply(changes, scheduler, now);
     now_ = now;
     look_closely(gauges, scheduler);
     // Column k is the pool at the first event at or after k / columns of the run.
@@ -86,7 +91,10 @@ class MapRecorder final : public sim::SimulationObserver {
       for (std::size_t i = 0; i < kMapMarkCount; ++i) map_.columns.back().marks[i] += marks_[i];
     }
     map_.end = now_;
-    map_.detail = history_.finish(now_);
+    for (BlockHistory& history : histories_) {
+      map_.detail = history.finish(now_);
+      if (map_.detail.end == now_) break;  // the whole run
+    }
     return std::move(map_);
   }
 
@@ -106,7 +114,7 @@ class MapRecorder final : public sim::SimulationObserver {
 
   WatchedAllocator& allocator_;
   MemoryMap map_;
-  BlockHistory history_;
+  std::vector<BlockHistory> histories_;  // the whole run's first
   double length_;
   std::array<std::int64_t, kMapMarkCount> marks_{};
   std::int64_t next_column_ = 0;
@@ -115,8 +123,8 @@ class MapRecorder final : public sim::SimulationObserver {
 
 }  // namespace
 
-Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
-                             const MapBegins& begins) {
+Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report, SimTime begin,
+                             SingleBlocks single_blocks) {
   const Result<ResolvedRun> run = resolve(config);
   RECTO_RETURN_IF_ERROR(run.status());
   const Result<std::unique_ptr<sim::TimeModel>> time_model = make_time_model(run.value());
@@ -126,18 +134,11 @@ Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
   Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(run.value());
   RECTO_RETURN_IF_ERROR(allocator.status());
   WatchedAllocator watched(std::move(allocator).value());
-  MapRecorder recorder(watched, run.value(), end_of(report), begins);
+  MapRecorder recorder(watched, run.value(), end_of(report), begin, single_blocks);
   const Result<sim::Report> again = sim::simulate(
       *source.value().requests, watched, *time_model.value(), run.value().options, &recorder);
   RECTO_RETURN_IF_ERROR(again.status());
   return recorder.finish();
-}
-
-Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
-                                           SimTime begin) {
-  Result<MemoryMap> whole = record_map(config, report, {.detail = SimTime(), .close_look = begin});
-  if (!whole.is_ok() || whole.value().detail.end == whole.value().end) return whole;
-  return record_map(config, report, {.detail = begin, .close_look = begin});
 }
 
 }  // namespace recto::experiments
