@@ -194,8 +194,9 @@ Status check_map_rows(const MapOptions& options, const std::vector<RunConfig>& c
 
 Status write_study_data(const std::string& folder, const std::vector<FirstRun>& runs,
                         const MapOptions& options, CommandContext& context) {
-  const Result<ResultsFolder> results = read_results_folder(folder);
+  Result<ResultsFolder> results = read_results_folder(folder);
   RECTO_RETURN_IF_ERROR(results.status());
+  for (const FirstRun& run : runs) results.value().configs.push_back(run.config);
   const Result<Json> data = fragmentation_data({results.value(), runs, options}, context);
   RECTO_RETURN_IF_ERROR(data.status());
   RECTO_RETURN_IF_ERROR(write_data_file(folder, data.value()));

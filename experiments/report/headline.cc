@@ -5,7 +5,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <optional>
 
@@ -20,13 +19,6 @@ constexpr std::size_t kRowsNamed = 8;
 using Rows = std::vector<std::size_t>;
 using Figures = std::vector<BlockSizeFigures>;  // of every row of the page
 
-template <typename Holds>
-Rows those(const Rows& rows, Holds holds) {
-  Rows kept;
-  std::ranges::copy_if(rows, std::back_inserter(kept), holds);
-  return kept;
-}
-
 bool contains(const Rows& rows, std::size_t row) {
   return std::ranges::find(rows, row) != rows.end();
 }
@@ -35,8 +27,8 @@ bool contains(const Rows& rows, std::size_t row) {
 template <typename Figure>
 Rows within(const Rows& rows, double tolerance, Figure figure) {
   const double least = figure(*std::ranges::min_element(rows, {}, figure));
-  return those(rows,
-               [&](std::size_t row) { return figure(row) <= least + tolerance * std::abs(least); });
+  return filtered(
+      rows, [&](std::size_t row) { return figure(row) <= least + tolerance * std::abs(least); });
 }
 
 // The best row for `sign` 1, the worst for -1; the first of equal rows. A row without answers under
@@ -67,7 +59,7 @@ Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
   const auto is_serving = [&](std::size_t row) { return figures[row].requests_finished.mean > 0; };
   // Among rows that served requests; among all rows if none did.
   const auto extreme_of = [&](const Rows& of, double sign) {
-    const Rows served = those(of, is_serving);
+    const Rows served = filtered(of, is_serving);
     return extreme(figures, served.empty() ? of : served, sign);
   };
   Rows advised;    // each panel's recommended row
@@ -80,11 +72,11 @@ Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
       if (is_advised || recommended.is_null()) competing.push_back(row);
     }
   }
-  competing = those(competing, is_serving);
+  competing = filtered(competing, is_serving);
   Rows best;  // one row, or none
   if (!competing.empty()) best = {extreme(figures, competing, 1)};
-  best = those(best, [&](std::size_t row) { return contains(advised, row); });
-  const Rows as_good = those(competing, [&](std::size_t other) {
+  best = filtered(best, [&](std::size_t row) { return contains(advised, row); });
+  const Rows as_good = filtered(competing, [&](std::size_t other) {
     return std::ranges::any_of(best, [&](std::size_t row) {
       return row != other && is_as_good(figures[other], figures[row]);
     });
@@ -93,9 +85,9 @@ Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
                    {"not_told_apart", as_good}};
   headline["compared"] = {0, 0};
   if (mapped.empty()) return headline;
-  const Rows shown_best = those(best, [&](std::size_t row) { return contains(mapped, row); });
+  const Rows shown_best = filtered(best, [&](std::size_t row) { return contains(mapped, row); });
   const std::size_t shown = shown_best.empty() ? extreme_of(mapped, 1) : shown_best.front();
-  const Rows others = those(mapped, [&](std::size_t row) { return row != shown; });
+  const Rows others = filtered(mapped, [&](std::size_t row) { return row != shown; });
   headline["compared"] = {others.empty() ? shown : extreme_of(others, -1), shown};
   return headline;
 }

@@ -70,9 +70,6 @@ Status write_folder_report(const ReportFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(read.status());
   const auto& [folder, data] = read.value();
   const std::string page = flags.page.empty() ? page_in(flags.folder) : flags.page;
-  for (const RunConfig& config : folder.configs) {
-    RECTO_RETURN_IF_ERROR(check_no_input(page, input_files(config)).in("--html"));
-  }
   RECTO_RETURN_IF_ERROR(check_overwrites_only(kPage, page).in("--html"));
   const bool has_data = folder.is_sweep && flags.page.empty();
   if (has_data) RECTO_RETURN_IF_ERROR(check_overwrites_only(kDataFile, data_file_in(flags.folder)));
