@@ -18,7 +18,7 @@ requirements = Path(sys.argv.pop(1))
 
 
 class Packages(unittest.TestCase):
-    def test_each_wish_is_pinned_and_can_be_imported(self):
+    def test_each_requirement_is_pinned_and_can_be_imported(self):
         for line in requirements.with_suffix(".in").read_text().splitlines():
             if not line or line.startswith("#"):
                 continue

@@ -17,7 +17,7 @@
 
 #define RECTO_SIMT_REFUSAL(name)                   \
   __attribute__((unavailable("verify/simt: " #name \
-                             " is not supported; verify/simt/README.md lists what is")))
+                             " is not supported; docs/executor.md lists what is")))
 
 // With any arguments, and any template arguments.
 #define RECTO_SIMT_REFUSE(name) \
