@@ -6,6 +6,7 @@
 #include <array>
 #include <ctime>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -14,6 +15,7 @@
 #include "experiments/fragmentation/fragmentation_study.h"
 #include "experiments/fragmentation/fragmentation_table.h"
 #include "experiments/report/report_command.h"
+#include "experiments/report/study_data.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
@@ -35,8 +37,10 @@ struct FragmentationFlags {
   std::string block_sizes = "8,16,32,128";
   std::string view = "states";
   std::string out;
+  std::vector<std::string> maps;
+  std::optional<double> map_from_s;
   int seeds = 1;
-  int threads = 0;
+  int threads = 0;  // 0: all cores
   bool is_ascii = false;
   bool has_stamp = false;
   bool has_report = false;
@@ -85,7 +89,7 @@ std::string wall_clock() {
 }
 
 Status write_files(const FragmentationFlags& flags, const std::vector<FragmentationRow>& rows,
-                   CommandContext& context) {
+                   const MapOptions& maps, CommandContext& context) {
   if (flags.out.empty()) {
     context.out << "\nNothing was written; --out DIR keeps fragmentation.csv, series.csv and "
                    "manifest.json.\n";
@@ -96,8 +100,12 @@ Status write_files(const FragmentationFlags& flags, const std::vector<Fragmentat
   RECTO_RETURN_IF_ERROR(write_fragmentation_files(rows, flags.out, extra));
   context.out << fmt::format("\nWrote fragmentation.csv, series.csv and manifest.json to {}\n",
                              flags.out);
-  if (!flags.has_report) return drop_old_page(flags.out, context);
-  return write_folder_report({.folder = flags.out, .threads = flags.threads}, context);
+  if (!flags.has_report) RECTO_RETURN_IF_ERROR(drop_old_page(flags.out, context));
+  std::vector<FirstRun> runs;
+  for (const FragmentationRow& row : rows)
+    runs.push_back({row.config, row.first_report(), row.latency});
+  RECTO_RETURN_IF_ERROR(write_study_data(flags.out, runs, maps, context));
+  return flags.has_report ? write_folder_report({.folder = flags.out}, context) : Status::ok();
 }
 
 Status run_fragmentation(const FragmentationFlags& flags, CommandContext& context) {
@@ -109,6 +117,11 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
   const Result<std::vector<RunConfig>> configs = expand(grid.value());
   RECTO_RETURN_IF_ERROR(configs.status());
   RECTO_RETURN_IF_ERROR(refuse_idle_seeds(configs.value(), flags.seeds));
+  const int threads = flags.threads > 0 ? flags.threads : default_threads();
+  Result<std::vector<std::string>> map_rows = split_lists(flags.maps);
+  RECTO_RETURN_IF_ERROR(map_rows.status().in("--maps"));
+  const MapOptions maps{std::move(map_rows).value(), flags.map_from_s, threads};
+  RECTO_RETURN_IF_ERROR(check_map_rows(maps, configs.value()));
   if (!flags.out.empty()) {
     for (const char* file :
          {"/fragmentation.csv", "/series.csv", "/manifest.json", "/report.html", "/report.json"}) {
@@ -116,6 +129,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
           check_no_input(flags.out + file, input_files(grid.value().base)).in("--out"));
     }
     RECTO_RETURN_IF_ERROR(check_own_folder(flags.out, "fragmentation").in("--out"));
+    RECTO_RETURN_IF_ERROR(check_overwrites_only(kDataFile, data_file_in(flags.out)).in("--out"));
     if (flags.has_report) RECTO_RETURN_IF_ERROR(check_page_place(flags.out));
     RECTO_RETURN_IF_ERROR(try_folder(flags.out).in("--out"));
   }
@@ -124,9 +138,9 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
     ProgressBar progress(context.err, context.terminal,
                          configs.value().size() * static_cast<std::size_t>(flags.seeds));
     rows = run_all(configs.value(),
-                   {.seeds = flags.seeds,
-                    .threads = flags.threads > 0 ? flags.threads : default_threads(),
-                    .done = [&](const RunConfig& config) { progress.advance(label_of(config)); }});
+                   {.seeds = flags.seeds, .threads = threads, .done = [&](const RunConfig& config) {
+                      progress.advance(label_of(config));
+                    }});
   }
   RECTO_RETURN_IF_ERROR(rows.status());
   Terminal terminal = context.terminal;
@@ -134,7 +148,7 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
   const FragmentationView view =
       flags.view == "paper" ? FragmentationView::kPaper : FragmentationView::kStates;
   context.out << fragmentation_text(rows.value(), view, terminal);
-  RECTO_RETURN_IF_ERROR(write_files(flags, rows.value(), context));
+  RECTO_RETURN_IF_ERROR(write_files(flags, rows.value(), maps, context));
   // Some allocators may serve no request; if no allocator serves any, the study is a mistake.
   Status served;
   for (const FragmentationRow& row : rows.value()) {
@@ -160,7 +174,16 @@ void add_output_flags(Command& command, FragmentationFlags& flags) {
   output.add("--view states|paper", one_of(flags.view, {"states", "paper"}),
              "states, or the paper's Fig. 2 [states]");
   output.add("--out DIR", nonempty_text(flags.out, "a folder"),
-             "write fragmentation.csv, series.csv, manifest.json here");
+             "write fragmentation.csv, series.csv, manifest.json and\nreport.json, the data of "
+             "figures and pages, here");
+  output
+      .add("--maps LIST", any_text(flags.maps),
+           "rows with a memory map, such as 'paged 16'\n[one of each allocator]")
+      .needs = {"--out"};
+  output
+      .add("--map-from-s S", number(flags.map_from_s, {0, 1e9}),
+           "where maps begin to tell single blocks\n[shortly before the longest queue]")
+      .needs = {"--out"};
   output.add("--ascii", flag(flags.is_ascii), "draw bars without block characters");
   output.add("--report", flag(flags.has_report), "write DIR/report.html, too: see recto report");
   output.add("--stamp", flag(flags.has_stamp), "put the time of day into the manifest");

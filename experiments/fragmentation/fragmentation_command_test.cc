@@ -80,12 +80,12 @@ TEST_CASE("files are the same from 1 and 8 threads") {
   second.insert(second.end(), {eight, "--threads", "8"});
   REQUIRE(fragmentation(first).exit_code == 0);
   REQUIRE(fragmentation(second).exit_code == 0);
-  for (const char* name : {"/fragmentation.csv", "/series.csv", "/manifest.json"}) {
+  for (const char* name : {"/fragmentation.csv", "/series.csv", "/manifest.json", "/report.json"}) {
     INFO(name);
     CHECK(read_text_file(one + name).value() == read_text_file(eight + name).value());
     CHECK_FALSE(read_text_file(one + name).value().empty());
   }
-  CHECK(std::distance(std::filesystem::directory_iterator(one), {}) == 3);
+  CHECK(std::distance(std::filesystem::directory_iterator(one), {}) == 4);
 }
 
 TEST_CASE("the files hold every gauge and every setting") {

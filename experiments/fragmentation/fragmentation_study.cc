@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "experiments/report/latency_quantiles.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
@@ -55,11 +56,6 @@ std::string FragmentationRow::block_text() const {
 
 std::string FragmentationRow::label() const { return label_of(config); }
 
-std::string label_of(const RunConfig& config) {
-  if (is_contiguous(config)) return config.allocator;
-  return fmt::format("{} {}", config.allocator, config.block_size);
-}
-
 std::vector<RunConfig> configs_of(const std::vector<FragmentationRow>& rows) {
   std::vector<RunConfig> configs;
   for (const FragmentationRow& row : rows) configs.push_back(row.config);
@@ -94,20 +90,25 @@ Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& conf
     RECTO_RETURN_IF_ERROR(check_seed_room(config, options.seeds));
   }
   const auto seeds = static_cast<std::size_t>(options.seeds);
-  std::vector<std::optional<Result<RunOutcome>>> results(configs.size() * seeds);
-  for_each_index(results.size(), options.threads, [&](std::size_t index) {
+  using Run = std::pair<RunOutcome, Json>;
+  auto runs = make_all<Run>(configs.size() * seeds, options.threads, [&](std::size_t index) {
     RunConfig config = configs[index / seeds];
     config.seed += static_cast<std::int64_t>(index % seeds);
-    results[index] = run(config);
+    LatencyQuantiles latency;
+    Result<RunOutcome> outcome = run(config, &latency);
     if (options.done) options.done(config);
+    if (!outcome.is_ok()) return Result<Run>(outcome.status().in(label_of(config)));
+    return Result<Run>(Run(std::move(outcome).value(), latency.json()));
   });
+  RECTO_RETURN_IF_ERROR(runs.status());
   std::vector<FragmentationRow> rows;
   for (std::size_t i = 0; i < configs.size(); ++i) {
-    FragmentationRow row{.config = configs[i], .runs = {}, .intervals = {}};
+    FragmentationRow row{.config = configs[i],
+                         .runs = {},
+                         .intervals = {},
+                         .latency = std::move(runs.value()[i * seeds].second)};
     for (std::size_t seed = 0; seed < seeds; ++seed) {
-      Result<RunOutcome>& result = *results[i * seeds + seed];
-      RECTO_RETURN_IF_ERROR(result.status().in(label_of(configs[i])));
-      row.runs.push_back(std::move(result).value());
+      row.runs.push_back(std::move(runs.value()[i * seeds + seed].first));
     }
     row.intervals = intervals_of(row.runs);
     rows.push_back(std::move(row));

@@ -19,6 +19,7 @@ struct FragmentationRow {
   RunConfig config;                      // under the first seed
   std::vector<RunOutcome> runs;          // in order of the seeds
   std::vector<NamedInterval> intervals;  // of all numbers of the runs
+  Json latency;                          // of the first run: LatencyQuantiles::json
 
   const sim::Report& first_report() const { return runs.front().report; }
   // Over the seeds; `name` as in fragmentation.csv.
@@ -51,9 +52,6 @@ Result<std::vector<FragmentationRow>> run_all(const std::vector<RunConfig>& conf
                                               const StudyOptions& options);
 
 std::vector<RunConfig> configs_of(const std::vector<FragmentationRow>& rows);
-
-// "paged 16"
-std::string label_of(const RunConfig& config);
 
 // One row per configuration: every figure, and every field of its report except series and ids.
 // With several seeds each number is a mean, with the half-width of its 95 % confidence interval and

@@ -58,8 +58,7 @@ class BlockSizes(unittest.TestCase):
               "mixture:0.7xconstant:50+0.3xconstant:1930", "--outputs", "constant:5",
               "--allocators", "paged", "--block-sizes", "200", "--report", "--out",
               self.results)
-        data = plot.read_json(self.results / "report.json")["data"]
-        runs = plot.read_fragmentation(self.results, data)[1]
+        _, runs, data = plot.read_fragmentation(self.results)
         packed = data["maps"][-1]["map"]
         self.assertEqual((runs[-1].label, packed["blocks"]), ("paged 200", 9))
         figure = plot.map_figures.memory_map(data, runs)

@@ -37,7 +37,7 @@ DAMAGED = (
     ("data.latency", []),
     ("data.latency.1.ttft", [1]),
     ("data.latency.1.ttft", GONE),
-    ("data.close_look_us", "soon"),
+    (f"{MAP}.close_look.begin_us", "soon"),
     ("data.maps.1.row", 2),
     (f"{MAP}.pool_slots", 0),
     (f"{MAP}.pool_slots", 10**7),
@@ -151,7 +151,7 @@ class DamagedData(unittest.TestCase):
              "maps: found none of paged 16; expected contiguous-max and paged 16"),
             (changed(self.document, "data.maps", GONE), "maps: found none of contiguous-max"),
             (changed(self.document, "data", GONE), "expected the data of a study"),
-            (self.document, "maps: found no 60 s that all have block by block"),
+            (self.document, "maps: found no 60 s from "),
         ):
             self.write(document)
             code, complaint = map_picture_of(self.file, target)

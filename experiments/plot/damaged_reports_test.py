@@ -197,8 +197,8 @@ class DamagedReports(unittest.TestCase):
             with self.subTest(field):
                 self.write(field, value)
                 _, run = plot.read_simulation(self.report)
-                self.assertEqual((len(run.series), run.is_mean), (2, False))
-                self.assertFalse([name for name in run.row if name.endswith("_ci95")])
+                self.assertEqual((len(run.series["begin_s"]), run.is_mean), (2, False))
+                self.assertFalse([name for name in run.metrics if name.endswith("_ci95")])
 
     def test_a_name_with_dollars_is_no_formula(self):
         self.write("settings.trace", "$\\x$.csv")

@@ -8,15 +8,7 @@ from matplotlib.figure import SubFigure
 import style
 from legend import Legend, ShortNames, fitted_legend, label_ticks
 from report_fields import BadInput
-from result_files import (
-    LIMITS,
-    Source,
-    has_limits,
-    read_json,
-    read_source,
-    rejections_told,
-    without_goodput,
-)
+from result_files import Source, read_json, read_source, rejections_told
 
 _SWEEP_FIGURES = {
     "rejected_share": "rejected, share of requests",
@@ -30,6 +22,7 @@ _SWEEP_FIGURES = {
     "preemptions": "preemptions",
 }
 _LINES_MAX = 24
+_LIMITS = ("ttft_limit_ms", "tpot_limit_ms")  # without them no request exceeds one
 
 
 def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
@@ -47,8 +40,8 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     remarks += rejections_told(rejecting, len(well), "points")
     models = well["time_model"] + ", " + well["time_model_provenance"]
     remarks += tuple(f"Step times: {model}" for model in models.unique())
-    if not has_limits([base]) and not set(LIMITS) & set(axes):
-        well = without_goodput(well)
+    if not any(base.get(limit) is not None or limit in axes for limit in _LIMITS):
+        well = well.drop(columns=[name for name in well if "goodput_per_s" in name])
     seeds = manifest["grid"].get("seeds", 1)
     return read_source(manifest, settings, remarks, seeds), well, axes
 

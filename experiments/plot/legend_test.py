@@ -19,8 +19,9 @@ LONG = ["lognormal:mean=161,cv=1.2", "mixture:max=1000,0.5xconstant:100+0.5xunif
 
 
 def run(allocator):
-    counts = {"report.counters.requests_rejected": 800, "report.counters.requests_finished": 0}
-    return Run(allocator, 8, counts, pandas.DataFrame())
+    block_size = None if allocator.startswith("contiguous") else 8
+    counts = {"requests_rejected": 800, "requests_finished": 0}
+    return Run(allocator, block_size, 1000, counts, {})
 
 
 def distributions(runs, seconds):

@@ -9,12 +9,10 @@ from matplotlib.lines import Line2D
 
 import style
 from legend import fitted_legend
-from page_map import STATES, BlockMap, states_over, unpacked
 from result_files import Run
 
-_COLUMNS, _LINES = 360, 160  # pixels of a map
-_DETAIL_S = 60.0
-_PAINTED = (*STATES, "free", "overhead")
+_COLUMNS = 360  # pixels of a map
+_PAINTED = tuple(style.STATES)  # the order of RowState, and overhead
 _MARKS = {"preempted": "x", "copied": "D", "evicted": "^"}
 _KINDS = {"queueing": "queueing, s", "ttft": "time to first token, s",
           "tpot": "time per output token, s", "end_to_end": "end to end, s"}
@@ -23,22 +21,21 @@ _MARK_BINS = 60  # marks in one bin are drawn as one
 
 
 def memory_map(data: dict, runs: list[Run]) -> SubFigure:
-    """For each map the whole run, and one minute block by block; each pixel shows the state of most
-    of its slots."""
-    figure, axes = style.new_figure("The pool, slot by slot: the whole run, and a minute by blocks",
+    """For each map the whole run, and one minute; each pixel shows the state of most of its
+    slots."""
+    figure, axes = style.new_figure("The pool, slot by slot: the whole run, and a minute of it",
                                     len(data["maps"]), 2, height=2.0)
     for (whole, close), one in zip(axes, data["maps"]):
         run, packed = runs[one["row"]], one["map"]
         end_s = packed["end_us"] / 1e6
         _show(whole, overview_states(packed), packed, (0, end_s))
         _mark(whole, packed)
-        blocks = BlockMap(packed)
-        # The run may have ended before.
-        begin_s = max(blocks.begin_us, min(data["close_look_us"], blocks.end_us)) / 1e6
-        length_s = min(_DETAIL_S, blocks.end_us / 1e6 - begin_s)
-        range_s = (begin_s, begin_s + length_s)
-        _show(close, detail_states(blocks, range_s), packed, range_s)
-        whole.axvspan(begin_s, begin_s + length_s, color=style.BLACK, lw=0.8, fill=False)
+        look, states = packed["close_look"], close_states(packed)
+        begin_s = look["begin_us"] / 1e6
+        range_s = (begin_s, begin_s + states.shape[1] * look["step_us"] / 1e6)
+        if states.size:  # else the run has ended before
+            _show(close, states, packed, range_s)
+            whole.axvspan(*range_s, color=style.BLACK, lw=0.8, fill=False)
         whole.set_ylabel("slot")
         whole.set_title(run.title, pad=_TITLE_PAD)
         close.set_title(f"{run.label}, from {begin_s:,.0f} s", pad=_TITLE_PAD)
@@ -57,22 +54,20 @@ def overview_states(packed: dict) -> numpy.ndarray:
     a row at the column's time."""
     overview, rows = packed["overview"], packed["rows"]
     cells = numpy.frombuffer(base64.b64decode(overview["cells"]), numpy.uint8)
-    cells = cells.reshape(overview["count"], rows, 3)
+    cells = cells.reshape(-1, rows, 3)
     shares = [cells[:, :, 0] & 15, cells[:, :, 0] >> 4, cells[:, :, 1] & 15, cells[:, :, 1] >> 4]
     shares = numpy.stack([one.astype(int) for one in shares])
     shares = numpy.concatenate([shares, 15 - shares.sum(axis=0, keepdims=True)])
-    times = numpy.asarray(unpacked(overview["at_us"]))
+    times = numpy.asarray(overview["at_us"])
     middles = (numpy.arange(_COLUMNS) + 0.5) * packed["end_us"] / _COLUMNS
     columns = numpy.clip(numpy.searchsorted(times, middles, side="right") - 1, 0, None)
     return shares.argmax(axis=0)[columns].T
 
 
-def detail_states(blocks: BlockMap, range_s: tuple[float, float]) -> numpy.ndarray:
-    """The same for a part with single blocks."""
-    range_us = (range_s[0] * 1e6, range_s[1] * 1e6)
-    columns = states_over(blocks, range_us, _COLUMNS, _LINES)
-    index = {state: number for number, state in enumerate(_PAINTED)}
-    return numpy.asarray([[index[state] for state in column] for column in columns]).T
+def close_states(packed: dict) -> numpy.ndarray:
+    """The same for the minute."""
+    states = numpy.frombuffer(base64.b64decode(packed["close_look"]["states"]), numpy.uint8)
+    return states.reshape(-1, packed["rows"]).T
 
 
 def _show(axis, states: numpy.ndarray, packed: dict, range_s: tuple[float, float]) -> None:
@@ -112,9 +107,9 @@ def painted(states: numpy.ndarray) -> numpy.ndarray:
 
 def _mark(axis, packed: dict) -> None:
     """Events of the whole run, above the map, each kind at its own height."""
-    times = numpy.asarray(unpacked(packed["overview"]["at_us"])) / packed["end_us"]
+    times = numpy.asarray(packed["overview"]["at_us"]) / packed["end_us"]
     for place, (name, sign) in enumerate(_MARKS.items()):
-        happened = times[numpy.asarray(unpacked(packed["overview"][name])) > 0]
+        happened = times[numpy.asarray(packed["overview"][name]) > 0]
         bins = numpy.unique(numpy.clip(happened * _MARK_BINS, 0, _MARK_BINS - 1).astype(int))
         axis.plot((bins + 0.5) / _MARK_BINS, [1.04 + 0.04 * place] * len(bins), sign,
                   markersize=2.5, color=style.BLACK, clip_on=False, linestyle="",

@@ -3,19 +3,19 @@
 
     map_picture.py REPORT_JSON SVG
 
-Shows of each map the first minute that both have block by block, each pixel in the state of most of
-its slots. States differ by pattern and lightness as well as by colour; the picture follows the
-reader's light or dark scheme. `recto plot` draws all maps, with the commit at the foot, which
+Shows the minute of each map's close look, each pixel in the state of most of its slots. States
+differ by pattern and lightness as well as by colour; the picture follows the reader's light or dark
+scheme. `recto plot` draws all maps, with the commit at the foot, which
 would be another in each version of this picture.
 """
 
+import base64
 import json
 import sys
 from itertools import groupby
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from page_map import BlockMap, states_over
 from report_fields import BadInput
 
 ROWS = {
@@ -23,8 +23,7 @@ ROWS = {
     "paged 16": "paged: blocks of 16 tokens, anywhere",
 }
 SECONDS = 60
-COLUMNS, LINES = 340, 164  # of pixels, in each map; in paged maps six blocks per line
-WIDE, TALL = 1, 2  # units per pixel
+STATES = ("used", "reserved", "internal", "cached", "free")  # the order of RowState
 # Colours in light and in dark, as on the page (experiments/report/web/palette.js).
 COLOURS = {
     "used": ("#1b4f8a", "#8cc4ff"),
@@ -50,7 +49,7 @@ PATTERNS = {
     "internal": '<path d="M-2,6 l4,4 M0,0 l8,8 M6,-2 l4,4" class="line"/>',
 }
 MARGIN, GAP, TOP = 24, 32, 146
-MAP_WIDTH, MAP_HEIGHT = COLUMNS * WIDE, LINES * TALL
+MAP_WIDTH, MAP_HEIGHT = 400, 320
 WIDTH = 2 * MARGIN + 2 * MAP_WIDTH + GAP
 HEIGHT = TOP + MAP_HEIGHT + 66
 TITLE = "A KV cache over one minute: every slot, and what it is for"
@@ -69,7 +68,7 @@ def style() -> str:
     fixed = (
         "text{font-family:-apple-system,'Segoe UI',Roboto,'Noto Sans',sans-serif;font-size:13px}"
         ".title{font-size:19px;font-weight:600}.strong{font-weight:600}.small{font-size:11.5px}"
-        f".map path{{stroke-width:{TALL};fill:none;shape-rendering:crispEdges}}"
+        ".map path{fill:none;shape-rendering:crispEdges}"
         ".line{stroke:#fff;stroke-opacity:.5;stroke-width:1.4;fill:none}"
         ".end{text-anchor:end}"
     )
@@ -87,16 +86,16 @@ def patterns() -> str:
     return f"<defs>{made}</defs>"
 
 
-def map_paths(blocks: BlockMap, begin_us: float) -> str:
-    """A path for each state; a stroke for each stretch of a line."""
-    columns = states_over(blocks, (begin_us, begin_us + SECONDS * 1e6), COLUMNS, LINES)
+def map_paths(states: bytes, rows: int) -> str:
+    """A path for each state; a stroke for each stretch of a row."""
+    wide, tall = MAP_WIDTH * rows / len(states), MAP_HEIGHT / rows
     strokes = {state: "" for state in COLOURS if state != "free"}
-    for line in range(LINES):
-        y, x = MAP_HEIGHT - line * TALL - TALL // 2, 0
-        for state, stretch in groupby(one[line] for one in columns):
-            width = len(list(stretch)) * WIDE
+    for row in range(rows):
+        y, x = MAP_HEIGHT - (row + 0.5) * tall, 0
+        for state, stretch in groupby(STATES[one] for one in states[row::rows]):
+            width = len(list(stretch)) * wide
             if state != "free":
-                strokes[state] += f"M{x} {y}h{width}"
+                strokes[state] += f"M{x:g} {y:g}h{width:g}"
             x += width
     made = ""
     for state, path in strokes.items():
@@ -104,7 +103,7 @@ def map_paths(blocks: BlockMap, begin_us: float) -> str:
             made += f'<path class="{state}" d="{path}"/>'
             if state in PATTERNS:
                 made += f'<path stroke="url(#over-{state})" d="{path}"/>'
-    return made
+    return f'<g stroke-width="{tall:g}">{made}</g>'
 
 
 def legend() -> str:
@@ -143,19 +142,19 @@ def picture(data: dict) -> str:
     missing = [label for label in ROWS if label not in found]
     if missing:
         raise BadInput(f"maps: found none of {missing[0]}; expected {' and '.join(ROWS)}")
-    maps = {label: BlockMap(found[label]["map"]) for label in ROWS}
-    begin_us = max(data["close_look_us"], *(one.begin_us for one in maps.values()))
-    if min(one.end_us for one in maps.values()) < begin_us + SECONDS * 1e6:
-        raise BadInput(f"maps: found no {SECONDS} s that all have block by block; expected a run "
-                       "at least as long")
+    maps = {label: found[label]["map"] for label in ROWS}
+    begin_s = maps["paged 16"]["close_look"]["begin_us"] / 1e6
+    if min(one["end_us"] for one in maps.values()) < (begin_s + SECONDS) * 1e6:
+        raise BadInput(f"maps: found no {SECONDS} s from {begin_s:g} s on; expected runs at least "
+                       "as long")
     card = f'x="0.5" y="0.5" width="{WIDTH - 1}" height="{HEIGHT - 1}" rx="8" class="card"'
     made = f"{patterns()}<rect {card}/>" + text(MARGIN, 38, "title text", TITLE)
     made += text(MARGIN, 59, "faint", data["setting"]) + legend()
-    for number, (label, blocks) in enumerate(maps.items()):
+    for number, (label, one) in enumerate(maps.items()):
         x = MARGIN + number * (MAP_WIDTH + GAP)
         metrics = data["rows"][found[label]["row"]]["metrics"]
-        made += panel(x, ROWS[label], metrics, map_paths(blocks, begin_us),
-                      begin_us / 1e6)
+        paths = map_paths(base64.b64decode(one["close_look"]["states"]), one["rows"])
+        made += panel(x, ROWS[label], metrics, paths, begin_s)
     made += text(MARGIN, HEIGHT - 18, "small faint", f"{UP} {FOOT}")
     size = f'viewBox="0 0 {WIDTH} {HEIGHT}" role="img"'
     head = f'<svg xmlns="http://www.w3.org/2000/svg" {size}><title>{TITLE}</title>'

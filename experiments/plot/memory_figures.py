@@ -2,11 +2,11 @@
 
 from typing import Callable
 
-import pandas
+import numpy
 from matplotlib.figure import SubFigure
 
 import style
-from result_files import NS_PER_S, Run
+from result_files import Run
 
 _PANEL_COLUMNS = 3
 _PERCENTILE_STEP = 0.2  # rows between percentiles, whose intervals would hide each other
@@ -20,7 +20,7 @@ def pool_states(runs: list[Run]) -> SubFigure:
     axis = axes[0, 0]
     begin = [0.0] * len(runs)
     for state, area in style.STATES.items():
-        shares = [100 * run.share(state) for run in runs]
+        shares = [100 * run.metrics[state] for run in runs]
         axis.barh(range(len(runs)), shares, left=begin, height=0.72, label=state,
                   color=area.colour, hatch=area.hatch, edgecolor="#333333", linewidth=0.5)
         for row, (left, share) in enumerate(zip(begin, shares)):
@@ -40,7 +40,7 @@ def pool_states(runs: list[Run]) -> SubFigure:
 
 def _share_told(run: Run, state: str) -> str:
     """The share, with its interval over several seeds if there is room."""
-    share, half_width = run.share(state), run.half_width(f"figures.mean_shares.{state}")
+    share, half_width = run.metrics[state], run.half_width(state)
     is_alone = half_width is None or share < 0.12
     return f"{100 * share:.1f}" + ("" if is_alone else f" ± {100 * half_width:.1f}")
 
@@ -54,7 +54,7 @@ def _panels(title: str, runs: list[Run], draw: Callable, y_label: str) -> SubFig
     for axis, run in zip(flat, runs):
         draw(axis, run)
         axis.set_title(run.title)
-        axis.set_xlim(0, max(_end_s(other) for other in runs))
+        axis.set_xlim(0, max(other.series["end_s"] for other in runs))
     for axis in flat[len(runs):]:
         axis.set_axis_off()
     for axis in axes[:, 0]:
@@ -64,28 +64,23 @@ def _panels(title: str, runs: list[Run], draw: Callable, y_label: str) -> SubFig
     return figure
 
 
-def _end_s(run: Run) -> float:
-    last = run.series.iloc[-1]
-    return last["begin_s"] + last["length_s"]
-
-
-def _steps(run: Run, column: str) -> tuple[list[float], list[float]]:
+def _steps(run: Run, name: str) -> tuple[list[float], list[float]]:
     """Times and means, as a stepped line that ends with the last window. Neighbouring windows are
     joined, so that there are not too many."""
-    joined = -(-len(run.series) // _WINDOWS_MAX)
-    groups = pandas.RangeIndex(len(run.series)) // joined
-    lengths = run.series["length_s"].groupby(groups).sum()
-    sums = (run.series[column] * run.series["length_s"]).groupby(groups).sum()
-    values = (sums / lengths).tolist()
-    begins = run.series["begin_s"].groupby(groups).first()
-    return [*begins, _end_s(run)], [*values, values[-1]]
+    edges = [*run.series["begin_s"], run.series["end_s"]]
+    lengths = numpy.diff(edges)
+    joined = -(-len(lengths) // _WINDOWS_MAX)
+    groups = numpy.arange(len(lengths)) // joined
+    sums = numpy.bincount(groups, lengths * run.series[name])
+    values = (sums / numpy.bincount(groups, lengths)).tolist()
+    return [*edges[:-1:joined], edges[-1]], [*values, values[-1]]
 
 
 def pool_over_time(runs: list[Run]) -> SubFigure:
     def draw(axis, run: Run) -> None:
-        columns = [[100 * value / run.pool_slots for value in _steps(run, f"{state}_slots")[1]]
+        columns = [[100 * value / run.pool_slots for value in _steps(run, state)[1]]
                    for state in style.STATES]
-        axis.stackplot(_steps(run, "used_slots")[0], *columns, step="post", lw=0,
+        axis.stackplot(_steps(run, "used")[0], *columns, step="post", lw=0,
                        edgecolor="#333333",
                        colors=[area.colour for area in style.STATES.values()],
                        hatch=[area.hatch for area in style.STATES.values()])
@@ -116,14 +111,14 @@ def _lines(title: str, runs: list[Run], columns: dict[str, str], scale: Callable
 
 def batch_and_queue(runs: list[Run]) -> SubFigure:
     return _lines("Requests in the batch and in the queue", runs,
-                  {"running": "running_requests", "waiting": "waiting_requests"},
+                  {"running": "running", "waiting": "waiting"},
                   lambda run: 1, "requests")
 
 
 def blocked_slots(runs: list[Run]) -> SubFigure:
     return _lines("Free slots that cannot serve the head of the queue", runs,
-                  {"blocked: the head does not fit": "blocked_free_slots",
-                   "of it unplaceable: enough in sum, in no one hole": "unplaceable_free_slots"},
+                  {"blocked: the head does not fit": "blocked_free",
+                   "of it unplaceable: enough in sum, in no one hole": "unplaceable_free"},
                   lambda run: 100 / run.pool_slots, "% of the pool")
 
 
@@ -133,11 +128,11 @@ def latencies(runs: list[Run]) -> SubFigure:
     figure, axes = style.new_figure("Latencies: median, 90th and 99th percentile", 2, 2,
                                     height=1.0 + 0.2 * len(runs))
     for axis, (kind, title) in zip(axes.flat, kinds.items()):
-        _draw_percentiles(axis, runs, f"report.{kind}")
+        _draw_percentiles(axis, runs, kind)
         axis.set(yticks=range(len(runs)), yticklabels=[run.title for run in runs], title=title,
                  ylim=(-0.5, len(runs) - 0.5))
-        values = [value for run in runs for point in ("mean", "p50", "p90", "p99")
-                  if (value := run.value(f"report.{kind}.{point}_ns")) is not None]
+        values = [value for run in runs for point in ("p50", "p90", "p99")
+                  if (value := run.value(f"{kind}_{point}_s")) is not None]
         if values and 0 < 10 * min(values) <= max(values):
             axis.set_xscale("log")
             style.label_log_axis(axis)
@@ -150,16 +145,16 @@ def latencies(runs: list[Run]) -> SubFigure:
 
 def _draw_percentiles(axis, runs: list[Run], latency: str) -> None:
     for index, (point, marker) in enumerate({"p50": "o", "p90": "s", "p99": "^"}.items()):
-        column = f"{latency}.{point}_ns"
+        column = f"{latency}_{point}_s"
         known = {row: run for row, run in enumerate(runs) if run.value(column) is not None}
         are_means = any(run.is_mean for run in runs)
         places = [row + _PERCENTILE_STEP * (index - 1) * are_means for row in known]
-        widths = [run.half_width(column) / NS_PER_S for run in known.values() if are_means]
-        axis.errorbar([run.value(column) / NS_PER_S for run in known.values()], places, fmt=marker,
+        widths = [run.half_width(column) for run in known.values() if are_means]
+        axis.errorbar([run.value(column) for run in known.values()], places, fmt=marker,
                       xerr=widths if are_means else None, label=point,
                       color=style.line(index)["color"], markersize=5, capsize=2)
     for row, run in enumerate(runs):
-        if run.value(f"{latency}.p50_ns") is None:
+        if run.value(f"{latency}_p50_s") is None:
             axis.text(0.02, row, "no request", va="center", fontsize=7,
                       transform=axis.get_yaxis_transform())
 
@@ -169,18 +164,17 @@ _NONE_HAS_IT, _NOT_HERE = "no request has it", "not in these results"
 _BLOCK_SIZE_PANELS = {
     "rejected, % of requests": (("rejected_share",), 100, _NONE_HAS_IT),
     "reserved and internal, % of the pool":
-        (("figures.mean_shares.reserved", "figures.mean_shares.internal"), 100, _NONE_HAS_IT),
-    "overhead, % of the pool": (("figures.mean_shares.overhead",), 100, _NONE_HAS_IT),
-    "prefix hits, % of prompt tokens": (("figures.first_hit_share",), 100, _NOT_HERE),
-    "block table, kB (mean)": (("figures.table_bytes_mean",), 1e-3, _NOT_HERE),
-    "copied on write, MB": (("figures.copied_bytes",), 1e-6, _NOT_HERE),
-    "output tokens/s": (("figures.output_tokens_per_s",), 1, _NOT_HERE),
-    "requests/s within latency limits": (("figures.goodput_per_s",), 1, _NOT_HERE),
-    "time to first token, median, s": (("report.ttft.p50_ns",), 1 / NS_PER_S, _NONE_HAS_IT),
-    "time to first token, p99, s": (("report.ttft.p99_ns",), 1 / NS_PER_S, _NONE_HAS_IT),
-    "time per output token, mean, ms": (("report.tpot.mean_ns",), 1e3 / NS_PER_S, _NONE_HAS_IT),
-    "attention of a full pool, measured, ms":
-        (("figures.kernel_s",), 1e3, "not measured on this card"),
+        (("reserved", "internal"), 100, _NONE_HAS_IT),
+    "overhead, % of the pool": (("overhead",), 100, _NONE_HAS_IT),
+    "prefix hits, % of prompt tokens": (("prefix_hit",), 100, _NOT_HERE),
+    "block table, kB (mean)": (("table_bytes",), 1e-3, _NOT_HERE),
+    "copied on write, MB": (("copied_bytes",), 1e-6, _NOT_HERE),
+    "output tokens/s": (("output_tokens_per_s",), 1, _NOT_HERE),
+    "requests/s within latency limits": (("goodput_per_s",), 1, _NOT_HERE),
+    "time to first token, median, s": (("ttft_p50_s",), 1, _NONE_HAS_IT),
+    "time to first token, p99, s": (("ttft_p99_s",), 1, _NONE_HAS_IT),
+    "time per output token, mean, ms": (("tpot_mean_s",), 1e3, _NONE_HAS_IT),
+    "attention of a full pool, measured, ms": (("kernel_s",), 1e3, "not measured on this card"),
 }
 
 
@@ -203,7 +197,7 @@ def _draw_sizes(axis, runs: list[Run], columns: tuple[str, ...], scale: float) -
 
 def block_sizes(runs: list[Run]) -> SubFigure | None:
     """The costs and benefits of each block size; None if fewer than two were run."""
-    paged = [run for run in runs if run.is_paged]
+    paged = [run for run in runs if run.block_size]
     sizes = sorted({run.block_size for run in paged})
     if len(sizes) < 2:
         return None
@@ -211,7 +205,7 @@ def block_sizes(runs: list[Run]) -> SubFigure | None:
     figure, axes = style.new_figure("What a block size costs and gives" + hollow, 4, 3, height=1.9)
     # Without goodput where no run has latency limits.
     panels = {title: panel for title, panel in _BLOCK_SIZE_PANELS.items()
-              if panel[0] != ("figures.goodput_per_s",) or panel[0][0] in paged[0].row}
+              if panel[0] != ("goodput_per_s",) or panel[0][0] in paged[0].metrics}
     for axis in axes.flat[len(panels):]:
         axis.set_axis_off()
     for axis, (title, (columns, scale, if_none)) in zip(axes.flat, panels.items()):

@@ -1,9 +1,7 @@
 #!/usr/bin/env python3
 """Draws what recto's commands wrote, as PNG and SVG. `recto plot` runs it.
 
-    plot.py DIR --out DIR [--data FILE]
-
-FILE has what a page shows of a study (report.json), for memory maps and distributions.
+    plot.py DIR --out DIR
 """
 
 import argparse
@@ -40,17 +38,15 @@ class Picture(NamedTuple):
     foot: str
 
 
-def fragmentation_pictures(folder: Path, data_file: Path | None) -> Iterator[Picture]:
-    data = read_json(data_file)["data"] if data_file else None
-    source, runs = read_fragmentation(folder, data)
+def fragmentation_pictures(folder: Path) -> Iterator[Picture]:
+    source, runs, data = read_fragmentation(folder)
     for draw in (map_figures.memory_map, map_figures.latency_distributions):
-        if data:
-            yield Picture(draw.__name__, partial(draw, data, runs), source.foot(True))
+        yield Picture(draw.__name__, partial(draw, data, runs), source.foot(True))
     for name, draw in memory_figures.FIGURES.items():
         yield Picture(name, partial(draw, runs), source.foot(name in memory_figures.OVER_TIME))
 
 
-def sweep_pictures(folder: Path, _) -> Iterator[Picture]:
+def sweep_pictures(folder: Path) -> Iterator[Picture]:
     source, table, axes = grid_figures.read_sweep(folder)
     drawn = [axis for axis in axes if table[axis].nunique() > 1]
     if not drawn:
@@ -60,7 +56,7 @@ def sweep_pictures(folder: Path, _) -> Iterator[Picture]:
         yield Picture(f"over_{axis}", partial(grid_figures.sweep, table, axes, axis), source.foot())
 
 
-def numerics_pictures(folder: Path, _) -> Iterator[Picture]:
+def numerics_pictures(folder: Path) -> Iterator[Picture]:
     source, sharpness, thresholds = grid_figures.read_numerics(folder)
     yield Picture("sharpness", partial(grid_figures.sharpness, sharpness), source.foot())
     yield Picture("thresholds", partial(grid_figures.thresholds, thresholds), source.foot())
@@ -76,13 +72,13 @@ BY_COMMAND = {"fragmentation": fragmentation_pictures, "sweep": sweep_pictures,
               "numerics": numerics_pictures}
 
 
-def pictures_of(folder: Path, data_file: Path | None) -> Iterator[Picture]:
+def pictures_of(folder: Path) -> Iterator[Picture]:
     if not folder.is_dir():
         raise BadInput(f"{folder}: is no folder; expected one with {EXPECTED}")
     manifest = folder / "manifest.json"
     command = read_json(manifest).get("command") if manifest.exists() else None
     if isinstance(command, str) and command in BY_COMMAND:
-        yield from BY_COMMAND[command](folder, data_file)
+        yield from BY_COMMAND[command](folder)
     for path in sorted(folder.glob("*.json")):
         if path == manifest or read_json(path).get("written_by") == "recto report":
             continue
@@ -109,12 +105,11 @@ def main(arguments: list[str]) -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("folder", type=Path)
     parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--data", type=Path)
     options = parser.parse_args(arguments)
     # The warnings concern appearance, and would appear between the names of files.
     warnings.simplefilter("ignore")
     try:
-        pictures = list(pictures_of(options.folder, options.data))
+        pictures = list(pictures_of(options.folder))
         if not pictures:
             raise BadInput(f"{options.folder}: nothing to draw; expected {EXPECTED}")
         draw_all(pictures, options.out)

@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "core/status.h"
-#include "experiments/report/data_file.h"
 #include "experiments/report/results_folder.h"
+#include "experiments/report/study_data.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/manifest_fields.h"
 
@@ -55,48 +55,28 @@ Result<fs::path> find_scripts() {
                   kScript, program.string()));
 }
 
-// Checks the results for the script, which relies on it. Returns the file with the data of maps and
-// distributions; empty for anything but a study, and, with a remark, for a study that cannot be run
-// again.
-Result<std::string> check_results(const PlotFlags& flags, CommandContext& context) {
+// Checks the results for the script, which relies on it.
+Status check_results(const std::string& folder) {
   // The script reports what is wrong with an invalid manifest.
-  const Result<Json> manifest = read_manifest(flags.folder);
-  if (!manifest.is_ok()) return std::string();
+  const Result<Json> manifest = read_manifest(folder);
+  if (!manifest.is_ok()) return Status::ok();
   const Json& command = manifest.value()["command"];
-  if (command != "fragmentation" && command != "sweep") {
-    RECTO_RETURN_IF_ERROR(check_written_files(flags.folder, manifest.value()));
-    RECTO_RETURN_IF_ERROR(check_manifest_fields(manifest.value(), flags.folder + "/manifest.json"));
-    return std::string();
+  if (command == "sweep" || command == "fragmentation") {
+    RECTO_RETURN_IF_ERROR(read_results_folder(folder).status());
+    return command == "sweep" ? Status::ok() : read_data_file(folder).status();
   }
-  const Result<ResultsFolder> folder = read_results_folder(flags.folder);
-  RECTO_RETURN_IF_ERROR(folder.status());
-  if (folder.value().is_sweep) return std::string();
-  const std::string kept = data_file_in(flags.folder);
-  if (is_file_of(kDataFile, kept)) {
-    RECTO_RETURN_IF_ERROR(check_data_file(flags.folder));
-    return kept;
-  }
-  const Result<std::string> made = unnamed_data_file(folder.value());
-  if (made.is_ok()) return made;
-  context.err << fmt::format(
-      "recto: no memory_map and no latency_distributions: recto report {}: {}\n", flags.folder,
-      made.status().message());
-  return std::string();
+  RECTO_RETURN_IF_ERROR(check_written_files(folder, manifest.value()));
+  return check_manifest_fields(manifest.value(), folder + "/manifest.json");
 }
 
 // Returns only on failure: the script replaces this process, and its exit code becomes ours.
 Status run_plot(const PlotFlags& flags, CommandContext& context) {
   const Result<fs::path> scripts = find_scripts();
   RECTO_RETURN_IF_ERROR(scripts.status());
-  const Result<std::string> data = check_results(flags, context);
-  RECTO_RETURN_IF_ERROR(data.status());
+  RECTO_RETURN_IF_ERROR(check_results(flags.folder));
   std::vector<std::string> command = {(scripts.value() / "bazel/python/with_packages.sh").string(),
                                       (scripts.value() / "experiments/plot/plot.py").string(),
                                       flags.folder, "--out", flags.out};
-  if (!data.value().empty()) {
-    command.push_back("--data");
-    command.push_back(data.value());
-  }
   std::vector<char*> arguments;
   for (std::string& word : command) arguments.push_back(word.data());
   arguments.push_back(nullptr);

@@ -33,6 +33,9 @@ _NAME = _Kind("a name of letters, digits and dashes", lambda value: isinstance(v
 _COUNT, _POSITIVE = _number(types=(int,)), _number(1, types=(int,))
 _MEAN, _SHARE = _number(), _number(0, 1 + _ROUNDING)
 
+STATES = ("used", "reserved", "internal", "cached", "free", "overhead")
+LATENCIES = ("queueing", "ttft", "tpot", "normalized")
+
 _FIELDS = {
     "recto.version": _TEXT,
     "recto.commit": _TEXT,
@@ -45,11 +48,10 @@ _FIELDS = {
     "report.counters.requests_rejected": _COUNT,
     "report.counters.requests_finished": _COUNT,
 } | {
-    f"figures.mean_shares.{state}": _SHARE
-    for state in ("used", "reserved", "internal", "cached", "free", "overhead")
+    f"figures.mean_shares.{state}": _SHARE for state in STATES
 } | {
     f"report.{kind}.{name}": _COUNT if name == "count" else _MEAN
-    for kind in ("queueing", "ttft", "tpot", "normalized")
+    for kind in LATENCIES
     for name in ("count", "mean_ns", "p50_ns", "p90_ns", "p99_ns")
 }
 

@@ -2,17 +2,12 @@
 folders of results are those that their manifests name. Reports are checked here."""
 
 import json
-import math
 from dataclasses import dataclass
 from pathlib import Path
 
-import pandas
-
-from report_fields import BadInput, checked_fields, checked_series
+from report_fields import LATENCIES, STATES, BadInput, checked_fields, checked_series
 
 INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
-LIMITS = ("ttft_limit_ms", "tpot_limit_ms")
-REJECTED = "report.counters.requests_rejected"
 NS_PER_S = 1e9
 
 
@@ -52,22 +47,19 @@ class Source:
 
 @dataclass(frozen=True)
 class Run:
-    """One simulated configuration. `row` has its figures and the 95 % interval of each mean, by the
-    columns of fragmentation.csv; `series` a row per window of time: begin_s, length_s and the mean
-    of each gauge."""
+    """One simulated configuration, as in report.json: `metrics` has its figures, and the half width
+    of each mean's 95 % interval as NAME_ci95; `series` the begins of windows of time, the end of
+    the last one, and the mean of each gauge."""
 
     allocator: str
-    block_size: int
-    row: dict[str, float]
-    series: pandas.DataFrame
-
-    @property
-    def is_paged(self) -> bool:
-        return not self.allocator.startswith("contiguous")
+    block_size: int | None  # None: regions
+    pool_slots: int
+    metrics: dict[str, float | None]
+    series: dict
 
     @property
     def label(self) -> str:
-        return f"{self.allocator} {self.block_size}" if self.is_paged else self.allocator
+        return f"{self.allocator} {self.block_size}" if self.block_size else self.allocator
 
     @property
     def title(self) -> str:
@@ -78,38 +70,27 @@ class Run:
         return f"{self.label}, rejects {count(self.rejected)} of {count(self.requests)}{mean}"
 
     @property
-    def pool_slots(self) -> float:
-        return self.row["report.pool_slots"]
-
-    @property
     def is_mean(self) -> bool:
-        """Whether the row is a mean over several seeds."""
-        return f"{REJECTED}_ci95" in self.row
+        """Whether the metrics are means over several seeds."""
+        return "requests_rejected_ci95" in self.metrics
 
     @property
     def rejected(self) -> float:
         """Requests that can never fit."""
-        return self.row[REJECTED]
+        return self.metrics["requests_rejected"]
 
     @property
     def requests(self) -> float:
-        return self.rejected + self.row["report.counters.requests_finished"]
+        return self.rejected + self.metrics["requests_finished"]
 
-    def value(self, *columns: str) -> float | None:
-        """The sum of these columns; None if one has no number. A latency without requests has
-        none."""
-        counts = {f"{column.rsplit('.', 1)[0]}.count" for column in columns if "_ns" in column}
-        if any(self.row[column] == 0 for column in counts):
-            return None
-        values = [self.row.get(column, math.nan) for column in columns]
-        return None if any(map(math.isnan, values)) else sum(values)
+    def value(self, *names: str) -> float | None:
+        """The sum of these metrics; None if one is unknown."""
+        values = [self.metrics.get(name) for name in names]
+        return None if None in values else sum(values)
 
-    def half_width(self, *columns: str) -> float | None:
-        """The half width for the sum of these columns: at most the sum of theirs."""
-        return self.value(*(f"{column}_ci95" for column in columns))
-
-    def share(self, state: str) -> float:
-        return self.row[f"figures.mean_shares.{state}"]
+    def half_width(self, *names: str) -> float | None:
+        """The half width for the sum of these metrics: at most the sum of theirs."""
+        return self.value(*(f"{name}_ci95" for name in names))
 
 
 def count(value: float) -> str:
@@ -151,44 +132,21 @@ def common_settings(configurations: list[dict]) -> dict:
             if all(other.get(name) == value for other in configurations)}
 
 
-def has_limits(configurations: list[dict]) -> bool:
-    """Whether latency limits were set; without limits no request exceeds them."""
-    return any(one.get(limit) is not None for one in configurations for limit in LIMITS)
-
-
-def without_goodput(table: pandas.DataFrame) -> pandas.DataFrame:
-    return table.drop(columns=[name for name in table if "goodput_per_s" in name])
-
-
-def with_internal(series: pandas.DataFrame) -> pandas.DataFrame:
-    return series.assign(internal_slots=sum(series[f"{part}_slots"] for part in INTERNAL))
-
-
-def read_fragmentation(folder: Path, data: dict | None = None) -> tuple[Source, list[Run]]:
-    """`data` is that of the study's page; only it has measured times of kernels."""
+def read_fragmentation(folder: Path) -> tuple[Source, list[Run], dict]:
+    """Also the data of the study's page."""
     manifest = read_json(folder / "manifest.json")
-    models = tuple(f"Step times: {model['name']}, {model['provenance']}"
-                   for model in manifest.get("time_models", []))
-    table = pandas.read_csv(folder / "fragmentation.csv")
-    if not has_limits(manifest["configurations"]):
-        table = without_goodput(table)
-    series = pandas.read_csv(folder / "series.csv")
-    by_run = dict(list(series.groupby(["allocator", "block_size"], sort=False)))
+    data = read_json(folder / "report.json")["data"]
     runs = []
-    for index, row in enumerate(table.to_dict("records")):
-        key = (row["allocator"], row["block_size"])
-        if key not in by_run:
-            raise BadInput(f"{folder / 'series.csv'}: has no rows of {key[0]} {key[1]}")
-        requests = row[REJECTED] + row["report.counters.requests_finished"]
-        row["rejected_share"] = row[REJECTED] / requests if requests else math.nan
-        kernel_s = data and data["rows"][index]["metrics"]["kernel_s"]
-        if kernel_s is not None:
-            row["figures.kernel_s"] = kernel_s
-        runs.append(Run(*key, row, with_internal(by_run[key].reset_index(drop=True))))
-    rejecting = sum(run.rejected > 0 for run in runs)
-    return (read_source(manifest, common_settings(manifest["configurations"]),
-                        rejections_told(rejecting, len(runs), "rows") + models,
-                        manifest.get("seeds", 1)), runs)
+    for row, series in zip(data["rows"], data["series"]):
+        metrics = {name: value for name, value in row["metrics"].items()
+                   if data["has_limits"] or not name.startswith("goodput_per_s")}
+        run = Run(row["allocator"], row["block_size"], data["pool_slots"], metrics, series)
+        metrics["rejected_share"] = run.rejected / run.requests if run.requests else None
+        runs.append(run)
+    remarks = rejections_told(sum(run.rejected > 0 for run in runs), len(runs), "rows") + tuple(
+        f"Step times: {model['name']}, {model['provenance']}" for model in data["time_models"])
+    settings = common_settings(manifest["configurations"])
+    return read_source(manifest, settings, remarks, data["seeds"]), runs, data
 
 
 def read_simulation(path: Path) -> tuple[Source, Run]:
@@ -197,14 +155,25 @@ def read_simulation(path: Path) -> tuple[Source, Run]:
     if missing:
         raise NoReport(f"has no {' and no '.join(missing)}; expected what recto simulate --json "
                        "writes of one seed")
-    fields = checked_fields(path, document)
-    series = pandas.DataFrame(checked_series(path, document))
-    if series.empty:
+    fields, series = checked_fields(path, document), checked_series(path, document)
+    if not series["begin_ns"]:
         raise BadInput(f"{path}, report.series: found nothing, as no request was served; expected "
                        "a run to draw")
-    series["begin_s"] = series.pop("begin_ns") / NS_PER_S
-    series["length_s"] = series.pop("length_ns") / NS_PER_S
+    metrics = {state: fields[f"figures.mean_shares.{state}"] for state in STATES}
+    metrics |= {name: fields[f"report.counters.{name}"]
+                for name in ("requests_rejected", "requests_finished")}
+    for kind in LATENCIES:
+        for point in ("p50", "p90", "p99"):
+            ns = fields[f"report.{kind}.{point}_ns"] if fields[f"report.{kind}.count"] else None
+            metrics[f"{kind}_{point}_s"] = None if ns is None else ns / NS_PER_S
+    series["internal_slots"] = [sum(parts) for parts in zip(*(series[f"{part}_slots"]
+                                                              for part in INTERNAL))]
+    shown = {name.removesuffix("_slots").removesuffix("_requests"): values
+             for name, values in series.items()}
+    shown["begin_s"] = [ns / NS_PER_S for ns in series["begin_ns"]]
+    shown["end_s"] = (series["begin_ns"][-1] + series["length_ns"][-1]) / NS_PER_S
     model = f"Step times: {fields['time_model']}, {fields['time_model_provenance']}"
-    key = (fields["settings.allocator"], fields["report.block_size"])
-    run = Run(*key, fields, with_internal(series))
+    allocator = fields["settings.allocator"]
+    block_size = None if allocator.startswith("contiguous") else fields["report.block_size"]
+    run = Run(allocator, block_size, fields["report.pool_slots"], metrics, shown)
     return read_source(document, document["settings"], (model,)), run

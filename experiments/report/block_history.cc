@@ -105,7 +105,6 @@ void BlockHistory::end_stay(Open& stay, std::int64_t context, SimTime now) {
   }
   stay.stay.end = now;
   stay.stay.context_end = context;
-  stay.stay.how = stay.how;
   if (stay.stored >= 0) detail_.stays[static_cast<std::size_t>(stay.stored)] = stay.stay;
   stay = {};
 }

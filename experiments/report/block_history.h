@@ -19,7 +19,7 @@ class BlockHistory {
   BlockHistory(const WatchedAllocator& allocator, SimTime begin, SimDuration tick);
 
   // Announces that the sequence will release its slots because it was preempted.
-  void expect(sim::SequenceId sequence, MapStay::End how) { open(sequence).how = how; }
+  void expect(sim::SequenceId sequence, MapStay::End how) { open(sequence).stay.how = how; }
   // Takes what changed at `now`, in order. O(changes + running sequences).
   void apply(const std::vector<PlaceChange>& changes, const sim::Scheduler& scheduler, SimTime now);
   // To be called when the run is over.
@@ -31,7 +31,6 @@ class BlockHistory {
     std::int64_t places = 0;  // held places; 0: no stay
     bool decodes = false;
     std::int32_t stored = -1;  // in detail_.stays
-    MapStay::End how = MapStay::End::kFinished;
   };
   struct Place {
     SimTime since;

@@ -4,7 +4,6 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <iterator>
 #include <limits>
 
 #include "core/contract.h"
@@ -18,13 +17,6 @@ using Verdicts = std::vector<BlockSizeVerdict>;
 
 constexpr const char* kAreGood =
     " are equally good. None is recommended; more load, or a smaller pool, may tell.";
-
-template <typename Items, typename Holds>
-Items those(const Items& items, Holds holds) {
-  Items kept;
-  std::ranges::copy_if(items, std::back_inserter(kept), holds);
-  return kept;
-}
 
 double rejected(const BlockSizeFigures& size) { return size.requests_rejected.mean; }
 
@@ -217,7 +209,7 @@ std::string reason_of(const BlockSizeVerdict& chosen, const Verdicts& verdicts,
                                  near_best(seeds), chosen.block_size,
                                  seeds > 1 ? ", on average over the seeds" : "")
                    : among_good(chosen, good, seeds);
-  const Verdicts open = those(verdicts, [&](const BlockSizeVerdict& verdict) {
+  const Verdicts open = filtered(verdicts, [&](const BlockSizeVerdict& verdict) {
     return !verdict.is_good && !verdict.is_worse && verdict.block_size != chosen.block_size;
   });
   if (!open.empty()) {
@@ -234,7 +226,7 @@ std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes
   if (sizes.size() < 2) return std::nullopt;
   const double fewest = rejected(*std::ranges::min_element(sizes, {}, rejected));
   const Sizes most =
-      those(sizes, [&](const BlockSizeFigures& size) { return rejected(size) == fewest; });
+      filtered(sizes, [&](const BlockSizeFigures& size) { return rejected(size) == fewest; });
   BlockSizeAdvice advice;
   Verdicts serving;  // on `most`
   for (std::size_t i = 0; i < sizes.size(); ++i) {
@@ -245,7 +237,7 @@ std::optional<BlockSizeAdvice> advise(const std::vector<BlockSizeFigures>& sizes
   }
   advice.reason = why_none(serving, most, seeds);
   if (!advice.reason.empty()) return advice;
-  const Verdicts good = those(serving, [](const BlockSizeVerdict& one) { return one.is_good; });
+  const Verdicts good = filtered(serving, [](const BlockSizeVerdict& one) { return one.is_good; });
   advice.recommended = chosen_of(good, most);
   const auto found = std::ranges::find(sizes, advice.recommended, &BlockSizeFigures::block_size);
   const auto chosen = static_cast<std::size_t>(found - sizes.begin());

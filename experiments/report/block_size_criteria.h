@@ -2,13 +2,22 @@
 
 // The criteria by which block sizes are compared.
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <span>
 #include <string>
 #include <vector>
 
 namespace recto::experiments {
+
+template <typename Items, typename Holds>
+Items filtered(const Items& items, Holds holds) {
+  Items kept;
+  std::ranges::copy_if(items, std::back_inserter(kept), holds);
+  return kept;
+}
 
 // A figure of one run, or the mean over several seeds with the value under each, in their order.
 struct SeedMean {

@@ -1,21 +1,12 @@
-#include "experiments/report/data_file.h"
-
 #include <fmt/format.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-
 #include "core/json.h"
-#include "experiments/report/located_inputs.h"
 #include "experiments/report/study_data.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/parallel.h"
 
 namespace recto::experiments {
-
-std::string data_file_in(const std::string& folder) { return folder + "/report.json"; }
+namespace {
 
 Result<std::string> data_file_text(const std::string& folder, const Json& data) {
   const Result<Json> manifest = describe_file(folder + "/manifest.json");
@@ -26,32 +17,32 @@ Result<std::string> data_file_text(const std::string& folder, const Json& data) 
                     {"data", data}});
 }
 
-Status check_data_file(const std::string& folder) {
+}  // namespace
+
+std::string data_file_in(const std::string& folder) { return folder + "/report.json"; }
+
+Status write_data_file(const std::string& folder, const Json& data) {
+  const Result<std::string> text = data_file_text(folder, data);
+  RECTO_RETURN_IF_ERROR(text.status());
+  return write_file(data_file_in(folder), text.value());
+}
+
+Result<Json> read_data_file(const std::string& folder) {
   const std::string path = data_file_in(folder);
   const Result<std::string> text = read_text_file(path);
-  RECTO_RETURN_IF_ERROR(text.status());
+  if (!text.is_ok()) {
+    return Status::invalid_input(text.status().message() +
+                                 "; expected what recto fragmentation --out writes; run it again");
+  }
   const Result<Json> found = parse_json(text.value());
-  const Json data = found.is_ok() ? found.value().value("data", Json()) : Json();
+  Json data = found.is_ok() ? found.value().value("data", Json()) : Json();
   const Result<std::string> expected = data_file_text(folder, data);
   RECTO_RETURN_IF_ERROR(expected.status());
-  if (text.value() == expected.value()) return Status::ok();
+  if (text.value() == expected.value()) return data;
   return Status::invalid_input(fmt::format(
       "{}: is not what recto report wrote of {}/manifest.json; expected both from one run, or no "
       "report.json",
       path, folder));
-}
-
-Result<std::string> unnamed_data_file(ResultsFolder folder) {
-  RECTO_RETURN_IF_ERROR(locate_inputs(folder.manifest, folder.path, folder.configs));
-  const Result<Json> data = fragmentation_data(folder, {.threads = default_threads()});
-  RECTO_RETURN_IF_ERROR(data.status());
-  const Result<std::string> text = data_file_text(folder.path, data.value());
-  RECTO_RETURN_IF_ERROR(text.status());
-  std::FILE* const file = std::tmpfile();
-  if (file == nullptr || std::fputs(text.value().c_str(), file) < 0 || std::fflush(file) != 0) {
-    return Status::failed(std::string("a temporary file: ") + std::strerror(errno));
-  }
-  return fmt::format("/dev/fd/{}", fileno(file));
 }
 
 }  // namespace recto::experiments

@@ -2,16 +2,16 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
+#include "core/contract.h"
 #include "experiments/report/block_size_panel.h"
 #include "experiments/report/headline.h"
+#include "experiments/report/latency_quantiles.h"
 #include "experiments/report/map_json.h"
 #include "experiments/report/map_recorder.h"
-#include "experiments/report/recorded_run.h"
-#include "experiments/report/repeated_runs.h"
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/series_data.h"
 #include "experiments/report/study_data.h"
@@ -25,6 +25,12 @@
 namespace recto::experiments {
 namespace {
 
+struct Study {
+  const ResultsFolder& folder;
+  const std::vector<FirstRun>& runs;
+  const MapOptions& maps;
+};
+
 std::string setting_line(const RunConfig& config, const sim::Report& report) {
   const std::string file = config.model_file.substr(config.model_file.find_last_of('/') + 1);
   const std::string model = file.empty() ? config.model : file;
@@ -34,27 +40,8 @@ std::string setting_line(const RunConfig& config, const sim::Report& report) {
                      config.tp, config.gpu, pool_text(config, report));
 }
 
-// "paged 16"; contiguous allocators have no blocks.
-std::string label_of(const RunConfig& config) {
-  if (is_contiguous(config)) return config.allocator;
-  return fmt::format("{} {}", config.allocator, config.block_size);
-}
-
-// The results of `make` for each label's index, or the first failure with its label.
-template <typename Value, typename Make>
-Result<std::vector<Value>> made_of(const std::vector<std::string>& labels, int threads, Make make) {
-  std::vector<std::optional<Result<Value>>> made(labels.size());
-  for_each_index(labels.size(), threads, [&](std::size_t i) { made[i] = make(i); });
-  std::vector<Value> values;
-  for (std::size_t i = 0; i < labels.size(); ++i) {
-    RECTO_RETURN_IF_ERROR(made[i]->status().in(labels[i]));
-    values.push_back(std::move(*made[i]).value());
-  }
-  return values;
-}
-
 // For each allocator the row that its panel recommends, or else the first row.
-Result<std::vector<std::size_t>> telling_rows(const Json& rows, const Json& panels) {
+std::vector<std::size_t> telling_rows(const Json& rows, const Json& panels) {
   std::vector<Json> allocators;
   std::vector<std::size_t> telling;
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -72,38 +59,34 @@ Result<std::vector<std::size_t>> telling_rows(const Json& rows, const Json& pane
   return telling;
 }
 
-Result<std::vector<std::size_t>> rows_labelled(const std::vector<std::string>& wanted,
-                                               const std::vector<std::string>& labels) {
+// `options.rows` are labels of rows.
+std::vector<std::size_t> rows_labelled(const MapOptions& options,
+                                       const std::vector<RunConfig>& configs) {
   std::vector<std::size_t> rows;
-  for (const std::string& label : wanted) {
-    const auto row = std::ranges::find(labels, label);
-    if (row == labels.end()) {
-      return Status::invalid_input(
-          fmt::format("--maps: found '{}'; expected some of {}", label, fmt::join(labels, ", ")));
-    }
-    rows.push_back(static_cast<std::size_t>(row - labels.begin()));
+  for (const std::string& label : options.rows) {
+    const auto row = std::ranges::find(configs, label, label_of);
+    RECTO_CHECK(row != configs.end());
+    rows.push_back(static_cast<std::size_t>(row - configs.begin()));
   }
   return rows;
 }
 
 // The beginning of the part that all maps show block by block: where a paged run is busiest.
-Result<SimTime> detail_begin(const ResultsFolder& folder, const std::vector<RecordedRun>& runs,
-                             const std::vector<std::size_t>& rows, const ReportOptions& options) {
-  if (options.map_from_s) {
+Result<SimTime> detail_begin(const Study& study, const std::vector<std::size_t>& rows) {
+  const auto& [folder, runs, options] = study;
+  if (options.from_s) {
     SimTime end;
-    for (const std::size_t row : rows) end = std::max(end, end_of(runs[row].outcome.report));
+    for (const std::size_t row : rows) end = std::max(end, end_of(runs[row].report));
     const double end_s = static_cast<double>((end - SimTime()).value()) / 1e9;
-    if (*options.map_from_s < end_s) {
-      return SimTime(static_cast<std::int64_t>(*options.map_from_s * 1e9));
-    }
+    if (*options.from_s < end_s) return SimTime(static_cast<std::int64_t>(*options.from_s * 1e9));
     return Status::invalid_input(
         fmt::format("--map-from-s: found {}; expected less than {}, the seconds that the longest "
                     "run with a map takes",
-                    *options.map_from_s, end_s));
+                    *options.from_s, end_s));
   }
   const auto paged = std::ranges::find_if(
-      rows, [&](std::size_t row) { return !is_contiguous(folder.configs[row]); });
-  return busiest_moment(runs[paged == rows.end() ? rows.front() : *paged].outcome.report);
+      rows, [&](std::size_t row) { return !is_contiguous(study.folder.configs[row]); });
+  return busiest_moment(runs[paged == rows.end() ? rows.front() : *paged].report);
 }
 
 // 1 if the means of a run extend to its last answer, 0 if they end with the last arrival.
@@ -119,99 +102,106 @@ Json covered_share_json(const sim::Report& report) {
                  static_cast<double>(report.makespan.value()));
 }
 
-// Uses the manifest's names of inputs, even if these have moved.
-std::string timeline_command(const ResultsFolder& folder, std::size_t row) {
-  const Result<RunConfig> config = run_config_from_json(folder.manifest["configurations"][row]);
-  return "recto simulate" + used_flags(config.value()) + " --timeline run.json";
-}
-
-Result<Json> row_json(const ResultsFolder& folder, std::size_t row, const sim::Report& report) {
-  const RunConfig& config = folder.configs[row];
+Result<Json> row_json(const ResultsFolder& folder, std::size_t row, const FirstRun& run) {
+  const auto& [config, report, latency] = run;
   Json metrics = metrics_by_seed_json(folder, row);
   RECTO_RETURN_IF_ERROR(add_kernel_time(config, metrics).in(label_of(config)));
   return Json{{"label", label_of(config)},
               {"allocator", config.allocator},
-              {"timeline", timeline_command(folder, row)},
+              {"timeline", "recto simulate" + used_flags(config) + " --timeline run.json"},
               {"block_size", is_contiguous(config) ? Json() : Json(config.block_size)},
               {"covers_drain", covers_drain_json(report)},
               {"covered_share", covered_share_json(report)},
               {"metrics", std::move(metrics)}};
 }
 
-Result<Json> maps_json(const ResultsFolder& folder, const std::vector<RecordedRun>& runs,
-                       const std::vector<std::size_t>& rows, SimTime begin,
-                       const ReportOptions& options) {
-  const auto record = options.map_from_s ? record_map : record_map_whole_or_from;
-  std::vector<std::string> labels;
-  for (const std::size_t row : rows) labels.push_back(label_of(folder.configs[row]));
-  Result<std::vector<MemoryMap>> maps =
-      made_of<MemoryMap>(labels, options.threads, [&](std::size_t i) {
-        return record(folder.configs[rows[i]], runs[rows[i]].outcome.report, begin);
-      });
+Result<Json> maps_json(const Study& study, const std::vector<std::size_t>& rows, SimTime begin,
+                       CommandContext& context) {
+  const bool is_chosen = study.maps.from_s.has_value();
+  const auto part = is_chosen ? SingleBlocks::kFromBegin : SingleBlocks::kWholeRunIfFew;
+  ProgressBar progress(context.err, context.terminal, rows.size());
+  const auto maps = make_all<MemoryMap>(rows.size(), study.maps.threads, [&](std::size_t i) {
+    const auto& [config, report, latency] = study.runs[rows[i]];
+    Result<MemoryMap> map = record_map(config, report, begin, part);
+    progress.advance("map of " + label_of(config));
+    if (!map.is_ok()) return Result<MemoryMap>(map.status().in(label_of(config)));
+    return map;
+  });
   RECTO_RETURN_IF_ERROR(maps.status());
   Json json = Json::array();
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Json map = to_json(maps.value()[i]);
-    map["begin_is_chosen"] = options.map_from_s.has_value();
+    map["begin_is_chosen"] = is_chosen;
     json.push_back({{"row", rows[i]}, {"map", std::move(map)}});
   }
   return json;
 }
 
-}  // namespace
-
-Result<Json> fragmentation_data(const ResultsFolder& folder, const ReportOptions& options) {
-  std::vector<std::string> labels;
-  for (const RunConfig& config : folder.configs) labels.push_back(label_of(config));
-  const auto runs = made_of<RecordedRun>(labels, options.threads, [&](std::size_t i) {
-    Result<RecordedRun> run = run_and_record(folder.configs[i]);
-    if (options.done) options.done(labels[i]);
-    return run;
-  });
-  RECTO_RETURN_IF_ERROR(runs.status());
-  RECTO_RETURN_IF_ERROR(check_repeated(folder, runs.value()));
+// Figures are those of the study's table.
+Result<Json> fragmentation_data(const Study& study, CommandContext& context) {
+  const auto& [folder, runs, options] = study;
   Json rows = Json::array();
   Json series = Json::array();
   Json latency = Json::array();
   std::vector<std::string> allocators;
   for (std::size_t i = 0; i < folder.configs.size(); ++i) {
-    const RecordedRun& run = runs.value()[i];
-    Result<Json> row = row_json(folder, i, run.outcome.report);
+    Result<Json> row = row_json(folder, i, runs[i]);
     RECTO_RETURN_IF_ERROR(row.status());
     rows.push_back(std::move(row).value());
-    series.push_back(series_json(run.outcome.report));
-    latency.push_back(run.latency);
+    series.push_back(series_json(runs[i].report));
+    latency.push_back(runs[i].latency);
     allocators.push_back(folder.configs[i].allocator);
   }
   const Throughput throughput = throughput_of(folder.configs);
   const Json panels = block_size_panels(rows, allocators, throughput, folder.seeds);
-  const auto mapped =
-      options.maps.empty() ? telling_rows(rows, panels) : rows_labelled(options.maps, labels);
-  RECTO_RETURN_IF_ERROR(mapped.status());
-  const auto begin = detail_begin(folder, runs.value(), mapped.value(), options);
+  const std::vector<std::size_t> mapped =
+      options.rows.empty() ? telling_rows(rows, panels) : rows_labelled(options, folder.configs);
+  const auto begin = detail_begin(study, mapped);
   RECTO_RETURN_IF_ERROR(begin.status());
-  const auto maps = maps_json(folder, runs.value(), mapped.value(), begin.value(), options);
+  const auto maps = maps_json(study, mapped, begin.value(), context);
   RECTO_RETURN_IF_ERROR(maps.status());
-  const sim::Report& first = runs.value().front().outcome.report;
-  const Json headline = headline_json(rows, mapped.value(), panels, throughput);
+  const Json headline = headline_json(rows, mapped, panels, throughput);
   for (Json& row : rows) row["metrics"].erase(kBySeed);
   return Json{{"kind", "fragmentation"},
-              {"notes", notes_on(folder, rows)},
+              {"notes", notes_on(rows, folder.seeds)},
               {"seeds", folder.seeds},
-              {"setting", setting_line(folder.configs.front(), first)},
-              {"pool_slots", first.pool_slots.value()},
+              {"setting", setting_line(runs.front().config, runs.front().report)},
+              {"pool_slots", runs.front().report.pool_slots.value()},
               {"has_limits", throughput == Throughput::kGoodput},
-              {"time_models",
-               folder.manifest["time_models"]},  // equal to those of the runs: check_repeated
+              {"time_models", folder.manifest["time_models"]},
               {"rows", rows},
               {"series", series},
               {"quantiles_per_mille", quantile_per_mille()},
               {"latency", latency},
               {"manager", folder.configs.front().manager},
               {"maps", maps.value()},
-              {"close_look_us", (begin.value() - SimTime()).value() / 1000},
               {"headline", headline},
               {"panels", panels}};
+}
+
+}  // namespace
+
+Status check_map_rows(const MapOptions& options, const std::vector<RunConfig>& configs) {
+  std::vector<std::string> labels;
+  for (const RunConfig& config : configs) labels.push_back(label_of(config));
+  for (const std::string& label : options.rows) {
+    if (std::ranges::find(labels, label) != labels.end()) continue;
+    return Status::invalid_input(
+        fmt::format("--maps: found '{}'; expected some of {}", label, fmt::join(labels, ", ")));
+  }
+  return Status::ok();
+}
+
+Status write_study_data(const std::string& folder, const std::vector<FirstRun>& runs,
+                        const MapOptions& options, CommandContext& context) {
+  Result<ResultsFolder> results = read_results_folder(folder);
+  RECTO_RETURN_IF_ERROR(results.status());
+  for (const FirstRun& run : runs) results.value().configs.push_back(run.config);
+  const Result<Json> data = fragmentation_data({results.value(), runs, options}, context);
+  RECTO_RETURN_IF_ERROR(data.status());
+  RECTO_RETURN_IF_ERROR(write_data_file(folder, data.value()));
+  context.out << fmt::format("Wrote {}: the data of its page and figures\n", data_file_in(folder));
+  return Status::ok();
 }
 
 }  // namespace recto::experiments

@@ -5,12 +5,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iterator>
 #include <limits>
 #include <optional>
 
 #include "experiments/report/block_size_criteria.h"
-#include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 
 namespace recto::experiments {
@@ -21,13 +19,6 @@ constexpr std::size_t kRowsNamed = 8;
 using Rows = std::vector<std::size_t>;
 using Figures = std::vector<BlockSizeFigures>;  // of every row of the page
 
-template <typename Holds>
-Rows those(const Rows& rows, Holds holds) {
-  Rows kept;
-  std::ranges::copy_if(rows, std::back_inserter(kept), holds);
-  return kept;
-}
-
 bool contains(const Rows& rows, std::size_t row) {
   return std::ranges::find(rows, row) != rows.end();
 }
@@ -36,8 +27,8 @@ bool contains(const Rows& rows, std::size_t row) {
 template <typename Figure>
 Rows within(const Rows& rows, double tolerance, Figure figure) {
   const double least = figure(*std::ranges::min_element(rows, {}, figure));
-  return those(rows,
-               [&](std::size_t row) { return figure(row) <= least + tolerance * std::abs(least); });
+  return filtered(
+      rows, [&](std::size_t row) { return figure(row) <= least + tolerance * std::abs(least); });
 }
 
 // The best row for `sign` 1, the worst for -1; the first of equal rows. A row without answers under
@@ -68,7 +59,7 @@ Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
   const auto is_serving = [&](std::size_t row) { return figures[row].requests_finished.mean > 0; };
   // Among rows that served requests; among all rows if none did.
   const auto extreme_of = [&](const Rows& of, double sign) {
-    const Rows served = those(of, is_serving);
+    const Rows served = filtered(of, is_serving);
     return extreme(figures, served.empty() ? of : served, sign);
   };
   Rows advised;    // each panel's recommended row
@@ -81,11 +72,11 @@ Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
       if (is_advised || recommended.is_null()) competing.push_back(row);
     }
   }
-  competing = those(competing, is_serving);
+  competing = filtered(competing, is_serving);
   Rows best;  // one row, or none
   if (!competing.empty()) best = {extreme(figures, competing, 1)};
-  best = those(best, [&](std::size_t row) { return contains(advised, row); });
-  const Rows as_good = those(competing, [&](std::size_t other) {
+  best = filtered(best, [&](std::size_t row) { return contains(advised, row); });
+  const Rows as_good = filtered(competing, [&](std::size_t other) {
     return std::ranges::any_of(best, [&](std::size_t row) {
       return row != other && is_as_good(figures[other], figures[row]);
     });
@@ -94,14 +85,14 @@ Json headline_json(const Json& rows, const Rows& mapped, const Json& panels,
                    {"not_told_apart", as_good}};
   headline["compared"] = {0, 0};
   if (mapped.empty()) return headline;
-  const Rows shown_best = those(best, [&](std::size_t row) { return contains(mapped, row); });
+  const Rows shown_best = filtered(best, [&](std::size_t row) { return contains(mapped, row); });
   const std::size_t shown = shown_best.empty() ? extreme_of(mapped, 1) : shown_best.front();
-  const Rows others = those(mapped, [&](std::size_t row) { return row != shown; });
+  const Rows others = filtered(mapped, [&](std::size_t row) { return row != shown; });
   headline["compared"] = {others.empty() ? shown : extreme_of(others, -1), shown};
   return headline;
 }
 
-std::string rejected_note(const Json& rows, std::int64_t seeds) {
+std::vector<std::string> notes_on(const Json& rows, std::int64_t seeds) {
   std::vector<std::string> texts;
   for (const Json& row : rows) {
     const BlockSizeFigures figures = figures_of(0, row["metrics"], Throughput::kTokens);
@@ -111,29 +102,14 @@ std::string rejected_note(const Json& rows, std::int64_t seeds) {
                                 count_text(rejected),
                                 count_text(rejected + figures.requests_finished.mean)));
   }
-  if (texts.empty()) return "";
+  if (texts.empty()) return {};
   const std::size_t named = std::min(texts.size(), kRowsNamed);
   const std::string more =
       texts.size() > named ? fmt::format(" and {} more rows", texts.size() - named) : "";
   texts.resize(named);
-  return fmt::format(
+  return {fmt::format(
       "Requests were rejected, because they can never fit, and are in no other figure: {}{}{}.",
-      fmt::join(texts, ", "), more, seeds > 1 ? fmt::format(", means over {} seeds", seeds) : "");
-}
-
-std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows) {
-  std::vector<std::string> notes;
-  const std::string before = folder.commit();
-  if (before != commit()) {
-    notes.push_back(fmt::format(
-        "The results are of recto of commit {}, this page of commit {}: {}.",
-        before.empty() ? "unknown" : before, commit(),
-        folder.is_sweep ? "its numbers were not computed again"
-                        : "its runs, repeated under the first seed, gave the same numbers"));
-  }
-  const std::string rejected = rejected_note(rows, folder.seeds);
-  if (!rejected.empty()) notes.push_back(rejected);
-  return notes;
+      fmt::join(texts, ", "), more, seeds > 1 ? fmt::format(", means over {} seeds", seeds) : "")};
 }
 
 }  // namespace recto::experiments

@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "experiments/report/block_size_panel.h"
-#include "experiments/report/results_folder.h"
 #include "experiments/support/run_config.h"
 
 namespace recto::experiments {
@@ -23,11 +22,8 @@ namespace recto::experiments {
 Json headline_json(const Json& rows, const std::vector<std::size_t>& mapped, const Json& panels,
                    Throughput throughput);
 
-// Notes on the page's numbers: whether another commit of recto wrote them, and how the page deals
-// with that; and which of `rows` reject requests.
-std::vector<std::string> notes_on(const ResultsFolder& folder, const Json& rows);
-
-// The rows that reject requests, and how many, as means over `seeds` seeds; empty if none does.
-std::string rejected_note(const Json& rows, std::int64_t seeds);
+// Notes on the page's numbers: the rows that reject requests, and how many, as means over `seeds`
+// seeds; none if no row does.
+std::vector<std::string> notes_on(const Json& rows, std::int64_t seeds);
 
 }  // namespace recto::experiments

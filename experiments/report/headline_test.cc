@@ -113,16 +113,17 @@ TEST_CASE("Rows that served nothing are compared only where there are no others"
 
 TEST_CASE("A note counts what each row rejects") {
   Json rows = two_allocators();
-  CHECK(rejected_note(rows, 1).empty());
+  CHECK(notes_on(rows, 1).empty());
   rows[0]["metrics"]["requests_rejected"] = 64;
   rows[0]["metrics"]["requests_finished"] = 136;
   rows[2]["metrics"]["requests_rejected"] = 0.5;
-  CHECK(rejected_note(rows, 2) ==
-        "Requests were rejected, because they can never fit, and are in no other figure: paged 16 "
-        "(64 of 200), prefix-cached 16 (0.5 of 200.5), means over 2 seeds.");
+  CHECK(notes_on(rows, 2) ==
+        std::vector<std::string>{
+            "Requests were rejected, because they can never fit, and are in no other figure: paged "
+            "16 (64 of 200), prefix-cached 16 (0.5 of 200.5), means over 2 seeds."});
   Json many = Json::array();
   for (int i = 0; i < 10; ++i) many.push_back(rows[0]);
-  CHECK(rejected_note(many, 1).ends_with("paged 16 (64 of 200) and 2 more rows."));
+  CHECK(notes_on(many, 1)[0].ends_with("paged 16 (64 of 200) and 2 more rows."));
 }
 
 }  // namespace

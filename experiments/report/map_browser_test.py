@@ -11,10 +11,8 @@ import unittest
 from pathlib import Path
 
 import palette_test
+from map_testing import BlockMap
 from page_testing import BrowserSession, data_of, run_tests, selftest
-
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "plot"))
-from page_map import BlockMap  # noqa: E402
 
 PROGRAM = Path(sys.argv[1]).resolve()
 WINDOW = (1360, 1700)
@@ -113,9 +111,7 @@ class Maps(unittest.TestCase):
 
     def test_a_map_says_where_single_blocks_are_known_and_where_not(self):
         page = self.page(MANY)
-        chosen = page.with_name("chosen.html")
-        subprocess.run([PROGRAM, "report", page.parent, "--map-from-s", "300", "--html", chosen],
-                       check=True, capture_output=True)
+        chosen = self.page([*MANY[:-1], "--map-from-s", "300", "--out"])
         told = "[...document.querySelectorAll('.resolution')].map((one) => one.innerText)"
         all_known = [f"Drawn here: every single {kind}, and each change at its time."
                      for kind in ("region", "block")]
@@ -213,7 +209,7 @@ class Maps(unittest.TestCase):
             seen = session.run(f"seenWithoutMap({without})")
         self.assertTrue(seen["canvasHidden"])
         labels = [row["label"] for row in data["rows"]]
-        self.assertIn(f"recto report DIR --maps 'contiguous-max,{labels[without]}'", seen["told"])
+        self.assertIn(f"--maps 'contiguous-max,{labels[without]}'", seen["told"])
         self.assertLessEqual(seen["right"], seen["columnRight"])
         # A drag there leaves the other map as it was, in its slots.
         self.assertEqual((seen["low"], seen["high"]), (0, data["pool_slots"]))

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Tests of single blocks in memory maps, at any time: their tokens fit into the held blocks, their
-states agree with series.csv, and the page and the figures agree.
+states agree with series.csv, and the page tells the same.
 
     map_contexts_test.py RECTO
 """
@@ -18,12 +18,10 @@ import unittest
 from collections import deque
 from pathlib import Path
 
+from map_testing import STATES, BlockMap
 from page_testing import data_of
 
 HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parent / "plot"))
-from page_map import STATES, BlockMap  # noqa: E402
-
 PROGRAM = Path(sys.argv[1]).resolve()
 # Allocators, and the rest of the command.
 STUDIES = {
@@ -134,7 +132,7 @@ class MapContexts(unittest.TestCase):
                                            msg=(study, label, row["begin_s"], state),
                                            delta=share * packed["pool_slots"])
 
-    def test_the_page_and_the_pictures_tell_the_same(self):
+    def test_the_page_and_another_reader_tell_the_same(self):
         if shutil.which("node") is None:
             self.skipTest("no node here, which runs the page's scripts")
         for key, packed in self.maps.items():

@@ -6,10 +6,14 @@
 #include <string_view>
 #include <vector>
 
+#include "experiments/report/map_recorder.h"
+
 namespace recto::experiments {
 namespace {
 
 std::int64_t us(SimTime time) { return (time - SimTime()).value() / 1000; }
+
+constexpr const char* kMarkNames[kMapMarkCount] = {"preempted", "copied", "evicted"};
 
 template <typename Item>
 struct Column {
@@ -41,20 +45,24 @@ std::string cells_text(const std::vector<MapColumn>& columns) {
   return base64(bytes);
 }
 
-template <MapMark kMark>
-std::int64_t marks(const MapColumn& column) {
-  return column.marks[static_cast<std::size_t>(kMark)];
+Json overview_json(const std::vector<MapColumn>& columns) {
+  Json json = {{"at_us", Json::array()}, {"cells", cells_text(columns)}};
+  for (const MapColumn& column : columns) {
+    json["at_us"].push_back(us(column.at));
+    for (std::size_t mark = 0; mark < kMapMarkCount; ++mark) {
+      json[kMarkNames[mark]].push_back(column.marks[mark]);
+    }
+  }
+  return json;
 }
 
-Json overview_json(const std::vector<MapColumn>& columns) {
-  Json json = {{"count", columns.size()}};
-  json.update(
-      columns_json<MapColumn>(columns, {{"at_us", [](const auto& c) { return us(c.at); }}}));
-  json["cells"] = cells_text(columns);
-  json.update(columns_json<MapColumn>(columns, {{"preempted", marks<MapMark::kPreempted>},
-                                                {"copied", marks<MapMark::kCopied>},
-                                                {"evicted", marks<MapMark::kEvicted>}}));
-  return json;
+// A byte a row, picture by picture.
+Json close_look_json(const MapCloseLook& look) {
+  std::vector<std::uint8_t> bytes;
+  for (const RowState state : look.states) bytes.push_back(static_cast<std::uint8_t>(state));
+  return {{"begin_us", us(look.begin)},
+          {"step_us", kCloseLookStep.value() / 1000},
+          {"states", base64(bytes)}};
 }
 
 Json stays_json(const std::vector<MapStay>& stays) {
@@ -137,6 +145,7 @@ Json to_json(const MemoryMap& map) {
           {"rows", map.rows},
           {"end_us", us(map.end)},
           {"overview", overview_json(map.columns)},
+          {"close_look", close_look_json(map.close_look)},
           {"detail",
            {{"begin_us", us(map.detail.begin)},
             {"end_us", us(map.detail.end)},

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <array>
 #include <cstdint>
+#include <iterator>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "experiments/report/block_history.h"
 #include "experiments/report/pool_picture.h"
-#include "experiments/report/recorded_run.h"
+#include "experiments/report/series_data.h"
 #include "experiments/report/watched_allocator.h"
 #include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
@@ -20,6 +21,7 @@ namespace {
 
 constexpr std::int64_t kColumns = 720;
 constexpr std::int64_t kRowsMax = 160;
+constexpr std::int64_t kCloseColumns = 400;  // a minute
 
 MemoryMap empty_map(const WatchedAllocator& allocator, const ResolvedRun& run) {
   MemoryMap map;
@@ -32,22 +34,35 @@ MemoryMap empty_map(const WatchedAllocator& allocator, const ResolvedRun& run) {
   return map;
 }
 
+RowState most_frequent(const MapCell& cell) {
+  const int free = 15 - cell.used - cell.reserved - cell.internal - cell.cached;
+  const std::array<int, 5> shares{cell.used, cell.reserved, cell.internal, cell.cached, free};
+  return static_cast<RowState>(std::ranges::max_element(shares) - shares.begin());
+}
+
 // The run ends at `end`.
 class MapRecorder final : public sim::SimulationObserver {
  public:
-  MapRecorder(WatchedAllocator& allocator, const ResolvedRun& run, SimTime end,
-              SimTime detail_begin)
+  MapRecorder(WatchedAllocator& allocator, const ResolvedRun& run, SimTime end, SimTime begin,
+              SingleBlocks single_blocks)
       : allocator_(allocator),
         map_(empty_map(allocator, run)),
-        // 1/4096 of the whole run is one tick.
-        history_(allocator, detail_begin, SimDuration((end - SimTime()).value() / 4096 + 1)),
-        length_(static_cast<double>((end - SimTime()).value())) {}
+        length_(static_cast<double>((end - SimTime()).value())) {
+    map_.close_look.begin = begin;
+    const SimDuration tick((end - SimTime()).value() / 4096 + 1);
+    if (single_blocks == SingleBlocks::kWholeRunIfFew) {
+      histories_.emplace_back(allocator, SimTime(), tick);
+    }
+    histories_.emplace_back(allocator, begin, tick);
+  }
 
   void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) override {
     ++marks_[static_cast<std::size_t>(MapMark::kPreempted)];
     const MapStay::End how =
         kind == sim::PreemptionKind::kSwap ? MapStay::End::kSwap : MapStay::End::kRecompute;
-    for (const sim::SequenceId member : group.members) history_.expect(member, how);
+    for (BlockHistory& history : histories_) {
+      for (const sim::SequenceId member : group.members) history.expect(member, how);
+    }
   }
 
   void on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler,
@@ -57,8 +72,9 @@ class MapRecorder final : public sim::SimulationObserver {
       if (change.was_copied) ++marks_[static_cast<std::size_t>(MapMark::kCopied)];
       if (change.was_evicted) ++marks_[static_cast<std::size_t>(MapMark::kEvicted)];
     }
-    history_.apply(changes, scheduler, now);
+    for (BlockHistory& history : histories_) history.apply(changes, scheduler, now);
     now_ = now;
+    look_closely(gauges, scheduler);
     // Column k is the pool at the first event at or after k / columns of the run.
     const double share = length_ > 0 ? static_cast<double>((now - SimTime()).value()) / length_ : 1;
     const auto column = static_cast<std::int64_t>(share * static_cast<double>(kColumns));
@@ -75,14 +91,30 @@ class MapRecorder final : public sim::SimulationObserver {
       for (std::size_t i = 0; i < kMapMarkCount; ++i) map_.columns.back().marks[i] += marks_[i];
     }
     map_.end = now_;
-    map_.detail = history_.finish(now_);
+    for (BlockHistory& history : histories_) {
+      map_.detail = history.finish(now_);
+      if (map_.detail.end == now_) break;  // the whole run
+    }
     return std::move(map_);
   }
 
  private:
+  // Column k is the pool at the first event at or after its time.
+  void look_closely(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler) {
+    const std::int64_t since = (now_ - map_.close_look.begin).value();
+    if (since < 0) return;
+    std::vector<RowState>& states = map_.close_look.states;
+    const std::int64_t wanted = std::min(since / kCloseLookStep.value() + 1, kCloseColumns);
+    std::int64_t missing = wanted - static_cast<std::int64_t>(states.size()) / map_.rows;
+    if (missing <= 0) return;
+    const std::vector<MapCell> cells = pool_picture(map_, allocator_, scheduler, gauges);
+    for (; missing > 0; --missing)
+      std::ranges::transform(cells, std::back_inserter(states), most_frequent);
+  }
+
   WatchedAllocator& allocator_;
   MemoryMap map_;
-  BlockHistory history_;
+  std::vector<BlockHistory> histories_;  // the whole run's first
   double length_;
   std::array<std::int64_t, kMapMarkCount> marks_{};
   std::int64_t next_column_ = 0;
@@ -91,8 +123,8 @@ class MapRecorder final : public sim::SimulationObserver {
 
 }  // namespace
 
-Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
-                             SimTime detail_begin) {
+Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report, SimTime begin,
+                             SingleBlocks single_blocks) {
   const Result<ResolvedRun> run = resolve(config);
   RECTO_RETURN_IF_ERROR(run.status());
   const Result<std::unique_ptr<sim::TimeModel>> time_model = make_time_model(run.value());
@@ -102,18 +134,11 @@ Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
   Result<std::unique_ptr<sim::Allocator>> allocator = make_allocator(run.value());
   RECTO_RETURN_IF_ERROR(allocator.status());
   WatchedAllocator watched(std::move(allocator).value());
-  MapRecorder recorder(watched, run.value(), end_of(report), detail_begin);
+  MapRecorder recorder(watched, run.value(), end_of(report), begin, single_blocks);
   const Result<sim::Report> again = sim::simulate(
       *source.value().requests, watched, *time_model.value(), run.value().options, &recorder);
   RECTO_RETURN_IF_ERROR(again.status());
   return recorder.finish();
-}
-
-Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
-                                           SimTime begin) {
-  Result<MemoryMap> whole = record_map(config, report, SimTime());
-  if (!whole.is_ok() || whole.value().detail.end == whole.value().end) return whole;
-  return record_map(config, report, begin);
 }
 
 }  // namespace recto::experiments

@@ -1,7 +1,9 @@
 #pragma once
 
-// Follows a run and draws its memory map: a picture of the whole pool at regular times, and the
-// history of single blocks over a part of the run.
+// Follows a run and draws its memory map: pictures of the whole pool at regular times of the run
+// and of one minute, and the history of single blocks over a part of the run.
+
+#include <cstdint>
 
 #include "core/status.h"
 #include "core/units.h"
@@ -11,16 +13,16 @@
 
 namespace recto::experiments {
 
-// Both functions are deterministic, byte for byte, and may be called from several threads. `report`
-// is the report of an earlier run of this configuration.
+inline constexpr SimDuration kCloseLookStep(150'000'000);
 
-// Single blocks from `detail_begin` on. Under --manager production these are the blocks of the
-// production manager.
-Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report,
-                             SimTime detail_begin);
+// The part of a run with single blocks.
+enum class SingleBlocks : std::uint8_t { kFromBegin, kWholeRunIfFew };
 
-// Single blocks over the whole run if these are not too many for a page, else from `begin` on.
-Result<MemoryMap> record_map_whole_or_from(const RunConfig& config, const sim::Report& report,
-                                           SimTime begin);
+// Repeats the run of `report`, an earlier one of this configuration. The minute begins at `begin`.
+// Single blocks are shown from there on, or over the whole run if these are few enough for a page.
+// Under --manager production they are those of the production manager. Deterministic, byte for
+// byte; may be called from several threads.
+Result<MemoryMap> record_map(const RunConfig& config, const sim::Report& report, SimTime begin,
+                             SingleBlocks single_blocks);
 
 }  // namespace recto::experiments

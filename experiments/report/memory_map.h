@@ -70,6 +70,15 @@ struct MapDetail {
   std::vector<MapEvent> events;
 };
 
+// The state of most slots of a row.
+enum class RowState : std::uint8_t { kUsed, kReserved, kInternal, kCached, kFree };
+
+// A minute of the run in pictures at equal distances, for figures.
+struct MapCloseLook {
+  SimTime begin;
+  std::vector<RowState> states;  // [pictures][rows]; no picture after the run's end
+};
+
 struct MemoryMap {
   std::int64_t pool_slots = 0;
   std::int64_t block_size = 1;  // 1 for regions
@@ -79,6 +88,7 @@ struct MemoryMap {
   std::int64_t rows = 0;
   SimTime end;  // of the run
   std::vector<MapColumn> columns;
+  MapCloseLook close_look;
   MapDetail detail;
 };
 

@@ -12,7 +12,8 @@
 #include "bazel/testing/catch.h"
 #include "experiments/report/map_json.h"
 #include "experiments/report/map_recorder.h"
-#include "experiments/report/recorded_run.h"
+#include "experiments/report/series_data.h"
+#include "experiments/support/run.h"
 
 namespace recto::experiments {
 namespace {
@@ -32,10 +33,10 @@ struct Mapped {
 };
 
 Mapped mapped(const RunConfig& config) {
-  const Result<RecordedRun> run = run_and_record(config);
-  REQUIRE(run.status() == Status::ok());
-  const sim::Report& report = run.value().outcome.report;
-  Result<MemoryMap> map = record_map(config, report, SimTime());
+  const Result<RunOutcome> outcome = run(config);
+  REQUIRE(outcome.status() == Status::ok());
+  const sim::Report& report = outcome.value().report;
+  Result<MemoryMap> map = record_map(config, report, SimTime(), SingleBlocks::kFromBegin);
   REQUIRE(map.status() == Status::ok());
   return {report, std::move(map).value()};
 }
@@ -172,13 +173,37 @@ TEST_CASE("A map has all single blocks unless they are too many, and else those 
     config.block_size = 4;
     const Mapped run = mapped(config);
     const SimTime middle = SimTime((end_of(run.report) - SimTime()).value() / 2);
-    const Result<MemoryMap> map = record_map_whole_or_from(config, run.report, middle);
+    const Result<MemoryMap> map =
+        record_map(config, run.report, middle, SingleBlocks::kWholeRunIfFew);
     REQUIRE(map.status() == Status::ok());
     const bool is_small = requests == 120;
     CHECK((run.map.detail.end == run.map.end) == is_small);
     CHECK(map.value().detail.begin == (is_small ? SimTime() : middle));
     CHECK((map.value().detail.end == map.value().end) == is_small);
     check_segments(map.value());
+  }
+}
+
+TEST_CASE("A close look has a picture every 150 ms of a minute, and none after the run's end") {
+  const RunConfig config = small_run("paged");
+  const Mapped whole = mapped(config);
+  const std::int64_t end_ns = (whole.map.end - SimTime()).value();
+  const auto pictures_from = [&](std::int64_t begin_ns) {
+    const auto map = record_map(config, whole.report, SimTime(begin_ns), SingleBlocks::kFromBegin);
+    REQUIRE(map.status() == Status::ok());
+    const auto rows = static_cast<std::size_t>(map.value().rows);
+    CHECK(map.value().close_look.states.size() % rows == 0);
+    return map.value().close_look.states.size() / rows;
+  };
+  CHECK(pictures_from(end_ns / 3) == 400);
+  CHECK(pictures_from(end_ns - 10 * kCloseLookStep.value()) == 11);
+  CHECK(pictures_from(end_ns + 1) == 0);
+  // The first picture is the first one of the whole run.
+  for (std::int64_t row = 0; row < whole.map.rows; ++row) {
+    const MapCell& cell = whole.map.columns[0].cells[static_cast<std::size_t>(row)];
+    const bool is_used =
+        whole.map.close_look.states[static_cast<std::size_t>(row)] == RowState::kUsed;
+    CHECK(is_used == (2 * cell.used > 15));
   }
 }
 

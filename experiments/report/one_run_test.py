@@ -58,37 +58,28 @@ class OneRun(unittest.TestCase):
         edit(manifest)
         (folder / "manifest.json").write_text(json.dumps(manifest), "utf-8")
 
-    def test_repeated_runs_must_be_those_of_the_files(self):
+    def test_the_data_of_a_study_must_be_those_of_its_manifest(self):
         other = self.copy(self.study, "other-seed")
         self.change(other, lambda manifest: [one.update(seed=2)
                                              for one in manifest["configurations"]])
-        refused = self.refused(other)
-        self.assertIn(f"{other}/fragmentation.csv, line 2, figures.mean_shares.used: found '",
-                      refused)
-        self.assertIn("where the settings of manifest.json give '", refused)
+        self.assertIn(f"{other}/report.json: is not what recto report wrote of {other}/manifest",
+                      self.refused(other))
+        (other / "report.json").unlink()
+        self.assertIn("report.json: No such file or directory; expected what "
+                      "recto fragmentation --out writes; run it again", self.refused(other))
         self.assertFalse((other / "report.html").exists())
 
-    def test_a_first_seed_must_be_one_of_the_means(self):
-        folder = Path(self.scratch.name, "mean")
-        made = recto(*("fragmentation --requests 40 --allocators paged --block-sizes 16 --seeds 3 "
-                       "--out").split(), folder)
-        self.assertEqual(made.returncode, 0, made.stderr)
-        self.assertEqual(recto("report", folder).returncode, 0)
-        for seed, file in ((2, "_by_seed: found '"), (77, "csv")):
-            self.change(folder, lambda manifest: manifest["configurations"][0].update(seed=seed))
-            self.assertRegex(self.refused(folder), file)
-
     def test_results_of_another_commit_are_told_on_the_page_and_beside_it(self):
-        for folder, told in ((self.study, "repeated under the first seed, gave the same numbers"),
-                             (self.sweep, "its numbers were not computed again")):
-            other = self.copy(folder, folder.name + "-other-commit")
-            self.change(other, lambda manifest: manifest["recto"].update(commit="0ldc0mm1t"))
-            run = recto("report", other)
-            self.assertEqual(run.returncode, 0, run.stderr)
-            self.assertIn("recto: The results are of recto of commit 0ldc0mm1t, this page of",
-                          run.stderr)
-            self.assertIn(told, run.stderr)
-            self.assertIn(told, self.notes(other)[0])
+        other = self.copy(self.sweep, "other-commit")
+        self.change(other, lambda manifest: manifest["recto"].update(commit="0ldc0mm1t"))
+        run = recto("report", other)
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("recto: The results are of recto of commit 0ldc0mm1t, this page of",
+                      run.stderr)
+        told = "its numbers were not computed again"
+        self.assertIn(told, run.stderr)
+        self.assertIn(told, self.notes(other)[0])
+        for folder in (self.study, self.sweep):
             self.assertEqual(recto("report", folder).returncode, 0)
             self.assertEqual(self.notes(folder), [])
 
@@ -177,32 +168,6 @@ class OneRun(unittest.TestCase):
                 plotted = recto("plot", folder, "--out", folder / "pictures")
                 self.assertEqual(plotted.returncode, 2)
                 self.assertIn(told, plotted.stderr)
-
-    def test_what_a_study_was_made_from_must_be_what_its_runs_read(self):
-        trace = Path(self.scratch.name, "small.csv")
-        trace.write_text("arrival_s,prompt_tokens,output_tokens\n0,100,9\n1,50,9\n")
-        made = Path(self.scratch.name, "traced")
-        run = recto(*"fragmentation --allocators paged --block-sizes 16 --trace".split(), trace,
-                    "--out", made)
-        self.assertEqual(run.returncode, 0, run.stderr)
-        other = [{"name": "measured:H200", "provenance": "attention measured on NVIDIA H200"}]
-        edits = (
-            (lambda manifest: manifest.update(time_models=other), "time_models: found "
-             '[{"name":"measured:H200","provenance":"attention measured on NVIDIA H200"}], where '
-             'its configurations give [{"name":"roofline"'),
-            (lambda manifest: manifest.pop("time_models"), "time_models: found null, where its"),
-            (lambda manifest: manifest.update(inputs=[]),
-             f"inputs: found no {trace}; expected each file that the configurations read"),
-            (lambda manifest: manifest["configurations"][0].update(trace=None),
-             f"inputs: found {trace}, which no configuration reads; expected none"),
-        )
-        for index, (edit, expected) in enumerate(edits):
-            with self.subTest(expected):
-                folder = self.copy(made, f"made-from-{index}")
-                self.change(folder, edit)
-                self.assertIn(f"{folder}/manifest.json, {expected}", self.refused(folder))
-                self.assertFalse((folder / "report.html").exists())
-        self.assertEqual(recto("report", made).returncode, 0)
 
     def test_the_seeds_of_a_sweep_must_be_those_of_its_rows(self):
         made = Path(self.scratch.name, "two-seeds")

@@ -7,15 +7,12 @@
 #include <system_error>
 #include <utility>
 
-#include "experiments/report/data_file.h"
-#include "experiments/report/located_inputs.h"
 #include "experiments/report/report_page.h"
 #include "experiments/report/results_folder.h"
 #include "experiments/report/study_data.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/parallel.h"
 
 namespace recto::experiments {
 namespace {
@@ -24,38 +21,34 @@ constexpr FileKind kPage{.mark = kReportPageMark, .name = "a page of recto repor
 
 constexpr const char* kFooter = R"(
 DIR is what `recto fragmentation --out DIR` or `recto sweep --out DIR` has written; both make the
-page at once with --report. A study's runs are made once more, for what its files do not hold.
+page at once with --report.
 
 Examples:
   recto fragmentation --out study && recto report study
-  recto report study --html page.html --maps "contiguous-max,paged 32" --map-from-s 600
+  recto report study --html page.html
 )";
 
 std::string page_in(const std::string& folder) { return folder + "/report.html"; }
 
-Result<Json> data_of(const ResultsFolder& folder, const ReportFlags& flags,
-                     CommandContext& context) {
-  if (folder.is_sweep) {
-    if (flags.maps.empty() && !flags.map_from_s) return sweep_data(folder);
-    return Status::invalid_input(
-        fmt::format("--maps, --map-from-s: found the sweep {}; expected a study, which has maps",
-                    flags.folder));
-  }
-  ProgressBar progress(context.err, context.terminal, folder.configs.size());
-  return fragmentation_data(folder,
-                            {.threads = flags.threads > 0 ? flags.threads : default_threads(),
-                             .maps = flags.maps,
-                             .map_from_s = flags.map_from_s,
-                             .done = [&](const std::string& label) { progress.advance(label); }});
-}
+// The folder's results, and the data that their page shows.
+struct PageData {
+  ResultsFolder folder;
+  Json data;
+};
 
-// A study is run again with the files that its manifest names; a page must not replace any of them.
-Status prepare_inputs(ResultsFolder& folder, const std::string& page) {
-  RECTO_RETURN_IF_ERROR(locate_inputs(folder.manifest, folder.path, folder.configs));
-  for (const RunConfig& config : folder.configs) {
-    RECTO_RETURN_IF_ERROR(check_no_input(page, input_files(config)).in("--html"));
+Result<PageData> read_page_data(const std::string& path) {
+  Result<ResultsFolder> folder = read_results_folder(path);
+  RECTO_RETURN_IF_ERROR(folder.status());
+  Result<Json> data = folder.value().is_sweep ? sweep_data(folder.value()) : read_data_file(path);
+  RECTO_RETURN_IF_ERROR(data.status());
+  const std::string before = folder.value().commit();
+  if (before != commit()) {
+    data.value()["notes"].push_back(fmt::format(
+        "The results are of recto of commit {}, this page of commit {}: its numbers were not "
+        "computed again.",
+        before.empty() ? "unknown" : before, commit()));
   }
-  return Status::ok();
+  return PageData{std::move(folder).value(), std::move(data).value()};
 }
 
 }  // namespace
@@ -67,43 +60,25 @@ Command report_command() {
               "with results of recto fragmentation or recto sweep");
   command.add("--html FILE", nonempty_text(flags->page, "a file"),
               "write the page here [DIR/report.html]");
-  command.add("--maps LIST", any_text(flags->maps),
-              "rows with a memory map, such as 'paged 16'\n[one of each allocator]");
-  command.add("--map-from-s S", number(flags->map_from_s, {0, 1e9}),
-              "where maps begin to tell single blocks\n[shortly before the longest queue]");
-  command.add("--threads N", integer(flags->threads, {1, 4096}),
-              "simulations at a time [all cores]");
   command.footer = kFooter;
-  command.run = [flags](CommandContext& context) {
-    ReportFlags of_run = *flags;
-    const Result<std::vector<std::string>> maps = split_lists(flags->maps);
-    RECTO_RETURN_IF_ERROR(store(maps, of_run.maps).in("--maps"));
-    return write_folder_report(of_run, context);
-  };
+  command.run = [flags](CommandContext& context) { return write_folder_report(*flags, context); };
   return command;
 }
 
 Status write_folder_report(const ReportFlags& flags, CommandContext& context) {
-  Result<ResultsFolder> read = read_results_folder(flags.folder);
+  const Result<PageData> read = read_page_data(flags.folder);
   RECTO_RETURN_IF_ERROR(read.status());
-  ResultsFolder& folder = read.value();
+  const auto& [folder, data] = read.value();
   const std::string page = flags.page.empty() ? page_in(flags.folder) : flags.page;
-  if (!folder.is_sweep) RECTO_RETURN_IF_ERROR(prepare_inputs(folder, page));
   RECTO_RETURN_IF_ERROR(check_overwrites_only(kPage, page).in("--html"));
-  const std::string beside = flags.page.empty() ? data_file_in(flags.folder) : "";
-  RECTO_RETURN_IF_ERROR(check_overwrites_only(kDataFile, beside));
-  const Result<Json> data = data_of(folder, flags, context);
-  RECTO_RETURN_IF_ERROR(data.status());
-  for (const Json& note : data.value()["notes"]) {
+  const bool has_data = folder.is_sweep && flags.page.empty();
+  if (has_data) RECTO_RETURN_IF_ERROR(check_overwrites_only(kDataFile, data_file_in(flags.folder)));
+  for (const Json& note : data["notes"]) {
     context.err << fmt::format("recto: {}\n", note.get<std::string>());
   }
-  const std::string text = report_page(data.value(), folder.manifest);
+  const std::string text = report_page(data, folder.manifest);
   RECTO_RETURN_IF_ERROR(write_file(page, text));
-  if (!beside.empty()) {
-    const Result<std::string> kept = data_file_text(flags.folder, data.value());
-    RECTO_RETURN_IF_ERROR(kept.status());
-    RECTO_RETURN_IF_ERROR(write_file(beside, kept.value()));
-  }
+  if (has_data) RECTO_RETURN_IF_ERROR(write_data_file(flags.folder, data));
   context.out << fmt::format("Wrote {} ({}): open it in a browser\n", page,
                              bytes_text(static_cast<double>(text.size())));
   return Status::ok();

@@ -73,6 +73,11 @@ class Places(unittest.TestCase):
         self.assertFalse((folder / "report.html").exists())
         self.assertEqual(recto(*small).returncode, 0)
         self.assertEqual((folder / "report.json").read_text(), "{}")
+        alone = Path(self.scratch.name, "data-alone")
+        alone.mkdir()
+        (alone / "report.json").write_text("{}")
+        self.assertIn(f"recto: --out: {alone}/report.json: is a file already, and not the data",
+                      self.refused("fragmentation", "--requests", 5, "--out", alone))
 
     def test_results_do_not_take_the_place_of_another_commands(self):
         small = ("--requests", 5, "--block-size", "8,16", "--out")
@@ -105,7 +110,8 @@ class Places(unittest.TestCase):
             self.assertIn(f"Removed {place}/report.html, which told of an earlier run",
                           again.stdout)
             self.assertFalse((place / "report.html").exists())
-            self.assertFalse((place / "report.json").exists())
+            # The data of a study's figures are those of the new run.
+            self.assertEqual((place / "report.json").exists(), command is study)
             self.assertNotIn("Removed", recto(*command, place).stdout)
 
     def test_a_folder_that_cannot_be_made_is_bad_input(self):

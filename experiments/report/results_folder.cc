@@ -43,20 +43,6 @@ Status read_seeds(ResultsFolder& folder) {
                              folder.manifest["command"].get<std::string>()));
 }
 
-Status read_study_configs(ResultsFolder& folder) {
-  const std::string where = folder.manifest_path() + ", configurations";
-  const Json settings = folder.manifest.value("configurations", Json());
-  if (!settings.is_array()) return refusal(where, Json(), "an array");
-  for (const Json& one : settings) {
-    Result<RunConfig> config = run_config_from_json(one);
-    RECTO_RETURN_IF_ERROR(config.status().in(fmt::format("{} {}", where, folder.configs.size())));
-    folder.configs.push_back(std::move(config).value());
-  }
-  if (folder.configs.size() == folder.table.rows()) return Status::ok();
-  return refusal(where, folder.configs.size(),
-                 fmt::format("{}, one per row of fragmentation.csv", folder.table.rows()));
-}
-
 // Each value once, in the order of the rows, which is the grid's.
 std::vector<std::string> values_of(const ResultsTable& table, const std::string& axis) {
   std::set<std::string> seen;
@@ -146,7 +132,7 @@ Result<ResultsFolder> read_results_folder(const std::string& path) {
   folder.table = std::move(table).value();
   RECTO_RETURN_IF_ERROR(expect_metrics(folder.table, metric_column(folder)));
   RECTO_RETURN_IF_ERROR(read_seeds(folder));
-  RECTO_RETURN_IF_ERROR(folder.is_sweep ? read_point_configs(folder) : read_study_configs(folder));
+  if (folder.is_sweep) RECTO_RETURN_IF_ERROR(read_point_configs(folder));
   return folder;
 }
 

@@ -18,8 +18,9 @@ struct ResultsFolder {
   Json manifest;
   ResultsTable table;              // fragmentation.csv or sweep.csv
   std::int64_t seeds = 1;          // with several, numbers in the table are means
-  std::vector<RunConfig> configs;  // one per row
-  std::vector<std::string> axes;   // of a sweep: the columns that are settings
+  // Of a sweep: one per row, and the columns that are settings.
+  std::vector<RunConfig> configs;
+  std::vector<std::string> axes;
 
   std::string manifest_path() const { return path + "/manifest.json"; }
   std::string commit() const { return manifest["recto"]["commit"].get<std::string>(); }

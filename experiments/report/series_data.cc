@@ -1,6 +1,9 @@
 #include "experiments/report/series_data.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <initializer_list>
+#include <tuple>
 
 #include "core/contract.h"
 #include "experiments/report/report_metrics.h"
@@ -48,7 +51,26 @@ SeriesWindow join(const SeriesWindow& a, const SeriesWindow& b) {
   return joined;
 }
 
+// Ordered by the queue, then by held slots.
+std::tuple<double, double> pressure(const SeriesWindow& window) {
+  const auto mean = [&](Gauge gauge) { return window.mean[static_cast<std::size_t>(gauge)]; };
+  return {mean(Gauge::kWaitingRequests), -mean(Gauge::kFree)};
+}
+
 }  // namespace
+
+SimTime end_of(const sim::Report& report) {
+  if (report.series.empty()) return SimTime();
+  return report.series.back().begin + report.series.back().length;
+}
+
+SimTime busiest_moment(const sim::Report& report) {
+  if (report.series.empty()) return SimTime();
+  const auto busiest = std::ranges::max_element(report.series, {}, pressure);
+  // Begin a fiftieth of the run earlier.
+  const std::int64_t lead = (end_of(report) - SimTime()).value() / 50;
+  return SimTime(std::max<std::int64_t>((busiest->begin - SimTime()).value() - lead, 0));
+}
 
 std::vector<SeriesWindow> joined_windows(const std::vector<SeriesWindow>& windows,
                                          std::size_t windows_max) {
@@ -71,8 +93,7 @@ Json series_json(const sim::Report& report) {
   for (const SeriesWindow& window : windows) {
     json["begin_s"].push_back(rounded(seconds(window.begin)));
   }
-  json["end_s"] =
-      windows.empty() ? 0 : rounded(seconds(windows.back().begin + windows.back().length));
+  json["end_s"] = rounded(seconds(end_of(report)));
   for (const Line& line : kLines) {
     Json values = Json::array();
     for (const SeriesWindow& window : windows) values.push_back(rounded(sum_of(window, line)));

@@ -18,6 +18,13 @@ inline constexpr std::size_t kSeriesPointsMax = 400;
 std::vector<sim::SeriesWindow> joined_windows(const std::vector<sim::SeriesWindow>& windows,
                                               std::size_t windows_max);
 
+// When the last request ended.
+SimTime end_of(const sim::Report& report);
+
+// The most interesting time for details: shortly before the queue is longest and, among equal
+// queues, the pool is fullest.
+SimTime busiest_moment(const sim::Report& report);
+
 // {"begin_s": [...], "used": [...], ...}: slots, requests; one value per window.
 Json series_json(const sim::Report& report);
 

@@ -76,7 +76,7 @@ Result<Json> sweep_data(const ResultsFolder& folder) {
   const Json panels = block_size_panels(rows, families, throughput, folder.seeds);
   for (Json& row : rows) row["metrics"].erase(kBySeed);
   return Json{{"kind", "sweep"},
-              {"notes", notes_on(folder, rows)},
+              {"notes", notes_on(rows, folder.seeds)},
               {"seeds", folder.seeds},
               {"setting", counted(static_cast<std::int64_t>(folder.table.rows()), "point")},
               {"axes", folder.axes},

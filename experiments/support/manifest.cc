@@ -32,30 +32,6 @@ std::string hexadecimal(XXH128_hash_t hash) {
   return fmt::format("{:016x}{:016x}", hash.high64, hash.low64);
 }
 
-// A field of a configuration whose text ends with the name of a file, except for `measured:`.
-struct NamedFile {
-  std::string RunConfig::*member;
-  std::string path;
-};
-
-std::vector<NamedFile> named_files(const RunConfig& config) {
-  std::vector<NamedFile> files;
-  for (const auto member : {&RunConfig::trace, &RunConfig::model_file}) {
-    if (!(config.*member).empty()) files.push_back({member, config.*member});
-  }
-  for (const auto member : {&RunConfig::prompts, &RunConfig::follow_ups, &RunConfig::outputs}) {
-    if (const std::optional<std::string> file = lengths_file(config.*member)) {
-      files.push_back({member, *file});
-    }
-  }
-  // A missing file is reported where the run is set up.
-  const Result<TimeModelChoice> time_model = choose_time_model(config.time_model);
-  if (time_model.is_ok() && !time_model.value().file.empty()) {
-    files.push_back({&RunConfig::time_model, time_model.value().file});
-  }
-  return files;
-}
-
 // Commands and their result files, except manifests.
 constexpr std::pair<std::string_view, std::string_view> kResultFiles[] = {
     {"fragmentation", "fragmentation.csv"},
@@ -68,29 +44,18 @@ constexpr std::pair<std::string_view, std::string_view> kResultFiles[] = {
 
 std::vector<std::string> input_files(const RunConfig& config) {
   std::vector<std::string> files;
-  for (NamedFile& file : named_files(config)) files.push_back(std::move(file.path));
+  for (const std::string& file : {config.trace, config.model_file}) {
+    if (!file.empty()) files.push_back(file);
+  }
+  for (const std::string& lengths : {config.prompts, config.follow_ups, config.outputs}) {
+    if (std::optional<std::string> file = lengths_file(lengths)) files.push_back(*file);
+  }
+  // A missing file is reported where the run is set up.
+  const Result<TimeModelChoice> time_model = choose_time_model(config.time_model);
+  if (time_model.is_ok() && !time_model.value().file.empty()) {
+    files.push_back(time_model.value().file);
+  }
   return files;
-}
-
-void replace_input(RunConfig& config, const std::string& from, const std::string& to) {
-  namespace fs = std::filesystem;
-  constexpr std::string_view kMeasured = "measured:";
-  if (config.time_model.starts_with(kMeasured)) {
-    // An absolute path may end with a slash, after which there is no name.
-    const fs::path gpu = config.time_model.substr(kMeasured.size());
-    const fs::path card = gpu.has_filename() ? gpu.filename() : gpu.parent_path().filename();
-    if (fs::path(from).parent_path().filename() == card && from.ends_with("/attention.json")) {
-      std::error_code gone;  // then the path is unchanged, and reading it fails
-      const fs::path there = fs::absolute(to, gone).parent_path();
-      if (!gone) config.time_model = std::string(kMeasured) + there.string();
-    }
-  }
-  for (const NamedFile& file : named_files(config)) {
-    std::string& text = config.*file.member;
-    if (file.path == from && text.ends_with(from)) {
-      text.replace(text.size() - from.size(), from.size(), to);
-    }
-  }
 }
 
 Status check_no_input(const std::string& output, const std::vector<std::string>& inputs) {

@@ -14,10 +14,6 @@ namespace recto::experiments {
 // Files that a configuration reads: trace, lengths, model, time model.
 std::vector<std::string> input_files(const RunConfig& config);
 
-// Makes `config` read `to` wherever it names the file `from`; `measured:` names a card by the
-// folder of its results.
-void replace_input(RunConfig& config, const std::string& from, const std::string& to);
-
 // Invalid input if `output` is one of the input files: writing would destroy it.
 Status check_no_input(const std::string& output, const std::vector<std::string>& inputs);
 

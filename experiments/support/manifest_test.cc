@@ -33,31 +33,6 @@ TEST_CASE("an input that is gone is an error") {
   CHECK(begin_manifest("test", {config}).status().code() == StatusCode::kInvalidInput);
 }
 
-TEST_CASE("an input is replaced wherever it is named, and nothing else is") {
-  RunConfig config;
-  config.trace = "a.csv";
-  config.model_file = "m.json";
-  config.prompts = "empirical:prompts@a.csv";
-  config.outputs = "uniform:1,a.csv";
-  config.time_model = "linear:a.csv";
-  replace_input(config, "a.csv", "/b/a.csv");
-  CHECK(config.trace == "/b/a.csv");
-  CHECK(config.model_file == "m.json");
-  CHECK(config.prompts == "empirical:prompts@/b/a.csv");
-  CHECK(config.outputs == "uniform:1,a.csv");
-  CHECK(config.time_model == "linear:/b/a.csv");
-}
-
-TEST_CASE("a measured card is replaced by where its results are, and by no other file") {
-  RunConfig config;
-  config.time_model = "measured:H200";
-  replace_input(config, "H200/trace.csv", "/elsewhere/H200/trace.csv");
-  replace_input(config, "results/H100/attention.json", "/elsewhere/H100/attention.json");
-  CHECK(config.time_model == "measured:H200");
-  replace_input(config, "results/H200/attention.json", "/elsewhere/H200/attention.json");
-  CHECK(config.time_model == "measured:/elsewhere/H200");
-}
-
 TEST_CASE("files that a command wrote are known by their content") {
   const char* root = std::getenv("TEST_TMPDIR");
   const std::string folder = (root == nullptr ? std::string("/tmp") : root) + std::string("/sweep");

@@ -154,18 +154,12 @@ Status check_seed_room(const RunConfig& config, int seeds) {
 
 Result<std::vector<RunOutcome>> run_seeds(const RunConfig& config, const SeedOptions& options) {
   RECTO_RETURN_IF_ERROR(check_seed_room(config, options.seeds));
-  std::vector<std::optional<Result<RunOutcome>>> results(static_cast<std::size_t>(options.seeds));
-  for_each_index(results.size(), options.threads, [&](std::size_t index) {
+  const auto seeds = static_cast<std::size_t>(options.seeds);
+  return make_all<RunOutcome>(seeds, options.threads, [&](std::size_t index) {
     RunConfig seeded = config;
     seeded.seed += static_cast<std::int64_t>(index);
-    results[index] = run(seeded);
+    return run(seeded);
   });
-  std::vector<RunOutcome> runs;
-  for (auto& result : results) {
-    RECTO_RETURN_IF_ERROR(result->status());
-    runs.push_back(std::move(*result).value());
-  }
-  return runs;
 }
 
 std::vector<NamedInterval> intervals_of(const std::vector<RunOutcome>& runs) {

@@ -149,6 +149,11 @@ void add_run_flags(Command& command, RunConfig& config, std::span<const std::str
 
 bool is_contiguous(const RunConfig& config) { return config.allocator.starts_with("contiguous"); }
 
+std::string label_of(const RunConfig& config) {
+  if (is_contiguous(config)) return config.allocator;
+  return fmt::format("{} {}", config.allocator, config.block_size);
+}
+
 bool draws_by_chance(const RunConfig& config) {
   return config.trace.empty() || config.beam_switch_probability > 0;
 }

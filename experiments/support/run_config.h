@@ -182,4 +182,7 @@ bool draws_by_chance(const RunConfig& config);
 // True for the contiguous-* allocators, which have no blocks.
 bool is_contiguous(const RunConfig& config);
 
+// "paged 16", or "contiguous-max": the name of a study's row.
+std::string label_of(const RunConfig& config);
+
 }  // namespace recto::experiments

@@ -199,7 +199,7 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
                              arguments.out);
   RECTO_RETURN_IF_ERROR(
       arguments.has_report
-          ? write_folder_report({.folder = arguments.out, .threads = arguments.threads}, context)
+          ? write_folder_report({.folder = arguments.out}, context)
           : drop_old_page(arguments.out, context));
   return verdict(grid, points);
 }

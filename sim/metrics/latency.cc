@@ -12,18 +12,17 @@ void LatencyRecorder::add(SimDuration latency) {
   max_ns_ = std::max(max_ns_, latency.value());
 }
 
+std::int64_t LatencyRecorder::percentile(std::int64_t per_mille) const {
+  return std::min(histogram_.percentile(per_mille), max_ns_);
+}
+
 LatencySummary LatencyRecorder::summary() const {
-  const std::int64_t count = histogram_.total_weight();
-  if (count == 0) return {};
-  // The middle of the last bucket may exceed the largest value.
-  const auto at_most_max = [this](std::int64_t per_mille) {
-    return std::min(histogram_.percentile(per_mille), max_ns_);
-  };
-  return {.count = count,
-          .mean_ns = static_cast<double>(sum_ns_) / static_cast<double>(count),
-          .p50_ns = at_most_max(500),
-          .p90_ns = at_most_max(900),
-          .p99_ns = at_most_max(990),
+  if (count() == 0) return {};
+  return {.count = count(),
+          .mean_ns = static_cast<double>(sum_ns_) / static_cast<double>(count()),
+          .p50_ns = percentile(500),
+          .p90_ns = percentile(900),
+          .p99_ns = percentile(990),
           .max_ns = max_ns_};
 }
 

@@ -15,6 +15,9 @@ class LatencyRecorder {
  public:
   void add(SimDuration latency);
   LatencySummary summary() const;
+  std::int64_t count() const { return histogram_.total_weight(); }
+  // In nanoseconds; the middle of its bucket, but at most the largest latency.
+  std::int64_t percentile(std::int64_t per_mille) const;
 
  private:
   Histogram histogram_;
@@ -42,6 +45,11 @@ class RequestLatencies {
 
   void add(const RequestTimes& times);
   void write_to(Report& report) const;
+
+  const LatencyRecorder& queueing() const { return queueing_; }
+  const LatencyRecorder& ttft() const { return ttft_; }
+  const LatencyRecorder& tpot() const { return tpot_; }
+  const LatencyRecorder& end_to_end() const { return end_to_end_; }
 
  private:
   LatencyLimits limits_;

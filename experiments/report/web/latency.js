@@ -8,17 +8,14 @@ const LATENCIES = [
   { name: "end_to_end", title: "End to end", p50: "latency_p50_s", p99: "latency_p99_s" },
 ];
 
-// Usual marks of time: each about ten times the one before, and the same twice as fine.
+// Marks of time, each about ten times the one before.
 const DECADES = [1e-6, 1e-5, 1e-4, 1e-3, 0.01, 0.1, 1, 10, 60, 600, 3600, 36000, 360000];
-const BETWEEN = [2e-6, 5e-6, 2e-5, 5e-5, 2e-4, 5e-4, 2e-3, 5e-3, 0.02, 0.05, 0.2, 0.5, 2, 5, 20, 30,
-                 120, 300, 1200, 1800, 7200, 18000, 72000, 180000];
 
 // Marks of a logarithmic axis: at least two, because one mark shows no scale.
 function timeMarks(least, most) {
   const within = (marks) => marks.filter((mark) => mark >= least && mark <= most);
   const decades = within(DECADES);
-  return decades.length > 2 ? decades
-      : within([...DECADES, ...BETWEEN]).sort((a, b) => a - b);
+  return decades.length > 2 ? decades : within(TIME_STEPS);
 }
 
 const timeMark = (seconds) => (seconds < 60 ? rounded(span(seconds))

@@ -20,9 +20,9 @@ function decodedMap(packed) {
   const map = Object.assign({}, packed);
   const overview = packed.overview;
   map.overview = {
-    at: unpacked(overview.at_us),
+    at: overview.at_us,
     cells: bytesOf(overview.cells),
-    marks: MARKS.map((mark) => unpacked(overview[mark.name])),
+    marks: MARKS.map((mark) => overview[mark.name]),
   };
   map.detail = {
     begin: packed.detail.begin_us,

@@ -110,8 +110,8 @@ class MapView {
     const maps = [...new Set(this.labels)].join(",");
     this.hint.hidden = true;
     this.missing.replaceChildren(
-        "No map was made of this row. For a page with this one and the other: ",
-        element("code", {}, "recto report DIR --maps '" + maps + "'"));
+        "No map was made of this row. For a page with this one and the other, run the study with ",
+        element("code", {}, "--maps '" + maps + "'"));
   }
 
   listen() {

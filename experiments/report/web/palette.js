@@ -20,11 +20,7 @@ const COMPARED = [
   { light: "#c2541a", dark: "#ffa264", dash: [7, 4], name: "B" },
 ];
 
-let printing = false;
-
-function isDark() {
-  return !printing && document.documentElement.dataset.theme === "dark";
-}
+const isDark = () => document.documentElement.dataset.theme === "dark";
 
 const colour = (of) => (isDark() ? of.dark : of.light);
 const cssVariable = (name) =>
@@ -115,37 +111,28 @@ function statesLegend() {
   }));
 }
 
-// A line as charts draw it for a compared row, at twice its size.
-function drawLineKey(canvas, compared) {
-  const { width, height } = canvas;
+// A background with a compared row's line as charts draw it, and the area below the line.
+function lineMark(compared, isFilled) {
+  const canvas = element("canvas", { width: 44, height: 22 });  // twice the size shown
   const context = canvas.getContext("2d");
-  context.clearRect(0, 0, width, height);
   context.strokeStyle = colour(compared);
   context.lineWidth = 5;
   context.setLineDash(compared.dash.map((part) => part * 2));
   context.beginPath();
-  context.moveTo(0, height / 2);
-  context.lineTo(width, height / 2);
+  context.moveTo(0, 11);
+  context.lineTo(44, 11);
   context.stroke();
-  return context;
-}
-
-function lineKey(compared) {
-  const canvas = element("canvas", { class: "key", width: 60, height: 12 });
-  canvas.style.height = "6px";
-  onTheme(() => drawLineKey(canvas, compared));
-  return canvas;
-}
-
-// The same as the background of a legend's mark, with the area below the line.
-function lineMark(compared, isFilled) {
-  const canvas = element("canvas", { width: 44, height: 22 });
-  const context = drawLineKey(canvas, compared);
   if (isFilled) {
     context.fillStyle = areaColour(compared);
     context.fillRect(0, 11, 44, 11);
   }
   return "url(" + canvas.toDataURL() + ") center / 22px 11px no-repeat";
+}
+
+function lineKey(compared) {
+  const key = element("i", { class: "key" });
+  onTheme(() => { key.style.background = lineMark(compared, false); });
+  return key;
 }
 
 const areaColour = (compared) => colour(compared) + "30";
@@ -175,11 +162,7 @@ function followTheme() {
   let before = "light";
   addEventListener("beforeprint", () => {
     before = document.documentElement.dataset.theme;
-    printing = true;
     chooseTheme("light");
   });
-  addEventListener("afterprint", () => {
-    printing = false;
-    chooseTheme(before);
-  });
+  addEventListener("afterprint", () => chooseTheme(before));
 }

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Tests of the painted states of a small map: states of slots at a time, the main one of a line."""
+"""Tests of the reader of single blocks, on a small map: states of slots at a time."""
 
 import base64
 import unittest
 
-from page_map import BlockMap, line_states, states_over, unpacked
+from map_testing import BlockMap, unpacked
 
 
 def packed(*numbers):
@@ -64,20 +64,6 @@ class PageMap(unittest.TestCase):
         self.assertEqual(self.blocks.parts_at(self.segments[0], 100), [])
         self.assertEqual(self.blocks.parts_at(self.segments[0], -1), [])
         self.assertEqual(len(self.blocks.between(100, 200)), 1)
-
-    def test_a_line_shows_the_state_of_most_of_its_slots(self):
-        lines = line_states(self.segments, self.blocks, 99, 160)
-        self.assertEqual(len(lines), 160)
-        at = {slot: lines[int((slot + 0.5) * 160 / 32)] for slot in range(32)}
-        self.assertEqual([at[slot] for slot in (0, 5, 7, 9, 12, 31)],
-                         ["used", "used", "reserved", "cached", "free", "free"])
-
-    def test_columns_over_a_range_are_those_of_their_times(self):
-        columns = states_over(self.blocks, (0, 200), 7, 16)
-        for number, column in enumerate(columns):
-            us = (number + 0.5) * 200 / 7
-            self.assertEqual(column, line_states(self.segments, self.blocks, us, 16))
-        self.assertEqual(len(columns), 7)
 
 
 if __name__ == "__main__":

@@ -1,11 +1,9 @@
-"""Reads the memory maps of report.json.
-
-experiments/report/map_json.cc packs them, and web/map_data.js reads them for the screen.
+"""A second reader of the single blocks in report.json, with which tests compare the page's own
+(web/map_data.js). map_json.cc packs them.
 """
 
 import base64
 from bisect import bisect_right
-from collections import deque
 from functools import cache
 from math import floor
 from operator import itemgetter
@@ -88,40 +86,6 @@ class BlockMap:
         parts = [("internal", low, low + out)] if self._window else []
         edges = (low + out, low + used, low + kept, low + slots)
         return parts + list(zip(STATES, edges, edges[1:]))
-
-
-def line_states(segments: list[dict[str, int]], blocks: BlockMap, us: float,
-                lines: int) -> list[str]:
-    """The pool at a time, in `lines` lines of equally many slots: for each line the state of most
-    of its slots, the lowest slots first."""
-    edges = [line * blocks.pool_slots / lines for line in range(lines + 1)]
-    slots = [dict.fromkeys(STATES, 0.0) for _ in range(lines)]
-    for segment in segments:
-        for state, low, high in blocks.parts_at(segment, us):
-            line = bisect_right(edges, low) - 1
-            while line < lines and edges[line] < high:
-                slots[line][state] += min(high, edges[line + 1]) - max(low, edges[line])
-                line += 1
-    return [prevailing(shares, edges[1]) for shares in slots]
-
-
-def states_over(blocks: BlockMap, range_us: tuple[float, float], columns: int,
-                lines: int) -> list[list[str]]:
-    """[columns, lines] of such states, at the middles of equal parts of the range."""
-    begin, step = range_us[0], (range_us[1] - range_us[0]) / columns
-    later, held, states = deque(blocks.between(*range_us)), [], []
-    for column in range(columns):
-        us = begin + (column + 0.5) * step
-        while later and later[0]["begin_us"] <= us:
-            held.append(later.popleft())
-        held = [one for one in held if one["begin_us"] + one["length_us"] > us]
-        states.append(line_states(held, blocks, us, lines))
-    return states
-
-
-def prevailing(shares: dict[str, float], line_slots: float) -> str:
-    shares = shares | {"free": line_slots - sum(shares.values())}
-    return max(shares, key=shares.get)
 
 
 def known_contexts(stays: list[dict[str, int]], segments: list[dict[str, int]],
