@@ -78,7 +78,7 @@ def _linkopts(ctx, row):
     name = row.link[len("pkg:"):]
     result = ctx.execute(["pkg-config", "--libs", "--static", name])
     if result.return_code != 0:
-        fail("libs: pkg-config cannot tell how to link {}: {}".format(name, result.stderr.strip()))
+        fail("libs: pkg-config has no flags to link {}: {}".format(name, result.stderr.strip()))
     return [word for word in result.stdout.strip().split(" ") if word]
 
 def library_names(ctx, table):
@@ -113,7 +113,7 @@ def _libs_impl(ctx):
         else:
             build += _library(ctx, row, [_find(ctx, header) for header in headers])
     if missing:
-        fail("libs: please install " + ", ".join(missing) + "; ./bazelw does it where apt is there")
+        fail("libs: please install " + ", ".join(missing) + "; ./bazelw does it where apt exists")
     ctx.file("BUILD.bazel", build)
 
 libs_repository = repository_rule(

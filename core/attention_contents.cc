@@ -26,7 +26,7 @@ Status check_query_start(std::span<const std::int32_t> query_start, std::int64_t
   for (std::size_t i = 1; i < query_start.size(); ++i) {
     if (query_start[i] >= query_start[i - 1]) continue;
     return refusal(element_name("query_start", static_cast<std::int64_t>(i)),
-                   fmt::format("at least {} as before it", query_start[i - 1]),
+                   fmt::format("at least {} (the entry before it)", query_start[i - 1]),
                    std::to_string(query_start[i]));
   }
   if (query_start.back() == num_rows) return Status::ok();
@@ -54,7 +54,7 @@ Status check_context(const CachedContexts& contexts, std::int64_t seq) {
   if (length > length_max) {
     return refusal(
         element_name(contexts.name, seq),
-        fmt::format("at most {}, so that {} more stay in 32 bits", length_max, contexts.new_tokens),
+        fmt::format("at most {}, so that {} more fit in 32 bits", length_max, contexts.new_tokens),
         std::to_string(length));
   }
   const std::int64_t blocks = length / block_size + (length % block_size == 0 ? 0 : 1);
@@ -192,7 +192,7 @@ Status check_destinations(std::span<const BlockPair> copies, Destinations& desti
     const auto [first, is_new] = destinations.try_emplace(copies[i].destination, i);
     if (is_new) continue;
     return refusal(fmt::format("copies[{}].destination", i),
-                   fmt::format("another block than that of copies[{}]", first->second),
+                   fmt::format("a block other than that of copies[{}]", first->second),
                    std::to_string(copies[i].destination));
   }
   return Status::ok();
@@ -262,9 +262,10 @@ Status check_contents(const MutablePagedKvView& kv, std::span<const BlockPair> c
   for (std::size_t i = 0; i < copies.size(); ++i) {
     const auto writer = destinations.find(copies[i].source);
     if (writer == destinations.end()) continue;
-    return refusal(fmt::format("copies[{}].source", i),
-                   fmt::format("a block that no copy writes, as copies[{}] does", writer->second),
-                   std::to_string(copies[i].source));
+    return refusal(
+        fmt::format("copies[{}].source", i),
+        fmt::format("a block that no copy writes (copies[{}] writes it)", writer->second),
+        std::to_string(copies[i].source));
   }
   return Status::ok();
 }

@@ -82,12 +82,12 @@ TEST_CASE("query rows ascend from 0 to their number") {
            [](auto& c) {
              c.query_start = {0, 5, 4, 5};
            },
-           "query_start[2]: expected at least 5 as before it, got 4"},
+           "query_start[2]: expected at least 5 (the entry before it), got 4"},
           {[](auto&) {},
            [](auto& c) {
              c.query_start = {0, -1, 4, 5};
            },
-           "query_start[1]: expected at least 0 as before it, got -1"},
+           "query_start[1]: expected at least 0 (the entry before it), got -1"},
           {[](auto&) {}, [](auto& c) { c.query_start[3] = 4; },
            "query_start[3]: expected q.num_rows = 5 at the end, got 4"},
           {[](auto&) {}, [](auto& c) { c.query_start[3] = 6; },
@@ -174,7 +174,7 @@ TEST_CASE("the longest context of 32 bits passes, if its table is long enough") 
   CHECK(check(step) == Status::ok());
   ++step.lengths[0];
   CHECK(check(step) == Status::invalid_input("cached_length[0]: expected at most 2147483646, so "
-                                             "that 1 more stay in 32 bits, got 2147483647"));
+                                             "that 1 more fit in 32 bits, got 2147483647"));
 }
 
 TEST_CASE("a decode step's cached tokens fit the table, its new ones need not") {

@@ -224,13 +224,13 @@ TEST_CASE("outputs have the queries' rows and type, and V's head dim") {
        "lse_ln.size: expected 0 or q.num_rows x q.num_heads = 5 x 4, got 19"},
       {[](auto& c) { c.outputs.out.row_stride = 32; },
        [](auto& c) { c.outputs.out.row_stride = 31; },
-       "out.row_stride: expected at least 32, to step over what lies within, got 31"},
+       "out.row_stride: expected at least 32 (the inner dimensions' extent), got 31"},
       {[](auto& c) {  // [heads, rows, dims]
          c.outputs.out.row_stride = 8;
          c.outputs.out.head_stride = 40;
        },
        [](auto& c) { c.outputs.out.head_stride = 7; },
-       "out.head_stride: expected at least 8, to step over what lies within, got 7"},
+       "out.head_stride: expected at least 8 (the inner dimensions' extent), got 7"},
   });
 }
 

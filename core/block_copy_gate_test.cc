@@ -44,12 +44,12 @@ TEST_CASE("copied blocks must be the cache's") {
 TEST_CASE("a block is copied to once, and is then no source; it may be a source often") {
   CHECK(copying({{0, 1}, {0, 2}}) == Status::ok());
   CHECK(copying({{0, 1}, {2, 1}}) ==
-        refused("copies[1].destination: expected another block than that of copies[0], got 1"));
+        refused("copies[1].destination: expected a block other than that of copies[0], got 1"));
   CHECK(copying({{0, 1}, {2, 3}, {1, 4}}) ==
-        refused("copies[2].source: expected a block that no copy writes, as copies[0] does, got "
+        refused("copies[2].source: expected a block that no copy writes (copies[0] writes it), got "
                 "1"));
   CHECK(copying({{5, 5}}) ==
-        refused("copies[0].source: expected a block that no copy writes, as copies[0] does, got "
+        refused("copies[0].source: expected a block that no copy writes (copies[0] writes it), got "
                 "5"));
 }
 
@@ -98,7 +98,7 @@ TEST_CASE("swapped blocks are each of its own cache") {
         refused("copies[0].destination: expected a block id of at least 0, below to.k.num_blocks "
                 "= 20, got 20"));
   CHECK(swapping({{9, 3}, {8, 3}}) ==
-        refused("copies[1].destination: expected another block than that of copies[0], got 3"));
+        refused("copies[1].destination: expected a block other than that of copies[0], got 3"));
 }
 
 }  // namespace

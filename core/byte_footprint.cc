@@ -141,7 +141,7 @@ Status check_nested(const ByteFootprint& tensor) {
     if (level.stride_bytes >= within) continue;
     return refusal(
         field_name(tensor.name, level.field),
-        fmt::format("at least {}, to step over what lies within", within / tensor.element_bytes),
+        fmt::format("at least {} (the inner dimensions' extent)", within / tensor.element_bytes),
         std::to_string(level.stride_bytes / tensor.element_bytes));
   }
   return Status::ok();

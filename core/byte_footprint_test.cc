@@ -119,9 +119,9 @@ TEST_CASE("an alignment that is no power of two is refused") {
 TEST_CASE("each stride steps over what lies within") {
   CHECK(check_nested(footprint(tensor({"a", 4, 8}, {"b", 2, 32}))).is_ok());
   CHECK(check_nested(footprint(tensor({"a", 4, 7}, {"b", 2, 32}))) ==
-        Status::invalid_input("t.a: expected at least 8, to step over what lies within, got 7"));
+        Status::invalid_input("t.a: expected at least 8 (the inner dimensions' extent), got 7"));
   CHECK(check_nested(footprint(tensor({"a", 4, 8}, {"b", 2, 31}))) ==
-        Status::invalid_input("t.b: expected at least 32, to step over what lies within, got 31"));
+        Status::invalid_input("t.b: expected at least 32 (the inner dimensions' extent), got 31"));
   CHECK(check_nested(footprint(tensor({"a", 4, 64}, {"b", 8, 8}))).is_ok());
   CHECK(check_nested(footprint(tensor({"a", 1, 0}, {}))).is_ok());
   CHECK_FALSE(check_nested(footprint(tensor({"a", 2, 0}, {}))).is_ok());

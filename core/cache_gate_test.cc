@@ -211,9 +211,9 @@ TEST_CASE("blocks are swapped between caches of equal blocks") {
       {[](auto&) {}, [](auto& c) { c.to.v.head_dim = 7; },
        "to.v.head_dim: expected 8 as in from.v.head_dim, got 7"},
       {[](auto& c) { c.to.v.block_stride = 264; }, [](auto& c) { c.to.v.block_stride = 0; },
-       "to.v.block_stride: expected at least 8, to step over what lies within, got 0"},
+       "to.v.block_stride: expected at least 8 (the inner dimensions' extent), got 0"},
       {[](auto& c) { c.from.v.block_stride = 264; }, [](auto& c) { c.from.v.block_stride = 0; },
-       "from.v.block_stride: expected at least 8, to step over what lies within, got 0"},
+       "from.v.block_stride: expected at least 8 (the inner dimensions' extent), got 0"},
       {[](auto& c) { c.from.v.data = c.from.k.data; }, [](auto& c) { c.to.k.data = c.from.v.data; },
        "to.k.data: expected memory apart from from.v at [0x30000, 0x31000), got [0x30000, "
        "0x35000)"},

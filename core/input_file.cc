@@ -31,8 +31,8 @@ std::optional<Status> why_refused(int descriptor) {
   const auto found = [](const std::string& what) {
     return Status::invalid_input("expected a file, found " + what);
   };
-  if (!S_ISFIFO(info.st_mode)) return found("a device, which may never end");
-  if (has_name(descriptor)) return found("a named pipe, to which nobody may ever write");
+  if (!S_ISFIFO(info.st_mode)) return found("a device, whose data may never end");
+  if (has_name(descriptor)) return found("a named pipe, which may never get a writer");
   return std::nullopt;
 }
 
@@ -41,7 +41,7 @@ std::optional<Status> why_refused(int descriptor) {
 Result<InputFile> open_input_file(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
   if (descriptor < 0 && errno == ENXIO) {
-    return Status::invalid_input("expected a file, found a socket, or a device that is not there");
+    return Status::invalid_input("expected a file, found a socket, or a missing device");
   }
   if (descriptor < 0) return system_reason(errno);
   InputFile file(fdopen(descriptor, "rb"), std::fclose);

@@ -54,9 +54,9 @@ TEST_CASE("a pipe that is open already is read until it is closed") {
 TEST_CASE("a named pipe is refused at once, with a writer or without") {
   const std::string path = path_of("named");
   REQUIRE(mkfifo(path.c_str(), 0600) == 0);
-  CHECK(refusal(path) == "expected a file, found a named pipe, to which nobody may ever write");
+  CHECK(refusal(path) == "expected a file, found a named pipe, which may never get a writer");
   const int both = open(path.c_str(), O_RDWR);
-  CHECK(refusal(path) == "expected a file, found a named pipe, to which nobody may ever write");
+  CHECK(refusal(path) == "expected a file, found a named pipe, which may never get a writer");
   close(both);
 }
 
@@ -64,13 +64,13 @@ TEST_CASE("folders, devices, sockets and what is not there are told") {
   CHECK(refusal("/") == "Is a directory");
   CHECK(refusal("nowhere") == "No such file or directory");
   CHECK(refusal("") == "No such file or directory");
-  CHECK(refusal("/dev/zero") == "expected a file, found a device, which may never end");
+  CHECK(refusal("/dev/zero") == "expected a file, found a device, whose data may never end");
   const std::string path = "socket-" + std::to_string(getpid());  // the name's length is limited
   sockaddr_un address = {.sun_family = AF_UNIX, .sun_path = {}};
   std::strncpy(address.sun_path, path.c_str(), sizeof address.sun_path - 1);
   const int listening = socket(AF_UNIX, SOCK_STREAM, 0);
   REQUIRE(bind(listening, reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0);
-  CHECK(refusal(path) == "expected a file, found a socket, or a device that is not there");
+  CHECK(refusal(path) == "expected a file, found a socket, or a missing device");
   close(listening);
   std::filesystem::remove(path);
 }

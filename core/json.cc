@@ -173,9 +173,9 @@ Status JsonReading::status() const {
     case Fault::kSyntax:
       return Status::invalid_input(place + ": expected JSON");
     case Fault::kEndsEarly:
-      return Status::invalid_input(place + ": expected JSON, and the text ends early");
+      return Status::invalid_input(place + ": expected JSON; the text ends early");
     case Fault::kRange:
-      return Status::invalid_input("expected numbers that a double holds");
+      return Status::invalid_input("expected numbers within the range of a double");
   }
   RECTO_UNREACHABLE("no such fault");
 }

@@ -141,14 +141,14 @@ TEST_CASE("a text that is no JSON is refused, with its line") {
   const auto message = [](std::string_view text) { return parse_json(text).status().message(); };
   CHECK(message("[1,\n 2]") == "");
   CHECK(message("\xEF\xBB\xBF[1,\n 2]") == "");
-  CHECK(message("[1,\n 2") == "line 2: expected JSON, and the text ends early");
-  CHECK(message("") == "line 1: expected JSON, and the text ends early");
+  CHECK(message("[1,\n 2") == "line 2: expected JSON; the text ends early");
+  CHECK(message("") == "line 1: expected JSON; the text ends early");
   CHECK(message("[1,\n 2}\n]") == "line 2: expected JSON");
   CHECK(message("[\n\"a\n\"]") == "line 2: expected JSON");
   CHECK(message("[1]\n[2]") == "line 2: expected JSON");
   CHECK(message("\n[\"\xff\"]") == "line 2: expected JSON");
   CHECK(message("[1e308]") == "");
-  CHECK(message("[1e999]") == "expected numbers that a double holds");
+  CHECK(message("[1e999]") == "expected numbers within the range of a double");
   CHECK(read_json("[\n1e999,\n0]").line == 2);
 }
 

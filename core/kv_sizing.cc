@@ -123,7 +123,7 @@ Result<std::int64_t> smallest_tensor_parallel(const ModelSpec& model, const GpuS
     if (pool.is_ok() && pool.value().slots >= min_slots) return ranks;
   }
   return Status::exhausted(model.name + " with " + std::to_string(min_slots.value()) +
-                           " KV slots fits on no number of " + gpu.name + " up to its " +
+                           " KV slots does not fit on any number of " + gpu.name + " up to its " +
                            std::to_string(model.num_q_heads) + " query heads");
 }
 

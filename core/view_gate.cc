@@ -102,7 +102,7 @@ Status ViewGate::scale(const char* name, const KvTensorView& view) {
     return refusal(field_name(name, "data"), "null with a scale kind of none", "an address");
   }
   if (!is_fp8(view.type)) {
-    return refusal(field_name(name, "kind"), "none, as only fp8 is scaled",
+    return refusal(field_name(name, "kind"), "none (only fp8 is scaled)",
                    std::string("a scale of ") + element_type_name(view.type));
   }
   const std::int64_t size = scale.kind == ScaleKind::kPerTensor ? 1 : view.num_kv_heads;

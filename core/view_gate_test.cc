@@ -93,7 +93,7 @@ TEST_CASE("a cache that is only read has no two elements in one place, either") 
   check_rules<AttentionCall>({
       {[](auto& c) { c.inputs.kv.k.block_size = c.inputs.kv.v.block_size = 8; },
        [](auto& c) { c.inputs.kv.k.block_size = c.inputs.kv.v.block_size = 32; },
-       "kv.k.block_stride: expected at least 1024, to step over what lies within, got 512"},
+       "kv.k.block_stride: expected at least 1024 (the inner dimensions' extent), got 512"},
       {[](auto& c) {  // V unchanged, K with adjacent slots
          c.inputs.kv.k.slot_stride = 16;
          c.inputs.kv.k.head_stride = 256;
@@ -102,15 +102,15 @@ TEST_CASE("a cache that is only read has no two elements in one place, either") 
          c.inputs.kv.k.slot_stride = 15;
          c.inputs.kv.k.head_stride = 256;
        },
-       "kv.k.slot_stride: expected at least 16, to step over what lies within, got 15"},
+       "kv.k.slot_stride: expected at least 16 (the inner dimensions' extent), got 15"},
       {[](auto&) {}, [](auto& c) { c.inputs.kv.k.head_stride = 8; },
-       "kv.k.head_stride: expected at least 16, to step over what lies within, got 8"},
+       "kv.k.head_stride: expected at least 16 (the inner dimensions' extent), got 8"},
       {[](auto& c) {  // the only step, so its stride is unused
          c.inputs.kv.k.num_blocks = c.inputs.kv.v.num_blocks = 1;
          c.inputs.kv.v.block_stride = 0;
        },
        [](auto& c) { c.inputs.kv.v.block_stride = 0; },
-       "kv.v.block_stride: expected at least 8, to step over what lies within, got 0"},
+       "kv.v.block_stride: expected at least 8 (the inner dimensions' extent), got 0"},
       {[](auto& c) {
          c.inputs.kv.v.num_blocks = c.inputs.kv.k.num_blocks = std::int64_t{1} << 30;
          c.inputs.kv.v.data = address(std::uintptr_t{1} << 50);
@@ -126,13 +126,13 @@ TEST_CASE("a cache that is only read has no two elements in one place, either") 
 TEST_CASE("strides of a cache: none negative, aligned, no two slots in one place") {
   check_rules<CacheCall>({
       {[](auto& c) { c.kv.k.block_stride = 512; }, [](auto& c) { c.kv.k.block_stride = 511; },
-       "kv.k.block_stride: expected at least 512, to step over what lies within, got 511"},
+       "kv.k.block_stride: expected at least 512 (the inner dimensions' extent), got 511"},
       {[](auto& c) { c.kv.k.block_stride = 520; }, [](auto& c) { c.kv.k.block_stride = -512; },
        "kv.k.block_stride: expected at least 0, got -512"},
       {[](auto&) {}, [](auto& c) { c.kv.v.slot_stride = 15; },
-       "kv.v.slot_stride: expected at least 16, to step over what lies within, got 15"},
+       "kv.v.slot_stride: expected at least 16 (the inner dimensions' extent), got 15"},
       {[](auto&) {}, [](auto& c) { c.kv.v.head_stride = 7; },
-       "kv.v.head_stride: expected at least 8, to step over what lies within, got 7"},
+       "kv.v.head_stride: expected at least 8 (the inner dimensions' extent), got 7"},
       {[](auto&) {}, [](auto& c) { c.kv.v.head_stride = -1; },
        "kv.v.head_stride: expected at least 0, got -1"},
       {[](auto& c) { c.kv.k.data = address(0x20002); },
@@ -197,13 +197,13 @@ TEST_CASE("packs are those of the layout") {
          c.kv = packed_pool();
          c.kv.v.pack_stride = 15;
        },
-       "kv.v.pack_stride: expected at least 16, to step over what lies within, got 15"},
+       "kv.v.pack_stride: expected at least 16 (the inner dimensions' extent), got 15"},
       {[](auto& c) { c.kv = packed_pool(); },
        [](auto& c) {
          c.kv = packed_pool();
          c.kv.k.slot_stride = 7;
        },
-       "kv.k.slot_stride: expected at least 8, to step over what lies within, got 7"},
+       "kv.k.slot_stride: expected at least 8 (the inner dimensions' extent), got 7"},
   });
 }
 
@@ -227,7 +227,7 @@ TEST_CASE("scales: of fp8 alone, of a known kind, with data") {
        [](auto& c) {
          c.inputs.kv.v.scale = {ScaleKind::kPerKvHead, c.scales.data()};
        },
-       "kv.v.scale.kind: expected none, as only fp8 is scaled, got a scale of fp16"},
+       "kv.v.scale.kind: expected none (only fp8 is scaled), got a scale of fp16"},
       {[](auto& c) { use_fp8(c); },
        [](auto& c) {
          use_fp8(c);

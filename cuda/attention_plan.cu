@@ -191,7 +191,7 @@ Status check_splits(const AttentionPlan& plan) {
     RECTO_RETURN_IF_ERROR(expect_within({"plan", "num_splits", plan.num_splits}, 1, splits));
   } else if (plan.num_splits != splits) {
     return refusal("plan.num_splits",
-                   std::to_string(splits) + " by plan.max_context_length and plan.split_size",
+                   std::to_string(splits) + " from plan.max_context_length and plan.split_size",
                    std::to_string(plan.num_splits));
   }
   return expect_at_most({"plan", "num_splits", plan.num_splits}, kGridMax);
@@ -199,14 +199,14 @@ Status check_splits(const AttentionPlan& plan) {
 
 Status check_decode_plan(const AttentionPlan& plan, const PagedAttentionInputs& inputs) {
   if (plan.max_query_length != 1) {
-    return refusal("plan.max_query_length", "1 of a decode kernel",
+    return refusal("plan.max_query_length", "1 for a decode kernel",
                    std::to_string(plan.max_query_length));
   }
   if (inputs.q.num_rows != inputs.block_table.num_seqs) {
     return refusal("q.num_rows",
                    std::to_string(inputs.block_table.num_seqs) +
-                       " as in block_table.num_seqs, a row for each sequence of a decode kernel; "
-                       "a plan for max_query_length above 1 serves any",
+                       " as in block_table.num_seqs: a decode kernel has one row per sequence; a "
+                       "plan with max_query_length above 1 serves any number",
                    std::to_string(inputs.q.num_rows));
   }
   RECTO_RETURN_IF_ERROR(expect_at_most({"q", "num_heads", inputs.q.num_heads}, kGridMax));

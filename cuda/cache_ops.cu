@@ -41,7 +41,7 @@ Status refusal_of_slot(const kernels::ContentsViolation& found) {
       return Status::ok();
     case kernels::ContentsRule::kRepeatedSlot:
       return refusal(
-          field, "another slot than that of " + element_name("slot_mapping", found.other), value);
+          field, "a slot other than that of " + element_name("slot_mapping", found.other), value);
     default:
       return refusal(field,
                      "-1, or a slot id below kv.k.num_blocks * kv.k.block_size = " +
@@ -68,11 +68,11 @@ Status refusal_of_pair(const kernels::ContentsViolation& found, kernels::Caches 
       return refusal(destination, below("to"), value);
     case kernels::ContentsRule::kRepeatedWrite:
       return refusal(destination,
-                     "another block than that of " + element_name("copies", found.other), value);
+                     "a block other than that of " + element_name("copies", found.other), value);
     default:
       return refusal(
           source,
-          "a block that no copy writes, as " + element_name("copies", found.other) + " does",
+          "a block that no copy writes (" + element_name("copies", found.other) + " writes it)",
           value);
   }
 }

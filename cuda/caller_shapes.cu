@@ -97,7 +97,7 @@ Result<DecodeStep> step_of_layer(const LayeredCache& cache, std::int64_t layer,
 Result<DecodeStep> step_of(const FlashAttnWithKvcache& call) {
   if (is_without_tokens(call)) {
     return refusal("k.data, v.data",
-                   "new tokens; of a call without them, inputs_of() is for run_attention()",
+                   "new tokens; a call without new tokens uses inputs_of() and run_attention()",
                    "null");
   }
   const Result<AttentionOptions> options = options_of(call);
@@ -128,7 +128,7 @@ Result<PagedAttentionInputs> inputs_of(const FlashAttnWithKvcache& call) {
                                     {"rotary_cos.data", &call.rotary_cos},
                                     {"rotary_sin.data", &call.rotary_sin}}) {
     if (view->data == nullptr) continue;
-    return refusal(field, "null; of a call with new tokens, step_of() is for run_decode_step()",
+    return refusal(field, "null; a call with new tokens uses step_of() and run_decode_step()",
                    "an address");
   }
   const Result<AttentionOptions> options = options_of(call);

@@ -29,7 +29,7 @@ Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_to
     case kQueryStartFirst:
       return refusal("query_start[0]", "0", value);
     case kQueryStartAscends:
-      return refusal(end, "at least " + limit + " as before it", value);
+      return refusal(end, "at least " + limit + " (the entry before it)", value);
     case kQueryLength:
       return refusal(end, "at most plan.max_query_length = " + limit + " rows of the sequence",
                      value);
@@ -48,7 +48,7 @@ Status refusal_of(const kernels::ContentsViolation& found, std::int64_t added_to
       return refusal(element_name(element_name("block_table", found.index), found.other),
                      "a block id from 0 to below kv.k.num_blocks = " + limit, value);
     default:
-      return Status::failed("contents_check: an answer that there is not");
+      return Status::failed("contents_check: unknown rule");
   }
 }
 

@@ -19,7 +19,7 @@ sys.dont_write_bytecode = True
 
 PROGRAM, RECTO, LIBRARY, BUNDLE_SH = (os.path.abspath(path) for path in sys.argv[1:])
 NO_GPU = 3
-NOT_THIS_BUILD = "not here: this program has the kernels as they are for a GPU"
+NOT_THIS_BUILD = "not here: this program has the GPU build of the kernels"
 
 
 def run(*arguments, folder):

@@ -12,7 +12,7 @@ namespace recto::sim {
 namespace {
 
 constexpr const char* kNoSharedWindow =
-    "1: with a sliding window, which slots of shared blocks are out of sight is not modelled";
+    "1: with a sliding window, slots of shared blocks outside the window are not modelled";
 
 Status check_options(const SimulationOptions& options, const Allocator& allocator) {
   const SchedulerOptions& rules = options.scheduler;
@@ -22,8 +22,8 @@ Status check_options(const SimulationOptions& options, const Allocator& allocato
   }
   if (rules.window.value() != 0 && allocator.reuses_prefixes()) {
     return Status::invalid_input(
-        "window: expected none with a prefix cache; which slots of "
-        "shared blocks are out of sight is not modelled");
+        "window: expected none with a prefix cache; slots of shared blocks outside the window are "
+        "not modelled");
   }
   return Status::ok();
 }

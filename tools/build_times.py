@@ -5,7 +5,7 @@
     tools/build_times.py profile.json.gz            # the table of docs/architecture.md
     tools/build_times.py profile.json.gz --check docs/architecture.md
 
-Actions run alone on a core each, so that their seconds are those of a CPU, but for tests that wait.
+Each action runs alone on a core, so its seconds are CPU seconds, except for tests that wait.
 --check fails if a folder takes more than 1.5 times what the document says. On a slower machine it
 may take longer, by as much as building the median folder does. A folder of which Bazel ran fewer
 actions than the document has, because it had results of others, is not compared.
@@ -121,7 +121,7 @@ def main(arguments):
         return 2
     whole, scale = compared(folders, budgets)
     if scale is None:
-        print("build times are not compared: little was built anew")
+        print("build times are not compared: little was rebuilt")
         return 0
     wrong = list(excesses(whole, budgets, scale))
     print("\n".join(wrong) or f"build times: {len(whole)} of {len(folders)} folders were built "

@@ -25,7 +25,7 @@ ONE_MACHINE = {
     "--threads": "a worker has as many as it was started with (dask worker --nthreads), the "
                  "cluster in this process one for each core",
     "--runs": "the whole grid is run; recto sweep --runs prints single runs",
-    "--collect": "this is what the tool does itself",
+    "--collect": "the tool does this itself",
 }
 EPILOG = """
 All other flags are those of `recto sweep`, which see: the grid, --out, --seeds, --fresh, --report;

@@ -24,7 +24,7 @@ std::string about_reference(const std::string& name) {
   if (name == "naive-fp64") return "gathers each context, then the textbook's formula";
   if (name == "online-fp64") return "online softmax, block by block";
   if (name == "decode-step-fp64") return "the newest token's K and V outside the cache";
-  if (name.starts_with("split-truncating")) return "low precision as of tensor cores, in splits";
+  if (name.starts_with("split-truncating")) return "tensor-core precision, in splits";
   return "plain low precision, in tiles";
 }
 
@@ -58,7 +58,7 @@ constexpr KernelEntry kKernels[] = {
      [](const KernelRun& how) { return tma_decode_backend(how, kSplitSize); }},
     {"paged-prefill", BackendKind::kExecutor, kPrefill, "cuda/kernels/paged_prefill",
      paged_prefill_backend},
-    {"host-api", BackendKind::kHostApi, nullptr, "cuda/paged_attention.h, kernels by its rule",
+    {"host-api", BackendKind::kHostApi, nullptr, "cuda/paged_attention.h, which selects the kernel",
      [](const KernelRun& how) { return host_api_backend(how, {}); }},
     {"host-api-invariant", BackendKind::kHostApi, nullptr, "the same, batch-invariant",
      invariant_host_api},
@@ -113,7 +113,7 @@ std::vector<ListedBackend> backend_list() {
     list.push_back({.backend = std::move(backend), .about = std::move(about)});
   }
   KernelBuild executor;
-  if (runs_on_gpu()) executor.why_not_here = "this program has the kernels as they are for a GPU";
+  if (runs_on_gpu()) executor.why_not_here = "this program has the GPU build of the kernels";
   for (const KernelBuild& build : {executor, KernelBuild{true, why_no_gpu()}}) {
     for (const KernelEntry& entry : kKernels) list.push_back(attention_backend(entry, build));
     for (const CacheKernel& entry : cache_kernels()) list.push_back(cache_backend(entry, build));

@@ -37,7 +37,7 @@ CallOutcome guarded(const std::function<CallOutcome()>& call) {
   } catch (const std::exception& exception) {
     return Failed{kThrown, exception.what()};
   } catch (...) {
-    return Failed{kThrown, "something that is no std::exception"};
+    return Failed{kThrown, "something other than a std::exception"};
   }
 }
 

@@ -24,14 +24,14 @@ std::optional<std::string> why_no_decode_step(const PagedAttentionInputs& inputs
                                               const CallOptions& /*options*/) {
   for (std::size_t s = 0; s < inputs.context_length.size(); ++s) {
     if (inputs.query_start[s + 1] - inputs.query_start[s] != 1)
-      return "not one query row a sequence";
+      return "not exactly one query row per sequence";
     if (inputs.context_length[s] == 0) return "a sequence without a newest token";
   }
   for (const KvTensorView* tensor : {&inputs.kv.k, &inputs.kv.v}) {
     if (tensor->scale.kind != ScaleKind::kNone) return "a cache with scales";
     const std::int64_t bytes =
         tensor->num_blocks * tensor->block_stride * element_bytes(tensor->type);
-    if (bytes > kCopiedBytesMax) return "a pool too large to be copied, to lose its newest tokens";
+    if (bytes > kCopiedBytesMax) return "a pool too large to copy without its newest tokens";
   }
   return std::nullopt;
 }

@@ -107,7 +107,7 @@ TEST_CASE("what is no decode step is said") {
   LawCase two_rows = decode_case();
   two_rows.problem.sequences[1].num_rows = 2;
   two_rows.problem.sequences[1].q.resize(2 * 2 * 2);
-  CHECK(why(two_rows) == "not one query row a sequence");
+  CHECK(why(two_rows) == "not exactly one query row per sequence");
   LawCase empty = decode_case();
   empty.problem.sequences[2] = {
       .num_rows = 1, .context_length = 0, .q = {1, 1, 1, 1}, .k = {}, .v = {}};

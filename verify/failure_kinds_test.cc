@@ -65,7 +65,7 @@ CaseSource blocks(std::int64_t first, std::int64_t last) {
 
 TEST_CASE("a call that never came back does not shrink to one that returned a status") {
   const Law law = breaking([](std::int64_t block_size) {
-    if (block_size > 30) throw Failed{"time-out", "did not come back"};
+    if (block_size > 30) throw Failed{"time-out", "did not return"};
     throw Failed{"status", "returned 99"};
   });
   const DescribedCase smallest = shrink_failure(law, named("a"), shrinking_block(55), {});
@@ -75,7 +75,7 @@ TEST_CASE("a call that never came back does not shrink to one that returned a st
 TEST_CASE("each kind of failure is shown, be it met only as another was made small") {
   const Law law = breaking([](std::int64_t block_size) {
     if (block_size > 30) throw Failed{"SIGSEGV", "was ended by SIGSEGV"};
-    if (block_size > 10) throw Failed{"time-out", "did not come back"};
+    if (block_size > 10) throw Failed{"time-out", "did not return"};
   });
   std::vector<std::string> kinds;
   LawRunOptions options{.failures_kept = 1};
@@ -100,7 +100,7 @@ TEST_CASE("each kind of failure is shown, be it met only as another was made sma
 TEST_CASE("as many failures of each kind are shown as are kept, though another kind came first") {
   const Law law = breaking([](std::int64_t block_size) {
     if (block_size % 2 == 0) throw Failed{"SIGSEGV", "was ended by SIGSEGV"};
-    throw Failed{"time-out", "did not come back"};
+    throw Failed{"time-out", "did not return"};
   });
   const LawReport report = run_laws({law}, {named("a")}, blocks(1, 9), {.failures_kept = 2});
   CHECK(report.failures.size() == 4);

@@ -69,7 +69,7 @@ class Run {
   std::optional<std::string> why_not_tried(const Pair& pair, const DescribedCase& described,
                                            bool is_late) const {
     if (report_.lost) return "not run: the run ended with " + *report_.lost;
-    if (is_late) return "a call of it for this case did not come back";
+    if (is_late) return "one of its calls for this case did not return";
     if (!options_.why_left_out) return std::nullopt;
     return options_.why_left_out(pair.law, pair.backend, described);
   }

@@ -207,7 +207,7 @@ TEST_CASE("a failure that is computed does not shrink to one that is thrown, nor
 
 TEST_CASE("what is thrown need not be a std::exception") {
   const CallOutcome outcome = guarded([]() -> CallOutcome { throw 1; });
-  CHECK(std::get<Failed>(outcome).message == "something that is no std::exception");
+  CHECK(std::get<Failed>(outcome).message == "something other than a std::exception");
 }
 
 TEST_CASE("a run in which a backend was never tried has not passed, and names it") {

@@ -26,7 +26,7 @@ LawVerdict verdict_in_fresh_process(const Check& check, const DescribedCase& des
   for (const auto& before : described.after) {
     LawVerdict verdict = verdict_of(law, backend, before->law_case, options.bound_kind);
     if (verdict.call_failure && verdict.kind() == kTimeOut)
-      verdict.skipped = "a case before it did not come back";
+      verdict.skipped = "a case before it did not return";
     else if (budget != nullptr && budget->is_late())
       verdict.skipped = "no time is left";
     else
@@ -120,11 +120,11 @@ class Reducer {
         budget.has_more()
             ? fmt::format(
                   "once, and not again: {}, and does not fail after the {} cases before "
-                  "it, so that its\nreplay may hold, too",
+                  "it, so that its\nreplay may pass",
                   alone_text(), tried)
             : fmt::format(
-                  "once so far: {}, and looking for the cases that it takes before it\nwas "
-                  "ended {}, so that its replay may hold, too",
+                  "once so far: {}, and the search for the cases that must precede it\nwas stopped "
+                  "{}, so that its replay may pass",
                   alone_text(), budget.end_text());
     return false;
   }
@@ -158,9 +158,8 @@ class Reducer {
         if (budget.has_more()) continue;
         smallest_.is_cut_short = true;
         std::string& remark = smallest_.described.remark;
-        remark +=
-            (remark.empty() ? "" : "\n") +
-            ("perhaps not as small as it gets: making it smaller was ended " + budget.end_text());
+        remark += (remark.empty() ? "" : "\n") +
+                  ("perhaps not fully reduced: the reduction was stopped " + budget.end_text());
         return;
       }
     }
@@ -230,7 +229,7 @@ class Reducer {
     }
     std::string remark = chance_text(times_alone, times_after);
     if (times_after.made < kTrialsOfChance)
-      remark += "; more trials were ended " + budget.end_text();
+      remark += "; further trials were stopped " + budget.end_text();
     std::string& before = smallest_.described.remark;
     before = remark + (remark.empty() || before.empty() ? "" : "\n") + before;
   }

@@ -83,10 +83,9 @@ TEST_CASE("a case whose making small took all its time is tried all the same") {
       law_where(library, [](const Seen& seen) { return seen.back() >= 30 && has(seen, 20); });
   run_laws({law}, {library.backend}, blocks_of({20, 39}), kept.options);
   REQUIRE(kept.cases.size() == 1);
-  CHECK_THAT(
-      kept.cases[0].remark,
-      StartsWith("only after other cases: ") &&
-          ContainsSubstring("\nperhaps not as small as it gets: making it smaller was ended"));
+  CHECK_THAT(kept.cases[0].remark,
+             StartsWith("only after other cases: ") &&
+                 ContainsSubstring("\nperhaps not fully reduced: the reduction was stopped"));
 }
 
 TEST_CASE("where there is no time for these trials it is said") {
@@ -99,7 +98,7 @@ TEST_CASE("where there is no time for these trials it is said") {
     INFO(kept.remark);
     const bool is_sure = kept.remark.starts_with("only after");
     if (kept.remark.starts_with("perhaps"))
-      CHECK_THAT(kept.remark, ContainsSubstring("; more trials were ended after "));
+      CHECK_THAT(kept.remark, ContainsSubstring("; further trials were stopped after "));
     const bool is_once = kept.remark.starts_with("once so far: ");
     CHECK((is_once || is_sure || kept.remark.starts_with("perhaps only after other cases: ")));
     remarks.insert(kept.remark.substr(0, kept.remark.find(';')));

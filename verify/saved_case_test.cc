@@ -162,7 +162,7 @@ TEST_CASE("a field that is missing, or stands twice, is named, each of them") {
     Json marked = whole;
     owner_of(field, marked)["MARK"] = 0;
     check_refused(replaced(json_text(marked), "MARK", field.back()),
-                  path_of(field) + ": expected once, and it stands there twice");
+                  path_of(field) + ": given twice; expected once");
   }
 }
 
@@ -195,29 +195,28 @@ TEST_CASE("two fields may be left out, and mean nothing then") {
 
 TEST_CASE("what is no JSON is refused, with its line") {
   const std::string text = saved_case_text(small_case());
-  check_refused("", "line 1: expected JSON, and the text ends early");
+  check_refused("", "line 1: expected JSON; the text ends early");
   check_refused(text.substr(0, text.find("\"case\"")),
-                "line 6: expected JSON, and the text ends early");
+                "line 6: expected JSON; the text ends early");
   check_refused("[1, 2]", "expected one JSON object");
   check_refused(replaced(text, "\"seed\":0", "\"seed\":1e999"),
-                "expected numbers that a double holds");
+                "expected numbers within the range of a double");
   check_refused(replaced(text, "\"softcap\"", "\"scale\""),
-                "case.options.scale: expected once, and it stands there twice");
+                "case.options.scale: given twice; expected once");
 }
 
 TEST_CASE("fields that are wrong are named, with what was expected") {
   const std::string text = saved_case_text(small_case());
   const std::pair<std::pair<std::string, std::string>, std::string> faults[] = {
       {{"\"recto_case\": 1", "\"recto_case\": 2"}, "recto_case: expected 1, found 2"},
-      {{"\"recto_case\": 1", "\"law\": \"oracle\""},
-       "law: expected once, and it stands there twice"},
+      {{"\"recto_case\": 1", "\"law\": \"oracle\""}, "law: given twice; expected once"},
       {{"\"bound\": \"probabilistic\"", "\"bound\": \"soft\""},
        "bound: expected one of worst-case, probabilistic, hard, sharp, found \"soft\""},
       {{"\"law\": \"oracle\"", "\"law\": 3"}, "law: expected a text, found 3"},
       {{"\"num_rows\":1", "\"num_rows\":1.5"},
        "case.sequences[0].num_rows: expected an integer, found 1.5"},
       {{"\"num_rows\":1", "\"num_rows\":1,\"num_row\":1"},
-       "case.sequences[0].num_row: expected no such field but context_length, id, num_rows, found "
+       "case.sequences[0].num_row: expected only the fields context_length, id, num_rows, found "
        "1"},
       {{"\"causal\":true", "\"causal\":1"}, "case.options.causal: expected true or false, found 1"},
       {{"\"scale\":1.0", "\"scale\":1e60"},

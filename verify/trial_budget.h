@@ -51,7 +51,7 @@ class TrialBudget {
                          options_.all_shrinking_seconds);
     }
     if (is_late()) return fmt::format("after {} s", options_.shrinking_seconds);
-    if (work_ <= 0) return "after as much work as its trials may be";
+    if (work_ <= 0) return "at the work limit of its trials";
     return fmt::format("after {} trials", options_.shrinking_trials);
   }
 

@@ -106,7 +106,7 @@ Result<CardRates> card_rates() {
   const DeviceBytes to(kCopiedBytes);
   const HostBytes host(kCopiedBytes);
   if (from.data() == nullptr || to.data() == nullptr) return too_little_memory(2 * kCopiedBytes);
-  if (host.data() == nullptr) return Status::exhausted("the host has no GiB of pinned memory");
+  if (host.data() == nullptr) return Status::exhausted("the host cannot pin a GiB of memory");
   const ColdTimer timer;
   const Result<double> copied = copy_rate(timer, to.data(), from.data(), 2);
   RECTO_RETURN_IF_ERROR(copied.status());

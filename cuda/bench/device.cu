@@ -105,7 +105,7 @@ Status too_little_memory(std::int64_t wanted_bytes) {
   const Result<Card> here = card();
   RECTO_RETURN_IF_ERROR(here.status());
   return Status::exhausted("needs " + std::to_string(wanted_bytes >> 20) +
-                           " MiB of the card's memory, of which " +
+                           " MiB of the card's memory; " +
                            std::to_string(here.value().free_bytes >> 20) + " MiB are free");
 }
 

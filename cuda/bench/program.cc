@@ -23,9 +23,9 @@ constexpr const char* kHelp =
     "Measures kernels on the first GPU. Exit codes: 0 done, 1 a case failed, 2 bad usage, 3 no "
     "GPU.\n\n"
     "  [--full]        the whole grid, which takes hours\n"
-    "  [--samples=N]   of each case, unless a second is over and there are five [31]\n"
-    "  [--card]        prints the name of the card, as folders of results have it\n\n"
-    "and of Google Benchmark:\n\n";
+    "  [--samples=N]   samples of each case; fewer, but at least 5, after a second [31]\n"
+    "  [--card]        prints the card's name in the form that folders of results use\n\n"
+    "and Google Benchmark's flags:\n\n";
 
 struct Flags {
   CaseSet set = CaseSet::kDefault;

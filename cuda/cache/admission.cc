@@ -63,8 +63,8 @@ Status check_room(const CacheCore& core, const AdmissionPlan& plan) {
   if (has_room(core, plan)) return Status::ok();
   const BlockPool& pool = core.device.pool();
   return Status::exhausted(message(
-      "needs ", plan.fresh, " blocks beside a cached prefix of ", plan.match.blocks,
-      " per group, for which ", plan.revived, " evictable ones are taken; there are ", pool.free(),
+      "needs ", plan.fresh, " blocks besides a cached prefix of ", plan.match.blocks,
+      " per group, which takes ", plan.revived, " of the evictable blocks; there are ", pool.free(),
       " free and ", pool.evictable(), " evictable, and a watermark of ", core.options.watermark));
 }
 

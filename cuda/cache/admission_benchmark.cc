@@ -112,7 +112,7 @@ void admit_cold(benchmark::State& state) {
     sides.ours([&] { caches.compute(ids); });
     sides.plain([&] { caches.compute_plain(ids); });
     sides.floor([&] { benchmark::DoNotOptimize(hash_at_once(ids)); });
-    if (!caches.is_hit(0)) state.SkipWithError("a prompt that nobody had asked was found");
+    if (!caches.is_hit(0)) state.SkipWithError("a prompt that was never admitted was found");
     caches.release();
     caches.release_plain();
   }

@@ -67,8 +67,8 @@ TEST_CASE("hits that could be evicted are no room for the rest") {
   const auto refused = cache.try_admit(prompt_of(ids_from(1, 16)));
   CHECK(
       refused.status() ==
-      Status::exhausted("admit: needs 2 blocks beside a cached prefix of 2 per group, for which 2 "
-                        "evictable ones are taken; there are 1 free and 2 evictable, and a "
+      Status::exhausted("admit: needs 2 blocks besides a cached prefix of 2 per group, which takes "
+                        "2 of the evictable blocks; there are 1 free and 2 evictable, and a "
                         "watermark of 0"));
   CHECK(cache.try_admit(prompt_of(ids_from(1, 12))).is_ok());
   CHECK(cache.available() == 0);

@@ -69,7 +69,7 @@ Status BatchTables::assign(std::int32_t row, SequenceHandle sequence) {
   if (!index.is_ok()) return index.status().in("assign");
   if (is_in_use(row) && rows_[row].sequence != sequence) {
     return Status::invalid_input(
-        message("assign: row ", row, " is that of sequence ", rows_[row].sequence));
+        message("assign: row ", row, " belongs to sequence ", rows_[row].sequence));
   }
   std::int32_t& other = row_of_[index.value()];
   if (rows_of_sequence_ == RowsOfSequence::kOne) {

@@ -151,7 +151,7 @@ TEST_CASE("rows, sequences and buffers that can't be are refused by name") {
   CHECK(batch.tables.assign(0, a) == Status::ok());
   CHECK(batch.tables.assign(0, a) == Status::ok());
   CHECK(batch.tables.assign(0, b) ==
-        Status::invalid_input("assign: row 0 is that of sequence 0 (generation 1)"));
+        Status::invalid_input("assign: row 0 belongs to sequence 0 (generation 1)"));
   CHECK(batch.tables.assign(1, a) ==
         Status::invalid_input("assign: sequence 0 (generation 1) has row 0"));
   CHECK(cache.release(a) == Status::ok());

@@ -15,8 +15,8 @@ Status commit(CacheCore& core, SequenceHandle sequence, const Tokens& tokens) {
   if (!index.is_ok()) return index.status();
   const std::int64_t length = core.device.row(index.value()).length;
   if (std::ssize(tokens.ids) < length) {
-    return Status::invalid_input(message(
-        tokens.ids.size(), " token ids; expected at least those of the context of ", length));
+    return Status::invalid_input(
+        message(tokens.ids.size(), " token ids; expected at least the context length, ", length));
   }
   RECTO_RETURN_IF_ERROR(check_tokens(tokens));
   core.prefix.commit(index.value(), tokens);
@@ -30,10 +30,10 @@ Status check_windows(const CacheCore& core, std::int32_t sequence, std::int64_t 
     const std::int64_t needed = core.geometry.first_needed(group, length);
     const std::int64_t first = core.device.first(sequence, group);
     if (first <= needed || core.geometry.blocks_for(length) <= needed) continue;
-    return Status::invalid_input(message("length ", length, ": a row there sees tokens from ",
-                                         core.geometry.visible(group, length).begin,
-                                         " on in group ", group, ", which gave back those before ",
-                                         core.geometry.slots_of(first).begin));
+    return Status::invalid_input(
+        message("length ", length, ": its next row sees tokens from ",
+                core.geometry.visible(group, length).begin, " on in group ", group,
+                ", which has freed the tokens before ", core.geometry.slots_of(first).begin));
   }
   return Status::ok();
 }
@@ -44,7 +44,7 @@ Status truncate(CacheCore& core, SequenceHandle sequence, TokenCount length) {
   const TableRow& row = core.device.row(index.value());
   if (length.value() < 0 || length.value() > row.length) {
     return Status::invalid_input(
-        message("length ", length, "; expected 0 to the context of ", row.length));
+        message("length ", length, "; expected 0 to the context length, ", row.length));
   }
   RECTO_RETURN_IF_ERROR(check_windows(core, index.value(), length.value()));
   const std::int64_t kept = core.geometry.blocks_for(length.value());

@@ -55,7 +55,7 @@ TEST_CASE("lengths beyond the context, and below 0, are refused") {
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
   cache.append(sequence, 6);
   CHECK(cache.truncate(sequence, 7) ==
-        Status::invalid_input("truncate: length 7; expected 0 to the context of 6"));
+        Status::invalid_input("truncate: length 7; expected 0 to the context length, 6"));
   CHECK(cache.truncate(sequence, -1).code() == StatusCode::kInvalidInput);
   CHECK(cache.truncate(sequence, std::numeric_limits<std::int64_t>::max()).code() ==
         StatusCode::kInvalidInput);
@@ -88,8 +88,8 @@ TEST_CASE("a window that gave a block back can't be seen again") {
   CHECK(cache.truncate(sequence, 8) == Status::ok());
   cache.append(sequence, 3);  // from 8 on, the first block is outside the window
   CHECK(cache.truncate(sequence, 6) ==
-        Status::invalid_input("truncate: length 6: a row there sees tokens from 3 on in group 1, "
-                              "which gave back those before 4"));
+        Status::invalid_input("truncate: length 6: its next row sees tokens from 3 on in group 1, "
+                              "which has freed the tokens before 4"));
   CHECK(cache.truncate(sequence, 7) == Status::ok());
   CHECK(cache.truncate(sequence, 0) == Status::ok());  // a row at 0 sees nothing
 }

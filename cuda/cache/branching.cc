@@ -39,7 +39,8 @@ Status plan_beams(CacheCore& core, std::span<const SequenceHandle> parents,
     const Result<std::int32_t> index = core.sequences.find_running(handle);
     if (!index.is_ok()) return index.status();
     if (std::exchange(core.sequences[index.value()].mark, mark) != mark) continue;
-    return Status::invalid_input(message("sequence ", handle, " stands twice among the parents"));
+    return Status::invalid_input(
+        message("sequence ", handle, " is listed twice among the parents"));
   }
   for (std::size_t i = 0; i < parents.size(); ++i)
     core.child_counts[static_cast<std::int64_t>(i)] = 0;

@@ -141,9 +141,9 @@ TEST_CASE("beams that can't be are refused by name, and nothing is released") {
   CHECK(refusal({a, b}, {0, 2}) ==
         Status::invalid_input("beam step: beam 1 continues parent 2; expected one of the 2"));
   CHECK(refusal({a, b}, {-1}).code() == StatusCode::kInvalidInput);
-  CHECK(
-      refusal({a, b, a}, {0}) ==
-      Status::invalid_input("beam step: sequence 0 (generation 1) stands twice among the parents"));
+  CHECK(refusal({a, b, a}, {0}) ==
+        Status::invalid_input(
+            "beam step: sequence 0 (generation 1) is listed twice among the parents"));
   CHECK(refusal({a, b}, {0, 0, 0, 0, 0, 0, 0}) ==
         Status::exhausted("beam step: needs 6 new sequences and gives 1 back; 4 of 6 are free"));
   CHECK(refusal({a, b}, {0, 0, 0, 0, 0, 0}) == Status::ok());

@@ -273,11 +273,11 @@ TEST_CASE("a sequence that is none, or not running, is named") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(Ids{1});
   CHECK(cache.try_append({.index = 6, .generation = 1}, 1).status() ==
-        Status::invalid_input("append: sequence 6 (generation 1) is unknown: places are 0 to 5"));
+        Status::invalid_input("append: sequence 6 (generation 1) is unknown: indices are 0 to 5"));
   CHECK(cache.try_append({.index = -1, .generation = 1}, 1).status().code() ==
         StatusCode::kInvalidInput);
   CHECK(cache.try_append(SequenceHandle{}, 1).status() ==
-        Status::invalid_input("append: sequence 0 (generation 0) was never given"));
+        Status::invalid_input("append: sequence 0 (generation 0) was never issued"));
   CHECK(cache.call([&](BlockManager& m) { return m.preempt(sequence); }) == Status::ok());
   CHECK(cache.try_append(sequence, 1).status() ==
         Status::invalid_input("append: sequence 0 (generation 1) is preempted"));

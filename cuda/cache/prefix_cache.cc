@@ -263,7 +263,7 @@ Status PrefixCache::unpin(PinHandle pin) {
   const std::optional<NodeId> end = pins_.find(pin);
   if (!end) {
     return Status::invalid_input(
-        message("pin ", pin, " is none: taken back before, or dropped by a reset"));
+        message("pin ", pin, " is unknown: unpinned before, or dropped by a reset"));
   }
   for (NodeId node = *end; node != kRoot; node = index_.parent(node)) {
     if (!index_.remove_pin(node)) break;

@@ -91,7 +91,7 @@ TEST_CASE("two pins of one prefix hold it until both are gone") {
   CHECK(cache.manager().states().pinned == TokenCount(4));
   CHECK(unpin(cache, longer.handle) ==
         Status::invalid_input(
-            "unpin: pin 0 (generation 1) is none: taken back before, or dropped by a reset"));
+            "unpin: pin 0 (generation 1) is unknown: unpinned before, or dropped by a reset"));
   for (const std::int32_t index : {-1, 1 << 30}) {
     CHECK(unpin(cache, {.index = index, .generation = 1}).code() == StatusCode::kInvalidInput);
   }

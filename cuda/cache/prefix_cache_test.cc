@@ -84,7 +84,7 @@ TEST_CASE("fewer ids than tokens are refused") {
   const SequenceHandle sequence = cache.admit(ids_from(1, 5));
   cache.append(sequence, 5);
   CHECK(cache.commit(sequence, ids_from(1, 4)) ==
-        Status::invalid_input("commit: 4 token ids; expected at least those of the context of 5"));
+        Status::invalid_input("commit: 4 token ids; expected at least the context length, 5"));
   CHECK(cache.commit(sequence, ids_from(1, 5)) == Status::ok());
 }
 
@@ -208,7 +208,7 @@ TEST_CASE("items out of order are refused by name") {
                                              {.content_hash = 1, .start = 5, .length = 1}};
   CHECK(cache.try_admit(with_items(ids, items)).status() ==
         Status::invalid_input("admit: items[1]: start = 5, length = 1; expected a start of at "
-                              "least 6, where the one before ends, and a length of at least 1"));
+                              "least 6, the end of the item before, and a length of at least 1"));
   const SequenceHandle sequence = cache.admit(Ids{1});
   const auto commit = [&] {
     return cache.call(

@@ -19,7 +19,7 @@ Status check_tokens(const Tokens& tokens) {
     return Status::invalid_input(
         message("items[", i, "]: start = ", item.start, ", length = ", item.length,
                 "; expected a start of at least ", end,
-                ", where the one before ends, and a length of at least 1"));
+                ", the end of the item before, and a length of at least 1"));
   }
   return Status::ok();
 }

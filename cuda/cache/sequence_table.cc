@@ -39,13 +39,13 @@ Result<std::int32_t> SequenceTable::find(SequenceHandle handle) const {
   if (is_alive(handle)) return handle.index;
   if (handle.index < 0 || handle.index >= size()) {
     return Status::invalid_input(
-        message("sequence ", handle, " is unknown: places are 0 to ", size() - 1));
+        message("sequence ", handle, " is unknown: indices are 0 to ", size() - 1));
   }
   // A free place has the generation of its next handle, so smaller ones have been released.
   const bool was_given =
       handle.generation != 0 && handle.generation < sequences_[handle.index].generation;
   return Status::invalid_input(
-      message("sequence ", handle, was_given ? " was released" : " was never given"));
+      message("sequence ", handle, was_given ? " was released" : " was never issued"));
 }
 
 Result<std::int32_t> SequenceTable::find_running(SequenceHandle handle) const {

@@ -23,11 +23,11 @@ TEST_CASE("the handle that a free place will have next names nothing yet") {
   SequenceTable table = SequenceTable::create(2).value();
   CHECK_FALSE(table.is_alive({.index = 0, .generation = 1}));
   CHECK(table.find({.index = 0, .generation = 1}).status() ==
-        Status::invalid_input("sequence 0 (generation 1) was never given"));
+        Status::invalid_input("sequence 0 (generation 1) was never issued"));
   CHECK(table.find({}).status() ==
-        Status::invalid_input("sequence 0 (generation 0) was never given"));
+        Status::invalid_input("sequence 0 (generation 0) was never issued"));
   CHECK(table.find({.index = 2, .generation = 1}).status() ==
-        Status::invalid_input("sequence 2 (generation 1) is unknown: places are 0 to 1"));
+        Status::invalid_input("sequence 2 (generation 1) is unknown: indices are 0 to 1"));
 }
 
 TEST_CASE("generations wrap around without the one that names nothing") {

@@ -29,7 +29,7 @@ Status check_range(const CacheCore& core, std::int32_t group, const TokenRange& 
       tokens.count > capacity - tokens.first) {
     return Status::invalid_input(message("sequence ", tokens.sequence, ": ", tokens.count,
                                          " tokens from ", tokens.first,
-                                         " on; expected some of its ", capacity, " slots"));
+                                         " on; expected a range within its ", capacity, " slots"));
   }
   Status status = Status::ok();
   visit_blocks(core.geometry, tokens, [&](std::int64_t block, std::int64_t token, std::int64_t) {
@@ -38,7 +38,7 @@ Status check_range(const CacheCore& core, std::int32_t group, const TokenRange& 
     if (is_there && core.device.is_writable(place)) return;
     status = Status::invalid_input(message("sequence ", tokens.sequence, ": token ", token,
                                            " is in a block that ",
-                                           is_there ? "others see" : "was given back"));
+                                           is_there ? "is shared" : "was given back"));
   });
   return status;
 }

@@ -46,7 +46,7 @@ TEST_CASE("nobody is sent to write where others read") {
   };
   CHECK(map(b, 5, 1) ==
         Status::invalid_input(
-            "slot mapping: sequence 1 (generation 1): token 5 is in a block that others see"));
+            "slot mapping: sequence 1 (generation 1): token 5 is in a block that is shared"));
   CHECK(slots == Slots(4, 77));
   cache.append({b});
   CHECK(map(b, 6, 1) == Status::ok());
@@ -73,9 +73,8 @@ TEST_CASE("tokens without a slot are refused by name, and nothing is written") {
   CHECK(map(3, 1) ==
         Status::invalid_input(
             "slot mapping: sequence 0 (generation 1): token 3 is in a block that was given back"));
-  CHECK(map(11, 2) ==
-        Status::invalid_input("slot mapping: sequence 0 (generation 1): 2 tokens from 11 on; "
-                              "expected some of its 12 slots"));
+  CHECK(map(11, 2) == Status::invalid_input("slot mapping: sequence 0 (generation 1): 2 tokens "
+                                            "from 11 on; expected a range within its 12 slots"));
   for (const std::int64_t first : {std::int64_t{-1}, kMost, -kMost - 1}) {
     CHECK(map(first, 1).code() == StatusCode::kInvalidInput);
   }

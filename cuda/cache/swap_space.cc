@@ -191,7 +191,7 @@ Result<Transfer> SwapSpace::swap_in(std::span<const SequenceHandle> sequences,
 Status SwapSpace::complete(TransferHandle transfer) {
   const std::optional<TransferRecord> record = transfers_.find(transfer);
   if (!record) {
-    return Status::invalid_input(message("transfer ", transfer, " is not under way"));
+    return Status::invalid_input(message("transfer ", transfer, " is not in progress"));
   }
   const bool is_out = record->direction == SwapDirection::kOut;
   Holdings& to = is_out ? host_ : device_;

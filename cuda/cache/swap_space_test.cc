@@ -93,7 +93,7 @@ TEST_CASE("a transfer is completed once") {
   const Moved out = swap_out(cache, {sequence});
   CHECK(complete(cache, out.handle) == Status::ok());
   CHECK(complete(cache, out.handle) ==
-        Status::invalid_input("complete: transfer 0 (generation 1) is not under way"));
+        Status::invalid_input("complete: transfer 0 (generation 1) is not in progress"));
   CHECK(complete(cache, {}).code() == StatusCode::kInvalidInput);
 }
 

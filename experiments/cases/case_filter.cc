@@ -174,19 +174,20 @@ Result<std::vector<OperationCases>> operation_cases(const CaseFilter& filter,
 }  // namespace
 
 void add_filter_flags(Command& command, CaseFilter& filter) {
-  command.add("--cases N", integer(filter.cases, {1, kCasesMax}), "to be drawn [24]");
-  command.add("--seed N", integer(filter.seed), "of the cases [2026]");
+  command.add("--cases N", integer(filter.cases, {1, kCasesMax}), "cases to draw [24]");
+  command.add("--seed N", integer(filter.seed), "seed of the cases [2026]");
   // An empty list would stand for the default.
   const auto add_list = [&command](const char* names, std::string& list, const char* about) {
     command.add(names, nonempty_text(list, "a list"), about);
   };
-  add_list("--op LIST", filter.operations, "of decode, prefill and kv_write [all]");
-  add_list("--type LIST", filter.types, "of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
-  add_list("--layout LIST", filter.layouts, "of token-major, head-major and packed [token-major]");
-  add_list("--head-dim LIST", filter.head_dims,
-           "of K and V alike [small ones, and from 40 to 256]");
-  add_list("--group LIST", filter.groups, "query heads of a KV head [1 to 8, and some to 71]");
-  add_list("--block-size LIST", filter.block_sizes, "tokens of a block [small ones, and 16,32,64]");
+  add_list("--op LIST", filter.operations, "operations: decode, prefill and kv_write [all]");
+  add_list("--type LIST", filter.types,
+           "types of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
+  add_list("--layout LIST", filter.layouts,
+           "layouts: token-major, head-major and packed [token-major]");
+  add_list("--head-dim LIST", filter.head_dims, "of both K and V [small ones, and from 40 to 256]");
+  add_list("--group LIST", filter.groups, "query heads per KV head [1 to 8, and some to 71]");
+  add_list("--block-size LIST", filter.block_sizes, "tokens per block [small ones, and 16,32,64]");
   add_list("--without LIST", filter.without,
            "softcap, window, alibi, sinks, scales, non-causal [none]");
   const auto add_limit = [&command](const char* names, std::int64_t& limit, const char* about,
@@ -195,8 +196,8 @@ void add_filter_flags(Command& command, CaseFilter& filter) {
   };
   verify::SizeLimits& limits = filter.limits;
   add_limit("--context-max N", limits.context_max, "longest context, tokens", kContextMax);
-  add_limit("--sequences-max N", limits.num_seqs_max, "most sequences of a batch", kSequencesMax);
-  add_limit("--rows-max N", limits.num_rows_max, "most query rows of a sequence", kRowsMax);
+  add_limit("--sequences-max N", limits.num_seqs_max, "most sequences per batch", kSequencesMax);
+  add_limit("--rows-max N", limits.num_rows_max, "most query rows per sequence", kRowsMax);
   add_limit("--q-heads-max N", limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 

@@ -156,7 +156,7 @@ Status check_case_file(const std::string& folder, const CaseFile& file) {
     const auto found = arrays.value().find(member.name);
     if (found != arrays.value().end() && found->second == member.array) continue;
     return Status::invalid_input(
-        fmt::format("{}: {}: expected what this recto makes of the case; the file was changed, or "
+        fmt::format("{}: {}: expected the arrays that this recto writes; the file was changed, or "
                     "written by another version",
                     path, member.name));
   }

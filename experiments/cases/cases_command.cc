@@ -20,9 +20,9 @@ namespace recto::experiments {
 namespace {
 
 constexpr const char* kFooter = R"(
-Writes DIR/cases.json and an npz for each case: inputs, what is expected, and the bound of each
-element. Your program reads them, in whatever language, and answers NAME.npz by NAME.out.npy (its
-output) or NAME.out.npz; recto check DIR judges the answers. docs/python.md has it in 20 lines.
+Writes DIR/cases.json and an npz per case: inputs, expected results, and the bound of each element.
+Your program, in any language, reads NAME.npz and writes NAME.out.npy (its output) or NAME.out.npz;
+recto check DIR judges these answers. docs/python.md shows such a program in 20 lines.
 
 Examples:
   recto cases --out cases
@@ -72,7 +72,7 @@ std::string cases_text(const CasesFlags& flags, const WrittenOf& written) {
     bytes += how_much.bytes;
   }
   return fmt::format(
-      "{} cases, seed {}, {} MiB in {}\n\n{}\nAnswer NAME.npz by NAME.out.npy (out), or by "
+      "{} cases, seed {}, {} MiB in {}\n\n{}\nAnswer NAME.npz with NAME.out.npy (out), or with "
       "NAME.out.npz (out, lse_ln; kv_write: k_cache,\nv_cache), beside it. Then: recto check {}\n",
       flags.filter.cases, flags.filter.seed, size_text(bytes), flags.folder, table.text(),
       shell_word(flags.folder));
@@ -113,7 +113,7 @@ Status run_cases(const CasesFlags& flags, CommandContext& context) {
 Command cases_command() {
   auto flags = std::make_shared<CasesFlags>();
   Command command("cases", "adversarial cases in files, for a program in any language");
-  command.add("--out DIR", nonempty_text(flags->folder, "a folder"), "empty, or not there yet")
+  command.add("--out DIR", nonempty_text(flags->folder, "a folder"), "an empty or new folder")
       .is_required = true;
   add_filter_flags(command, flags->filter);
   command.footer = kFooter;

@@ -70,7 +70,7 @@ Result<verify::CaseSpec> OperationCases::next_small(std::size_t set) {
     verify::CaseSpec spec = drawn_spec(sets_[set], numbers_[set]++);
     if (has_results(operation_, spec)) return spec;
   }
-  return Status::failed("no case was drawn that has anything to be judged");
+  return Status::failed("no drawn case has anything to judge");
 }
 
 }  // namespace recto::experiments

@@ -18,9 +18,9 @@ namespace recto::experiments {
 namespace {
 
 constexpr const char* kFooter = R"(
-Judges NAME.out.npy, or NAME.out.npz, of each case that recto cases wrote to DIR, by the fp64 oracle
-and the bound of each element; what is expected is computed anew, and not read. A case that is wrong
-is shown, and kept in a file for recto replay.
+Compares NAME.out.npy, or NAME.out.npz, of each case that recto cases wrote to DIR with the fp64
+oracle, within the bound of each element. Expected results are recomputed, not read from DIR. A
+wrong case is shown, and kept in a file for recto replay.
 
 Examples:
   recto check cases
@@ -67,18 +67,18 @@ Command check_command() {
   auto flags = std::make_shared<CheckFlags>();
   CheckOptions& options = flags->options;
   options.kept_folder = "failing-cases";
-  Command command("check", "answers of your program to recto cases, element by element");
+  Command command("check", "judge your program's answers to recto cases, element by element");
   command.add("dir DIR", nonempty_text(options.folder, "a folder"),
-              "with cases.json, cases and answers");
+              "folder with cases.json, cases and answers");
   command.add(
       "--bound KIND",
       one_of(flags->bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
       "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
   command.add("--failures N", integer(flags->failures_shown, {1, 1000}),
-              "shown in full, of each operation [3]");
+              "failures shown in full per operation [3]");
   command.add("--out DIR", nonempty_text(options.kept_folder, "a folder"),
-              "for failing cases, made if any [failing-cases]");
-  command.add("--json", flag(flags->is_json), "for machines");
+              "folder for failing cases, created if needed [failing-cases]");
+  command.add("--json", flag(flags->is_json), "print JSON");
   command.footer = kFooter;
   command.run = [flags](CommandContext& context) { return run_check(*flags, context); };
   return command;

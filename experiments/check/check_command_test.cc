@@ -55,7 +55,7 @@ TEST_CASE("a wrong element is named, kept and replayed, and the others are right
   INFO(again.out << again.err);
   CHECK(again.exit_code == 1);
   CHECK_THAT(again.out, ContainsSubstring("decode-02.out.npz, probabilistic bounds"));
-  CHECK_THAT(again.out, ContainsSubstring("departs    unknown: outputs are wrong; lse_ln"));
+  CHECK_THAT(again.out, ContainsSubstring("diagnosis  unknown: outputs are wrong; results"));
   // The same case, on a backend that is right, and with an answer that is.
   CHECK(
       testing::try_command(replay_command, {"replay", kept, "--backend", "naive-fp64"}).exit_code ==
@@ -79,7 +79,7 @@ TEST_CASE("a fault that is known is told from outputs alone, and with lse_ln whe
   const std::string kept = folder.kept + "/decode-01.json";
   const TriedCommand replayed = testing::try_command(replay_command, {"replay", kept});
   INFO(replayed.out);
-  CHECK_THAT(replayed.out, ContainsSubstring("departs    scores: lse_ln is "));
+  CHECK_THAT(replayed.out, ContainsSubstring("diagnosis  scores: lse_ln is "));
   CHECK_THAT(replayed.out, ContainsSubstring("the lse is a logarithm of base 2"));
 }
 
@@ -104,7 +104,7 @@ TEST_CASE("what is not answered is counted and named, and is no success") {
   const TriedCommand tried = folder.check();
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.err, ContainsSubstring("0 of 6 cases are wrong, and 1 are not answered"));
-  CHECK_THAT(tried.out, ContainsSubstring("not answered by NAME.out.npy or NAME.out.npz:\n  " +
+  CHECK_THAT(tried.out, ContainsSubstring("without an answer, NAME.out.npy or NAME.out.npz:\n  " +
                                           folder.files[2].name));
 }
 

@@ -57,7 +57,7 @@ TEST_CASE("files that are not as they were written end it, by name") {
   for (verify::NpzMember& member : members)
     if (member.name == "k_cache") member.array.data[0] ^= std::byte{1};
   folder.write(name, npz_bytes(members).value());
-  folder.check_refused(path + ": k_cache: expected what this recto makes of the case");
+  folder.check_refused(path + ": k_cache: expected the arrays that this recto writes");
   folder.remove(name);
   folder.check_refused(path + ": No such file or directory");
 }

@@ -96,7 +96,7 @@ std::string check_text(const CheckOptions& options, const std::vector<JudgedCase
     }
   }
   text += names_text(others, "wrong as well");
-  return text + names_text(missing, "not answered by NAME.out.npy or NAME.out.npz");
+  return text + names_text(missing, "without an answer, NAME.out.npy or NAME.out.npz");
 }
 
 Json check_json(const CheckOptions& options, const std::vector<JudgedCase>& cases) {

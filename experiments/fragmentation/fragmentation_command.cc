@@ -110,7 +110,7 @@ Status write_files(const FragmentationFlags& flags, const std::vector<Fragmentat
 
 Status run_fragmentation(const FragmentationFlags& flags, CommandContext& context) {
   if (flags.has_report && flags.out.empty()) {
-    return Status::invalid_input("--report: found no --out; expected the folder where it goes");
+    return Status::invalid_input("--report: found no --out; expected the folder of the report");
   }
   const Result<FragmentationGrid> grid = make_grid(flags);
   RECTO_RETURN_IF_ERROR(grid.status());
@@ -161,12 +161,12 @@ Status run_fragmentation(const FragmentationFlags& flags, CommandContext& contex
 void add_grid_flags(Command& command, FragmentationFlags& flags) {
   const OptionGroup grid{command, "Grid"};
   grid.add("--allocators LIST", any_text(flags.allocators),
-           "to compare [contiguous-max, -pow2, -oracle, paged,\nprefix-cached]")
+           "allocators to compare [contiguous-max, -pow2, -oracle,\npaged, prefix-cached]")
       .value.known = known_values(*find_run_field("allocator"));
   grid.add("--block-sizes LIST", any_text(flags.block_sizes),
-           fmt::format("of the paged ones [{}]", flags.block_sizes));
+           fmt::format("block sizes of paged allocators [{}]", flags.block_sizes));
   grid.add("--seeds N", integer(flags.seeds, {1, 10'000}),
-           "runs each with so many seeds, from --seed on: means and\n95 % intervals [1]");
+           "run each with N seeds, from --seed on: means and\n95 % intervals [1]");
 }
 
 void add_output_flags(Command& command, FragmentationFlags& flags) {
@@ -182,7 +182,7 @@ void add_output_flags(Command& command, FragmentationFlags& flags) {
       .needs = {"--out"};
   output
       .add("--map-from-s S", number(flags.map_from_s, {0, 1e9}),
-           "where maps begin to tell single blocks\n[shortly before the longest queue]")
+           "where maps begin to show single blocks\n[shortly before the longest queue]")
       .needs = {"--out"};
   output.add("--ascii", flag(flags.is_ascii), "draw bars without block characters");
   output.add("--report", flag(flags.has_report), "write DIR/report.html, too: see recto report");

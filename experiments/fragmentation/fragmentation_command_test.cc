@@ -194,7 +194,8 @@ TEST_CASE("several seeds give means with intervals, in tables and in the file") 
                     "--seeds",    "3",  "--out",        out};
   const auto tried = fragmentation(flags);
   CHECK(tried.exit_code == 0);
-  CHECK_THAT(tried.out, ContainsSubstring("Figures are means over 3 seeds, from 1 on"));
+  CHECK_THAT(tried.out,
+             ContainsSubstring("Figures, percentiles too, are means over 3 seeds, from 1 on"));
   const Lines csv = lines_of(read_text_file(out + "/fragmentation.csv").value());
   REQUIRE(csv.size() == 2);
   CHECK_THAT(csv[0], ContainsSubstring("figures.mean_shares.used,figures.mean_shares.used_ci95,"));
@@ -229,7 +230,7 @@ TEST_CASE("what means cover is said of each row") {
                                     "paged", "--block-sizes", "16,1000"});
   REQUIRE(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring("to the last arrival; the drain is left out"));
-  CHECK_THAT(tried.out, ContainsSubstring("Those of paged 1000 go to the last answer"));
+  CHECK_THAT(tried.out, ContainsSubstring("Those of paged 1000 extend to the last answer"));
   const auto one = fragmentation({"--requests", "1", "--block-sizes", "16"});
   CHECK_THAT(one.out, ContainsSubstring("to the last answer: nothing arrived after the"));
   CHECK_THAT(one.out, !ContainsSubstring("to the last arrival"));

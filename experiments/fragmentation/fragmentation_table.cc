@@ -35,10 +35,10 @@ std::string seeds_note(const std::vector<FragmentationRow>& rows) {
       where = fmt::format("{} of {}", state, row.label());
     }
   }
-  return wrapped(fmt::format(
-      "Figures are means over {} seeds, from {} on, those of percentiles too; shares of "
-      "the pool are within +-{:.2f} points ({}) with 95 % confidence, by Student's t.",
-      seeds, rows.front().config.seed, 100 * widest, where));
+  return wrapped(
+      fmt::format("Figures, percentiles too, are means over {} seeds, from {} on; shares of the "
+                  "pool are within +-{:.2f} points ({}) with 95 % confidence, by Student's t.",
+                  seeds, rows.front().config.seed, 100 * widest, where));
 }
 
 // For the first seed under which anything was rejected.
@@ -77,9 +77,10 @@ std::string coverage_note(const std::vector<FragmentationRow>& rows) {
   if (drained_runs == served_runs) return means_remark(Coverage::kWithDrain);
   const std::string text = means_remark(Coverage::kArrivals);
   if (drained_rows.empty()) return text;
-  return text + wrapped(fmt::format(
-                    "Those of {} go to the last answer: nothing arrived after the first admission.",
-                    fmt::join(drained_rows, ", ")));
+  return text +
+         wrapped(fmt::format(
+             "Those of {} extend to the last answer: nothing arrived after the first admission.",
+             fmt::join(drained_rows, ", ")));
 }
 
 // The period of the means, the cited figures, and what was rejected or left out, in lines of at
@@ -200,9 +201,9 @@ std::string service_table(const std::vector<FragmentationRow>& rows) {
     cells.push_back(compact_number(row.mean("report.normalized.mean_ns") / 1e6));
     table.add_row(std::move(cells));
   }
-  return "What followed\n\n" + table.text() +
+  return "Effects\n\n" + table.text() +
          "\nbatch, queue: requests, mean. blocked: free slots, % of the pool, while the head of "
-         "the queue does\nnot fit; no hole: the part of it that is enough in sum but in no one "
+         "the queue does\nnot fit; no hole: the part that is enough in total but in no single "
          "place. tok/s: output tokens.\nTTFT: time to first token in s, median and p99. ms/token: "
          "end to end / output tokens, mean.\n";
 }

@@ -135,7 +135,7 @@ std::string savings_text(const GenerateConfig& config, const EngineRun& run) {
 }
 
 constexpr const char* kFooter = R"(
-The model computes by the kernels of cuda/, in recto on the CPU executor: small models, short texts.
+The model runs on the kernels of cuda/, in recto on the CPU executor: small models, short texts.
 
 Examples:
   recto generate                              # the run of --print-config
@@ -192,11 +192,11 @@ Status generate(const GenerateArguments& arguments, CommandContext& context) {
 
 Command generate_command() {
   auto arguments = std::make_shared<GenerateArguments>();
-  Command command("generate", "a small model that generates by the kernels, step by step");
+  Command command("generate", "a small model that generates with the kernels, step by step");
   command.add("--config FILE", nonempty_text(arguments->config, "a file"),
               "model, cache, scheduler and requests, in JSON");
-  command.add("--print-config", flag(arguments->prints_config), "show the run without --config");
-  command.add("--brief", flag(arguments->is_brief), "leave the steps out");
+  command.add("--print-config", flag(arguments->prints_config), "print the default of --config");
+  command.add("--brief", flag(arguments->is_brief), "omit the steps");
   command.footer = kFooter;
   command.run = [arguments](CommandContext& context) { return generate(*arguments, context); };
   return command;

@@ -21,7 +21,7 @@ TEST_CASE("the run that is built in shows tables, events, texts and what was sav
   CHECK_THAT(tried.out, ContainsSubstring("step 0\n  0.0  cached   0, computed 10  blocks "));
   CHECK_THAT(tried.out, ContainsSubstring("request 1 is admitted; 8 of 12 tokens are cached"));
   CHECK_THAT(tried.out, ContainsSubstring(" is copied to "));
-  CHECK_THAT(tried.out, ContainsSubstring("gives way: to be computed again"));
+  CHECK_THAT(tried.out, ContainsSubstring("is preempted: to be recomputed"));
   CHECK_THAT(tried.out, ContainsSubstring("sequence  prompt  output"));
   CHECK_THAT(tried.out, ContainsSubstring("bytes moved: padded gather"));
   CHECK(generate({}).out == tried.out);

@@ -89,7 +89,7 @@ class Fields {
       if (known_.contains(key)) continue;
       std::string expected;
       for (const std::string& each : known_) expected += (expected.empty() ? "" : ", ") + each;
-      fail(key, value, "no such field, but " + expected);
+      fail(key, value, "only the fields " + expected);
     }
     return status_;
   }

@@ -28,9 +28,9 @@ constexpr std::int64_t kDrawsMax = 1'000'000;
 constexpr int kDefaultThreadsMax = 2;
 
 constexpr const char* kFooter = R"(
-One decode row against n keys, head dims 128, normal numbers. A fault's smallest size is calibrated
-on some draws and confirmed on others, with the fault in place, of which one in a hundred may pass;
-how often it is refused is then counted on a third set.
+One decode row against n keys, head dims 128, normal numbers. The smallest detected size of a fault
+is calibrated on some draws and confirmed on others, one in a hundred of which may miss it; how
+often it is refused is then counted on a third set.
 
 Examples:
   recto numerics
@@ -153,23 +153,23 @@ std::vector<std::string> type_names() {
 
 Command numerics_command() {
   auto flags = std::make_shared<NumericsFlags>();
-  Command command("numerics",
-                  "how sharp the error bounds are, and how small a fault they still see");
+  Command command("numerics", "how tight the error bounds are, and how small a fault they detect");
   command.add("--n LIST", any_text(flags->key_counts),
               fmt::format("numbers of keys [{}]", flags->key_counts));
   command
       .add("--types LIST", any_text(flags->types),
-           fmt::format("of q, K and V, or of q / of K and V [{}]", flags->types))
+           fmt::format("types of q, K and V, or of q / of K and V [{}]", flags->types))
       .value.known = type_names();
   command.add("--draws N", integer(flags->draws, {1, kDrawsMax}),
-              fmt::format("of each row, to find sizes, as many to confirm them\nand to count "
-                          "[{} / n, but {} to {}]",
+              fmt::format("draws per row, to find sizes, as many to confirm them\nand to count [{} "
+                          "/ n, but {} to {}]",
                           kDefaultKeys, kDefaultDrawsMin, kDefaultDrawsMax));
-  command.add("--seed N", integer(flags->seed), "of all draws [1]");
+  command.add("--seed N", integer(flags->seed), "seed of all draws [1]");
   command.add("--out DIR", nonempty_text(flags->out, "a folder"),
               "write sharpness.csv, thresholds.csv, manifest.json here");
-  command.add("--threads N", integer(flags->threads, {1, 4096}), "rows of a table at a time [2]");
-  command.add("--json", flag(flags->is_json), "for machines");
+  command.add("--threads N", integer(flags->threads, {1, 4096}),
+              "table rows computed at a time [2]");
+  command.add("--json", flag(flags->is_json), "print JSON");
   command.footer = kFooter;
   command.run = [flags](CommandContext& context) { return run_numerics(*flags, context); };
   return command;

@@ -219,20 +219,20 @@ std::string sharpness_text(const std::vector<CellResult>& results) {
 }
 
 std::string thresholds_text(const std::vector<CellResult>& results) {
-  return "The smallest fault that each judge of out was found to see\n\n" +
+  return "The smallest fault that each judge of out detects\n\n" +
          judges_table(results, {Judge::kProbabilistic, Judge::kWorstCase, Judge::kFixed,
                                 Judge::kFactorTwo}) +
          fmt::format(
              "\n"
-             "Sizes: of a dropped key, and of a key whose V is another's, its softmax weight, as "
-             "rounding left\n"
-             "it; of a scale error, relative. Each was chosen on as many other draws: at most one "
-             "in a hundred\n"
-             "of them missed it, of fewer than a hundred none.\n"
-             "refused: draws with a fault of that size that were refused, of those made once it "
-             "was "
-             "chosen;\n"
-             "none: right runs that were. Judges: |error| against the bounds, against {}, against "
+             "Sizes: for a dropped key, and a key with another key's V, its softmax weight after "
+             "rounding;\n"
+             "for a scale error, its relative size. Each was chosen on as many other draws: at "
+             "most one in\n"
+             "a hundred missed it, and none of fewer than a hundred.\n"
+             "refused: draws with a fault of that size that were refused, out of those after the "
+             "choice;\n"
+             "none: right runs that were refused. Judges: |error| against the bounds, against {}, "
+             "against "
              "twice\n"
              "the largest error of the plain run in the same types (FlashAttention's tests add a "
              "small\n"
@@ -244,7 +244,7 @@ std::string thresholds_text(const std::vector<CellResult>& results) {
 
 std::string others_text(const std::vector<CellResult>& results) {
   const std::string few = few_draws_text(results);
-  return "The same by the bounds of the profile that kernels of others are judged by\n\n" +
+  return "The same with the bounds of the profile for third-party kernels\n\n" +
          judges_table(results, {Judge::kOthersProbabilistic, Judge::kOthersWorstCase}) +
          (few.empty() ? "" : "\n" + few);
 }

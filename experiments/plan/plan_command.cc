@@ -163,8 +163,8 @@ constexpr std::array<std::string_view, 7> kRunFlags{"model",       "model_file",
                                                     "utilization", "pool_gib",   "block_size"};
 
 constexpr const char* kFooter = R"(
-A plan for a model that does not fit ends with exit code 2, the figures, and the fewest cards that
-are enough.
+If the model does not fit, the plan ends with exit code 2, the figures, and the fewest cards that
+suffice.
 
 Examples:
   recto plan --model Llama-3.1-8B --gpu RTX-4090
@@ -206,19 +206,20 @@ void add_length_flags(Command& command, PlanArguments& arguments) {
   constexpr CountRange kTokens{1, kTokensMax};
   const OptionGroup requests{command, "Requests"};
   requests.add("--length TOKENS,...", integers(arguments.lengths, kTokens),
-               "tell how many requests of each length fit");
+               "print how many requests of each length fit");
   requests.add("--prompt TOKENS", integer(arguments.prompt, kTokens), "the same, as prompt ...");
   requests.add("--output TOKENS", integer(arguments.output, kTokens), "... and output");
   requests.add("--mean-length TOKENS,...", integers(arguments.mean_lengths, kTokens),
                "compare reservations and blocks for requests that\nhave this length on average");
   requests.add("--max-length TOKENS", integer(arguments.max_length, kTokens),
                "what a contiguous cache reserves for each request\n[the model's longest context]");
-  requests.add("--times N", integer(arguments.times, kTokens),
-               "up to which mean length do blocks hold N times as many\nrequests as reservations?");
+  requests.add(
+      "--times N", integer(arguments.times, kTokens),
+      "largest mean length at which blocks hold N times as many\nrequests as reservations");
   requests.add("--waste-below PERCENT", number(arguments.waste_below, {0.0001, 100}),
-               "from which mean length on do blocks waste less than\nso many percent?");
+               "smallest mean length at which blocks waste less than\nthis percentage");
   requests.add("--batch N", integer(arguments.batch, {1, 1'000'000}),
-               "tell the KV bytes of N requests [1]");
+               "print the KV bytes of N requests [1]");
 }
 
 void add_memory_flags(Command& command, PlanArguments& arguments) {
@@ -229,9 +230,9 @@ void add_memory_flags(Command& command, PlanArguments& arguments) {
   add_run_flags(command, arguments.run, others);
   const OptionGroup memory{command, "Memory"};
   memory.add("--kv-dtype fp32|fp16|bf16|fp8",
-             one_of(arguments.kv_dtype, {"fp32", "fp16", "bf16", "fp8"}), "of K and V [fp16]");
+             one_of(arguments.kv_dtype, {"fp32", "fp16", "bf16", "fp8"}), "type of K and V [fp16]");
   memory.add("--reserve-gib GIB", number(arguments.reserve_gib, {0, 1e6}),
-             "of each card, for all but weights and KV [1.34]");
+             "memory per card for all but weights and KV [1.34]");
   memory.add("--no-gqa", flag(arguments.is_ungrouped),
              "as if each query head had a KV head of its own");
 }
@@ -243,7 +244,7 @@ Command plan_command() {
   Command command("plan", "how many blocks, tokens and requests fit on a card");
   add_memory_flags(command, *arguments);
   add_length_flags(command, *arguments);
-  command.add("--json", flag(arguments->is_json), "for machines");
+  command.add("--json", flag(arguments->is_json), "print JSON");
   command.add("--list", flag(arguments->lists_both), "show all models and cards");
   command.add("--list-models", flag(arguments->lists_models), "show all models");
   command.add("--list-gpus", flag(arguments->lists_gpus), "show all cards");

@@ -129,8 +129,9 @@ TEST_CASE("the 24 GB example: 28.46 % of the card, then below 1 %, and seven tim
 TEST_CASE("a request that does not fit says how many cards it takes") {
   const auto tried = plan({"--model", "Llama-3.1-8B", "--gpu", "RTX-4090", "--length", "100000"});
   CHECK(tried.exit_code == 0);
-  CHECK_THAT(tried.out, ContainsSubstring("No request of 100,000 tokens fits; the least that does "
-                                          "is --tp 2."));
+  CHECK_THAT(tried.out,
+             ContainsSubstring(
+                 "No request of 100,000 tokens fits; the smallest that suffices is --tp 2."));
 }
 
 TEST_CASE("models and cards are listed") {

@@ -76,8 +76,9 @@ std::string lengths_text(const KvPlan& plan, const KvPlanOptions& options) {
         smallest_tensor_parallel(options.model, options.gpu, options.pool,
                                  options.pool.shape.block_size * fit.blocks.value());
     text += fmt::format("No request of {} tokens fits; {}.\n", grouped(fit.length.total().value()),
-                        ranks.is_ok() ? fmt::format("the least that does is --tp {}", ranks.value())
-                                      : "no number of these cards does");
+                        ranks.is_ok()
+                            ? fmt::format("the smallest that suffices is --tp {}", ranks.value())
+                            : "no number of these cards suffices");
   }
   return text + "\n";
 }

@@ -110,7 +110,7 @@ class DamagedData(unittest.TestCase):
         done = subprocess.run([RECTO, "plot", self.folder, "--out", self.out], capture_output=True,
                               text=True)
         self.assertEqual((done.returncode, done.stdout), (2, ""), done.stderr)
-        self.assertEqual(done.stderr, f"recto: {self.file}: is not what recto report wrote of "
+        self.assertEqual(done.stderr, f"recto: {self.file}: does not belong to "
                          f"{self.folder}/manifest.json; expected both from one run, or no "
                          "report.json\n")
         self.assertFalse(self.out.exists())

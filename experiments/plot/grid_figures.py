@@ -33,7 +33,7 @@ def read_sweep(folder: Path) -> tuple[Source, pandas.DataFrame, list[str]]:
     table = pandas.read_csv(folder / "sweep.csv")
     well = _with_rejected_shares(table[table["outcome"] == "ok"])
     if well.empty:
-        raise BadInput(f"{folder / 'sweep.csv'}: no point went well; there is nothing to draw")
+        raise BadInput(f"{folder / 'sweep.csv'}: no point succeeded; there is nothing to draw")
     left_out = len(table) - len(well)
     remarks = (f"{left_out} of {len(table)} points failed and are left out",) * bool(left_out)
     rejecting = int((well["rejected_share"] > 0).sum())
@@ -152,7 +152,7 @@ def thresholds(table: pandas.DataFrame) -> SubFigure:
     """For each type and fault, the smallest size that each judge refuses; judges that refuse
     everything, or nothing, have no point."""
     types, faults = table["type"].unique(), table["fault"].unique()
-    figure, axes = style.new_figure("The smallest fault that a judge still sees", len(types),
+    figure, axes = style.new_figure("The smallest fault that a judge detects", len(types),
                                     len(faults), height=2.2)
     for axis_row, name in zip(axes, types):
         for axis, fault in zip(axis_row, faults):

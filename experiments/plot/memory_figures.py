@@ -118,7 +118,7 @@ def batch_and_queue(runs: list[Run]) -> SubFigure:
 def blocked_slots(runs: list[Run]) -> SubFigure:
     return _lines("Free slots that cannot serve the head of the queue", runs,
                   {"blocked: the head does not fit": "blocked_free",
-                   "of it unplaceable: enough in sum, in no one hole": "unplaceable_free"},
+                   "unplaceable: enough in total, in no single hole": "unplaceable_free"},
                   lambda run: 100 / run.pool_slots, "% of the pool")
 
 
@@ -160,7 +160,7 @@ def _draw_percentiles(axis, runs: list[Run], latency: str) -> None:
 
 
 # Columns whose sum is shown, the factor of their unit, and the text of a panel without values.
-_NONE_HAS_IT, _NOT_HERE = "no request has it", "not in these results"
+_NONE_HAS_IT, _NOT_HERE = "no request has a value", "not in these results"
 _BLOCK_SIZE_PANELS = {
     "rejected, % of requests": (("rejected_share",), 100, _NONE_HAS_IT),
     "reserved and internal, % of the pool":

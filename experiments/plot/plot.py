@@ -50,7 +50,7 @@ def sweep_pictures(folder: Path) -> Iterator[Picture]:
     source, table, axes = grid_figures.read_sweep(folder)
     drawn = [axis for axis in axes if table[axis].nunique() > 1]
     if not drawn:
-        raise BadInput(f"{folder}: found no axis with two values that went well; there is nothing "
+        raise BadInput(f"{folder}: found no axis with two values that succeeded; there is nothing "
                        "to draw over")
     for axis in drawn:
         yield Picture(f"over_{axis}", partial(grid_figures.sweep, table, axes, axis), source.foot())
@@ -74,7 +74,7 @@ BY_COMMAND = {"fragmentation": fragmentation_pictures, "sweep": sweep_pictures,
 
 def pictures_of(folder: Path) -> Iterator[Picture]:
     if not folder.is_dir():
-        raise BadInput(f"{folder}: is no folder; expected one with {EXPECTED}")
+        raise BadInput(f"{folder}: is not a folder; expected one with {EXPECTED}")
     manifest = folder / "manifest.json"
     command = read_json(manifest).get("command") if manifest.exists() else None
     if isinstance(command, str) and command in BY_COMMAND:

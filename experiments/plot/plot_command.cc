@@ -28,7 +28,7 @@ DIR is what recto fragmentation, recto sweep or recto numerics wrote with --out,
 reports of recto simulate --json. Pictures are readable without colour vision, have settings, seed
 and commit at their foot, and are equal byte by byte for equal files.
 
-It draws with matplotlib, in an environment of Python packages that is made on first need.
+It draws with matplotlib, in an environment of Python packages that is created on first use.
 
 Examples:
   recto fragmentation --out result
@@ -51,7 +51,7 @@ Result<fs::path> find_scripts() {
     if (fs::exists(place / kScript, error)) return fs::absolute(place);
   }
   return Status::failed(
-      fmt::format("{} is not beside this program; expected it in {}.runfiles, where Bazel lays it",
+      fmt::format("{} is not beside this program; expected it in {}.runfiles, where Bazel puts it",
                   kScript, program.string()));
 }
 
@@ -93,7 +93,7 @@ Command plot_command() {
   command.add("folder DIR", nonempty_text(flags->folder, "a folder"), "with what they wrote");
   command
       .add("--out DIR", nonempty_text(flags->out, "a folder"),
-           "folder for the pictures, made if need be")
+           "folder for the pictures, created if needed")
       .is_required = true;
   command.footer = kFooter;
   command.run = [flags](CommandContext& context) { return run_plot(*flags, context); };

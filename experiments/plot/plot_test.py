@@ -221,7 +221,7 @@ class Plot(unittest.TestCase):
             ({"manifest.json": json.dumps({"command": "numerics"})}, "found no sharpness.csv;"),
             ({"manifest.json": manifest}, "fragmentation.csv: No such file"),
             ({"manifest.json": manifest, "fragmentation.csv": ""},
-             "fragmentation.csv: is not the file that manifest.json tells of"),
+             "fragmentation.csv: does not match manifest.json"),
         ):
             with self.subTest(expected), tempfile.TemporaryDirectory() as folder:
                 results = Path(folder) / "results"
@@ -261,7 +261,7 @@ class Plot(unittest.TestCase):
             (folder / "a.json").unlink(missing_ok=True)
         code, _, complaint = draw(self.folder / "nowhere", self.out)
         self.assertEqual(code, 2)
-        self.assertIn("nowhere: is no folder", complaint)
+        self.assertIn("nowhere: is not a folder", complaint)
 
 
 if __name__ == "__main__":

@@ -29,9 +29,9 @@ using verify::Law;
 using verify::SavedCase;
 
 constexpr const char* kFooter = R"(
-Runs the case on the backend on which it failed, or on others; puts it to the law that it broke and
-to the oracle; and says what departs, at which step of the computation, and which known fault would
-give just that.
+Runs the case on the backend on which it failed, or on others, against the law that it broke and
+the oracle. Reports what differs, at which step of the computation, and which known faults would
+give exactly that.
 
 Examples:
   recto replay failing-cases/mine-decode-oracle-1.json --kernel libmine.so
@@ -60,13 +60,13 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
   const bool is_of_library = saved.backend.find(' ') != std::string::npos;
   if (saved.backend.empty()) {
     return Status::invalid_input(
-        flags.file + ": backend: expected a name of recto verify --list, or --backend beside it");
+        flags.file + ": backend: expected a name of recto verify --list, or the flag --backend");
   }
   if (is_of_library && !flags.trial.has_library()) {
-    return Status::invalid_input(
-        fmt::format("{}: backend: '{}' is of a kernel library; expected --kernel, --adapter or "
-                    "--backend",
-                    flags.file, saved.backend));
+    return Status::invalid_input(fmt::format(
+        "{}: backend: '{}' belongs to a kernel library; expected --kernel, --adapter or "
+        "--backend",
+        flags.file, saved.backend));
   }
   return function_of(saved.backend);
 }
@@ -138,13 +138,13 @@ std::string remark_on(const Law& law, const verify::LawVerdict& verdict,
   if (verdict.skipped) return "";
   const bool has_failed = explanation.is_wrong() || explanation.not_run;
   if (verdict.failed() && !has_failed) {
-    return is_oracle(law) ? "  it fails only sometimes: made again, the case is right\n" : "";
+    return is_oracle(law) ? "  it fails only sometimes: run again, the case is right\n" : "";
   }
   if (verdict.failed()) return "";
   if (is_oracle(law) && has_failed)
-    return "  it fails only sometimes: made before, the case was right\n";
+    return "  it fails only sometimes: run before, the case was right\n";
   if (is_kept && !explanation.is_wrong())
-    return "  the failure that was kept of this backend did not come again this time\n";
+    return "  the saved failure of this backend did not recur this time\n";
   return "";
 }
 
@@ -217,9 +217,9 @@ Status run_replay(const ReplayFlags& flags, CommandContext& context) {
 
 Command replay_command() {
   auto flags = std::make_shared<ReplayFlags>();
-  Command command("replay", "one case that failed, again, and what is wrong in it");
+  Command command("replay", "run a failed case again, and explain what is wrong in it");
   command.add("file FILE", nonempty_text(flags->file, "a file"),
-              "as recto verify or recto check writes it");
+              "case file written by recto verify or recto check");
   add_backend_flag(command, flags->trial,
                    "names or kinds of recto verify --list [that of the file]");
   add_library_flags(command, flags->trial);

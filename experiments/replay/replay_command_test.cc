@@ -55,8 +55,8 @@ TEST_CASE("a case that fails is told to its key, step and fault") {
   CHECK_THAT(tried.err, ContainsSubstring("the case fails on 1 of 1 backends"));
   for (const char* part :
        {"options    scale 0.125, window 3\n", "faulty-c decode, probabilistic bounds",
-        "sequence 0, row 0, head 0", "departs    scores: ", "first at key 2: block 0, slot 2",
-        "the window is one key too wide", "not told: the running maximum"})
+        "sequence 0, row 0, head 0", "diagnosis  scores: ", "first at key 2: block 0, slot 2",
+        "the window is one key too wide", "cannot be identified: the running maximum"})
     CHECK_THAT(tried.out, ContainsSubstring(part));
 }
 
@@ -105,7 +105,8 @@ TEST_CASE("a fault that shows only after other calls is explained after these") 
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.out, ContainsSubstring("\nafter      1 other case, each time\n"));
-  CHECK_THAT(tried.out, ContainsSubstring("departs    scores: key 5 should be seen and get no "));
+  CHECK_THAT(tried.out,
+             ContainsSubstring("diagnosis  scores: key 5 should be visible and get no "));
   CHECK_THAT(tried.out, ContainsSubstring("\n  context lengths without the newest token\n"));
   CHECK(replay_with("none", saved).exit_code == 0);
 }
@@ -114,11 +115,12 @@ TEST_CASE("a fault of a process's first call is explained in first calls") {
   const auto tried = replay_with("first", whole());
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 1);
-  CHECK_THAT(tried.out, ContainsSubstring("departs    scores: key 5 should be seen and get no "));
+  CHECK_THAT(tried.out,
+             ContainsSubstring("diagnosis  scores: key 5 should be visible and get no "));
 }
 
 TEST_CASE("a fault that only a law meets is told by the law's run, and explained in it") {
-  const std::string departs = "departs    scores: key 5 should be seen and get no ";
+  const std::string departs = "diagnosis  scores: key 5 should be visible and get no ";
   verify::SavedCase saved = whole();
   saved.law = "repeated_kv_heads";
   saved.spec.shape.num_q_heads = 2;
@@ -157,23 +159,23 @@ TEST_CASE("a case that fails only sometimes is told with the numbers of the run 
   INFO(judged.out << judged.err);
   CHECK(judged.exit_code == 1);
   for (const char* part : {"law        oracle is broken: ", " elements are wrong\n", "seen ",
-                           "\noracle     ok: ", "  it fails only sometimes: made again, the case "})
+                           "\noracle     ok: ", "  it fails only sometimes: run again, the case "})
     CHECK_THAT(judged.out, ContainsSubstring(part));
   CHECK_THAT(judged.out, !ContainsSubstring("\nruns "));
   const auto explained = replay_counting("only 2", whole());
   INFO(explained.out << explained.err);
   CHECK(explained.exit_code == 1);
   CHECK_THAT(explained.out, !ContainsSubstring("law        oracle"));
-  CHECK_THAT(explained.out, ContainsSubstring("  it fails only sometimes: made before, the case "));
+  CHECK_THAT(explained.out, ContainsSubstring("  it fails only sometimes: run before, the case "));
   const auto aborted = replay_counting("abort 2", whole());
   INFO(aborted.out << aborted.err);
   CHECK(aborted.exit_code == 1);
   CHECK_THAT(aborted.out, ContainsSubstring("SIGABRT"));
-  CHECK_THAT(aborted.out, ContainsSubstring("  it fails only sometimes: made before, the case "));
+  CHECK_THAT(aborted.out, ContainsSubstring("  it fails only sometimes: run before, the case "));
 }
 
 TEST_CASE("a failure that was kept and does not come again is told, and no failure") {
-  const std::string told = "  the failure that was kept of this backend did not come again";
+  const std::string told = "  the saved failure of this backend did not recur";
   const auto held = replay_with("none", whole());
   CHECK(held.exit_code == 0);
   CHECK_THAT(held.out, ContainsSubstring(told));
@@ -190,7 +192,7 @@ TEST_CASE("a row with keys that is not written is told as such") {
   const auto tried = replay_with("unwritten", saved);
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 1);
-  CHECK_THAT(tried.out, ContainsSubstring("departs    output: out and lse_ln are what memory held "
+  CHECK_THAT(tried.out, ContainsSubstring("diagnosis  output: out and lse_ln are what memory held "
                                           "before the call: nothing is written there\n"));
   CHECK_THAT(tried.out, ContainsSubstring("; 1 fits\n  1 of 2 rows with keys is not written\n"));
 }
@@ -210,7 +212,8 @@ TEST_CASE("bad input is named, with what was expected") {
   check_refused({}, "file");
   check_refused({""}, "file: found ''; expected a file");
   check_refused({"nowhere.json"}, "nowhere.json: No such file or directory");
-  check_refused({"/dev/zero"}, "/dev/zero: expected a file, found a device, which may never end");
+  check_refused({"/dev/zero"},
+                "/dev/zero: expected a file, found a device, whose data may never end");
   verify::SavedCase saved = windowed();
   std::string text = saved_case_text(saved);
   const std::string window = "\"window\":3,";
@@ -218,12 +221,12 @@ TEST_CASE("bad input is named, with what was expected") {
   const std::string broken = file_with(text.erase(text.find(window), window.size()));
   check_refused({broken}, broken + ": case.options.window: expected an integer or null, found no ");
   const std::string of_library = file_with(saved_case_text(saved));
-  check_refused({of_library}, "'faulty-c decode' is of a kernel library; expected --kernel");
+  check_refused({of_library}, "'faulty-c decode' belongs to a kernel library; expected --kernel");
   check_refused({of_library, "--backend", "naive"}, "--backend: found 'naive'; expected one of");
   check_refused({of_library, "--kernel", "nowhere.so"}, "--kernel: nowhere.so: No such file");
   saved.backend = "";
   check_refused({file_with(saved_case_text(saved))},
-                ": backend: expected a name of recto verify --list, or --backend beside");
+                ": backend: expected a name of recto verify --list, or the flag --backend");
   saved.backend = "naive-fp64";
   saved.law = "gravity";
   check_refused({file_with(saved_case_text(saved))},

@@ -16,7 +16,7 @@ using Sizes = std::vector<BlockSizeFigures>;
 using Verdicts = std::vector<BlockSizeVerdict>;
 
 constexpr const char* kAreGood =
-    " are equally good. None is recommended; more load, or a smaller pool, may tell.";
+    " are equally good. None is recommended; more load, or a smaller pool, may decide.";
 
 double rejected(const BlockSizeFigures& size) { return size.requests_rejected.mean; }
 
@@ -36,9 +36,9 @@ bool decides(Weight weight, std::int64_t seeds) {
 }
 
 const char* remark_on(Weight weight, std::int64_t seeds) {
-  if (weight == Weight::kIsShown) return " (does not decide: the times have it in them)";
+  if (weight == Weight::kIsShown) return " (does not decide: the times include it)";
   const bool is_of_one = weight == Weight::kDecidesOverSeeds && seeds == 1;
-  return is_of_one ? " (does not decide: of one run)" : "";
+  return is_of_one ? " (does not decide: from a single run)" : "";
 }
 
 // The verdict relative to `most`, the sizes that reject the fewest requests.
@@ -97,7 +97,7 @@ std::string price_of(const BlockSizeVerdict& chosen, std::int64_t seeds) {
     text += fmt::format(" Against it: {}.", fmt::join(chosen.drawbacks, "; "));
   }
   if (!chosen.not_told_apart.empty()) {
-    text += fmt::format(" Not told apart from the best by {} seeds: {}.", seeds,
+    text += fmt::format(" Not distinguished from the best by {} seeds: {}.", seeds,
                         fmt::join(chosen.not_told_apart, "; "));
   }
   return text;
@@ -144,8 +144,8 @@ std::string why_none(const Verdicts& verdicts, const Sizes& most, std::int64_t s
   if (most.size() == 1 || std::ranges::any_of(verdicts, &BlockSizeVerdict::is_worse)) return "";
   if (!std::ranges::all_of(verdicts, &BlockSizeVerdict::is_good)) {
     return fmt::format(
-        "{} seeds do not tell {} apart: which is better differs from seed to seed. None is "
-        "recommended; more seeds may tell.",
+        "{} seeds do not distinguish {}: which is better differs from seed to seed. None is "
+        "recommended; more seeds may decide.",
         seeds, blocks);
   }
   const std::string idle = idle_remark(most);
@@ -188,11 +188,11 @@ std::string among_good(const BlockSizeVerdict& chosen, const Verdicts& good, std
                                          : fmt::format("is one of {} sizes", good.size());
   std::string text = fmt::format("Block {} {} {}", chosen.block_size, among, near_best(seeds));
   if (good.size() == 1) return text + '.';
-  if (is_largest) return text + "; of equally good ones the largest is taken.";
+  if (is_largest) return text + "; of equally good sizes the largest is taken.";
   std::vector<std::string> passed;
   for (const BlockSizeVerdict& verdict : good) {
     if (verdict.block_size <= chosen.block_size) continue;
-    passed.push_back(fmt::format("than block {} block {} is no worse in anything",
+    passed.push_back(fmt::format("block {1} is no worse than block {0} in anything",
                                  verdict.block_size, *verdict.beaten_by));
   }
   return fmt::format("{}; {}.", text, fmt::join(passed, ", "));
@@ -214,7 +214,7 @@ std::string reason_of(const BlockSizeVerdict& chosen, const Verdicts& verdicts,
   });
   if (!open.empty()) {
     text +=
-        fmt::format(" {} seeds do not tell whether {} may be as good.", seeds, blocks_text(open));
+        fmt::format(" {} seeds do not show whether {} may be as good.", seeds, blocks_text(open));
   }
   return text + price_of(chosen, seeds);
 }

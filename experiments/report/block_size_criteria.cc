@@ -72,8 +72,8 @@ std::string idle_remark(const std::vector<BlockSizeFigures>& sizes) {
   }
   if (held >= kIdleShare) return "";
   return fmt::format(
-      "This run holds {} % of the pool at most, on average: too little to tell block sizes apart "
-      "by what they hold empty.",
+      "This run holds {} % of the pool at most, on average: too little to distinguish block sizes "
+      "by the slots they hold empty.",
       percent(held));
 }
 

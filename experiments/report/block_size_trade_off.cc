@@ -44,7 +44,7 @@ std::string changed(const BlockSizeCriterion& criterion, const BlockSizeFigures&
   if (!before || !after || (before->mean == 0 && after->mean == 0)) return "";
   const std::string what = criterion.name + std::string(" ");
   if (before->mean == after->mean) return what + "the same";
-  if (!is_told_apart(*before, *after)) return what + "not told apart";
+  if (!is_told_apart(*before, *after)) return what + "not distinguished";
   return what + (criterion.difference == Difference::kPoints
                      ? changed_points(before->mean, after->mean)
                      : changed_ratio(before->mean, after->mean));

@@ -39,10 +39,10 @@ Result<Json> read_data_file(const std::string& folder) {
   const Result<std::string> expected = data_file_text(folder, data);
   RECTO_RETURN_IF_ERROR(expected.status());
   if (text.value() == expected.value()) return data;
-  return Status::invalid_input(fmt::format(
-      "{}: is not what recto report wrote of {}/manifest.json; expected both from one run, or no "
-      "report.json",
-      path, folder));
+  return Status::invalid_input(
+      fmt::format("{}: does not belong to {}/manifest.json; expected both from one run, or no "
+                  "report.json",
+                  path, folder));
 }
 
 }  // namespace recto::experiments

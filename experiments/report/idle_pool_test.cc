@@ -27,12 +27,12 @@ TEST_CASE("Equally good sizes in a pool that is hardly filled are no choice") {
   const auto idle = advise({size_of(16, 0.002, 0.0001), size_of(256, 0.002, 0.001)});
   CHECK(!idle->recommended.has_value());
   CHECK(idle->reason ==
-        "This run holds 0.3 % of the pool at most, on average: too little to tell block sizes "
-        "apart by what they hold empty. By all else blocks 16, 256 are equally good. None is "
-        "recommended; more load, or a smaller pool, may tell.");
+        "This run holds 0.3 % of the pool at most, on average: too little to distinguish block "
+        "sizes by the slots they hold empty. By all else blocks 16, 256 are equally good. None is "
+        "recommended; more load, or a smaller pool, may decide.");
   const auto filled = advise({size_of(16, kIdleShare, 0.0001), size_of(256, kIdleShare, 0.001)});
   CHECK(filled->recommended == 256);
-  CHECK_THAT(filled->reason, EndsWith("of equally good ones the largest is taken."));
+  CHECK_THAT(filled->reason, EndsWith("of equally good sizes the largest is taken."));
 }
 
 TEST_CASE("Sizes that differ otherwise are told apart in a pool that is hardly filled") {
@@ -42,7 +42,7 @@ TEST_CASE("Sizes that differ otherwise are told apart in a pool that is hardly f
   CHECK(told->recommended == 16);
   CHECK_THAT(told->reason, StartsWith("Block 16 is the only size"));
   CHECK_THAT(told->reason,
-             EndsWith("too little to tell block sizes apart by what they hold empty."));
+             EndsWith("too little to distinguish block sizes by the slots they hold empty."));
 }
 
 }  // namespace

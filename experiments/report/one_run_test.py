@@ -62,7 +62,7 @@ class OneRun(unittest.TestCase):
         other = self.copy(self.study, "other-seed")
         self.change(other, lambda manifest: [one.update(seed=2)
                                              for one in manifest["configurations"]])
-        self.assertIn(f"{other}/report.json: is not what recto report wrote of {other}/manifest",
+        self.assertIn(f"{other}/report.json: does not belong to {other}/manifest",
                       self.refused(other))
         (other / "report.json").unlink()
         self.assertIn("report.json: No such file or directory; expected what "
@@ -74,7 +74,7 @@ class OneRun(unittest.TestCase):
         self.change(other, lambda manifest: manifest["recto"].update(commit="0ldc0mm1t"))
         run = recto("report", other)
         self.assertEqual(run.returncode, 0, run.stderr)
-        self.assertIn("recto: The results are of recto of commit 0ldc0mm1t, this page of",
+        self.assertIn("recto: The results come from recto of commit 0ldc0mm1t, this page of",
                       run.stderr)
         told = "its numbers were not computed again"
         self.assertIn(told, run.stderr)
@@ -88,7 +88,7 @@ class OneRun(unittest.TestCase):
             other = self.copy(folder, name + "-edited")
             text = (other / name).read_text("utf-8")
             (other / name).write_text(text.replace("1", "2", 1), "utf-8")
-            told = f"{other}/{name}: is not the file that manifest.json tells of"
+            told = f"{other}/{name}: does not match manifest.json"
             self.assertIn(told, self.refused(other))
             plotted = recto("plot", other, "--out", other / "pictures")
             self.assertEqual(plotted.returncode, 2)
@@ -192,7 +192,7 @@ class OneRun(unittest.TestCase):
             (folder / name).write_text((self.study / name).read_text("utf-8"), "utf-8")
         with open(folder / "fragmentation.csv", "a", encoding="utf-8") as file:
             file.write("\n")
-        self.assertIn("is not the file that manifest.json tells of", self.refused(folder))
+        self.assertIn("does not match manifest.json", self.refused(folder))
         (folder / "manifest.json").write_text("[]", "utf-8")
         self.assertIn("found no manifest of recto", self.refused(folder))
 

@@ -140,9 +140,9 @@ TEST_CASE("A percentile of one run is told against a size and does not decide") 
   CHECK(advice->recommended == 32);
   CHECK(advice->verdicts[1].drawbacks ==
         std::vector<std::string>{
-            "28.0 % longer to the first token, p99 (does not decide: of one run)"});
+            "28.0 % longer to the first token, p99 (does not decide: from a single run)"});
   CHECK(advice->reason.ends_with(
-      "Against it: 28.0 % longer to the first token, p99 (does not decide: of one run)."));
+      "Against it: 28.0 % longer to the first token, p99 (does not decide: from a single run)."));
   CHECK(advice->trade_offs[0].find("TTFT median the same, TTFT p99 21.9 % down") !=
         std::string::npos);
   large.ttft_p99_s->mean = 0.75 * 1.099;
@@ -172,8 +172,8 @@ TEST_CASE("Copied bytes and measured kernel time are told, and the times have th
   CHECK(advice->recommended == 32);
   CHECK(advice->verdicts[1].drawbacks ==
         std::vector<std::string>{
-            "50.0 % more bytes copied on write (does not decide: the times have it in them)",
-            "20.0 % longer in attention kernels (does not decide: the times have it in them)"});
+            "50.0 % more bytes copied on write (does not decide: the times include it)",
+            "20.0 % longer in attention kernels (does not decide: the times include it)"});
   CHECK(advice->trade_offs[0].find("attention kernels 16.7 % down") != std::string::npos);
 }
 
@@ -201,7 +201,7 @@ TEST_CASE("Where seeds differ in which size is better none is recommended") {
   const auto open = advise({small, large}, 2);
   CHECK(!open->recommended.has_value());
   CHECK(open->trade_offs.empty());
-  CHECK(open->reason.find("2 seeds do not tell blocks 16, 32 apart") == 0);
+  CHECK(open->reason.find("2 seeds do not distinguish blocks 16, 32") == 0);
   CHECK(open->verdicts[1].drawbacks.empty());
   CHECK(open->verdicts[1].not_told_apart ==
         std::vector<std::string>{"14.9 % less served per second"});
@@ -211,9 +211,9 @@ TEST_CASE("Where seeds differ in which size is better none is recommended") {
   huge.output_per_s = of_seeds(500, 600);
   const auto told = advise({small, large, huge}, 2);
   CHECK(told->recommended == 16);
-  CHECK(told->reason.find("2 seeds do not tell whether block 32 may be as good.") !=
+  CHECK(told->reason.find("2 seeds do not show whether block 32 may be as good.") !=
         std::string::npos);
-  CHECK(told->trade_offs[0].find("throughput not told apart") != std::string::npos);
+  CHECK(told->trade_offs[0].find("throughput not distinguished") != std::string::npos);
   // Within a hundredth they are equally good.
   large.output_per_s = of_seeds(990, 1001);
   CHECK(advise({small, large}, 2)->recommended == 32);
@@ -227,7 +227,7 @@ TEST_CASE("A percentile that seeds do not tell apart does not decide") {
   const auto advice = advise({small, large}, 2);
   CHECK(advice->recommended == 32);
   CHECK(advice->reason.ends_with(
-      "Not told apart from the best by 2 seeds: 45.0 % longer to the first token, p99."));
+      "Not distinguished from the best by 2 seeds: 45.0 % longer to the first token, p99."));
 }
 
 TEST_CASE("No size beats another by what may be chance") {
@@ -251,7 +251,7 @@ TEST_CASE("Of good sizes none is recommended that another beats") {
   CHECK(advice->reason ==
         "Block 128 is one of 3 sizes within a percentage point of the best in slots held empty and "
         "in prefix hits of first admissions, and within one percent in throughput and time per "
-        "token; than block 256 block 128 is no worse in anything.");
+        "token; block 128 is no worse than block 256 in anything.");
 }
 
 TEST_CASE("A size that serves nothing is compared by what it rejects") {

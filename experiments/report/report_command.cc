@@ -44,7 +44,7 @@ Result<PageData> read_page_data(const std::string& path) {
   const std::string before = folder.value().commit();
   if (before != commit()) {
     data.value()["notes"].push_back(fmt::format(
-        "The results are of recto of commit {}, this page of commit {}: its numbers were not "
+        "The results come from recto of commit {}, this page of commit {}: its numbers were not "
         "computed again.",
         before.empty() ? "unknown" : before, commit()));
   }
@@ -95,11 +95,11 @@ Status drop_old_page(const std::string& folder, CommandContext& context) {
   std::error_code error;
   if (is_file_of(kDataFile, data)) std::filesystem::remove(data, error);
   if (!error && is_file_of(kPage, page) && std::filesystem::remove(page, error)) {
-    context.out << fmt::format("Removed {}, which told of an earlier run; --report makes it anew\n",
-                               page);
+    context.out << fmt::format(
+        "Removed {}, which belonged to an earlier run; --report writes it again\n", page);
   }
   if (!error) return Status::ok();
-  return Status::failed(page + ": tells of an earlier run, cannot remove it: " + error.message());
+  return Status::failed(page + ": belongs to an earlier run, cannot remove it: " + error.message());
 }
 
 }  // namespace recto::experiments

@@ -85,11 +85,11 @@ class Places(unittest.TestCase):
                         ["numerics", "--n", 16, "--draws", 1, "--out"]):
             run = recto(*command, self.study)
             self.assertEqual(run.returncode, 2, run.stdout)
-            self.assertIn(f"--out: {self.study}: holds what recto fragmentation wrote; expected a "
+            self.assertIn(f"--out: {self.study}: holds results of recto fragmentation; expected a "
                           f"new folder, or one of recto {command[0]}", run.stderr)
         run = recto("fragmentation", "--requests", 5, "--out", self.sweep)
         self.assertEqual(run.returncode, 2)
-        self.assertIn("holds what recto sweep wrote", run.stderr)
+        self.assertIn("holds results of recto sweep", run.stderr)
         foreign = Path(self.scratch.name, "foreign")
         foreign.mkdir()
         (foreign / "manifest.json").write_text('{"name": "an extension"}')
@@ -107,7 +107,7 @@ class Places(unittest.TestCase):
             self.assertEqual(recto(*command, place, "--report").returncode, 0)
             self.assertTrue((place / "report.html").exists())
             again = recto(*command, place)
-            self.assertIn(f"Removed {place}/report.html, which told of an earlier run",
+            self.assertIn(f"Removed {place}/report.html, which belonged to an earlier run",
                           again.stdout)
             self.assertFalse((place / "report.html").exists())
             # The data of a study's figures are those of the new run.

@@ -189,9 +189,9 @@ void add_output_flags(Command& command, SimulateFlags& flags) {
   output.add("--timeline FILE", nonempty_text(flags.timeline, "a file"),
              "write a trace for Perfetto (ui.perfetto.dev)");
   output.add("--timeline-window-ms MS", number(flags.timeline_window_ms, {0.001, 1e9}),
-             "between two values of its counters [100]");
+             "interval of its counters [100]");
   output.add("--seeds N", integer(flags.seeds, {1, 10'000}),
-             "runs with so many seeds, from --seed on: means and 95 %\nintervals [1]");
+             "run with N seeds, from --seed on: means and 95 %\nintervals [1]");
   output.add("--threads N", integer(flags.threads, {1, 4096}), "simulations at a time [all cores]");
   output.add("--ascii", flag(flags.is_ascii), "draw bars without block characters");
 }

@@ -259,7 +259,7 @@ TEST_CASE("seeds of a trace, which draws nothing, are refused; JSON has the file
   REQUIRE(write_file(path, "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1,50,30\n").is_ok());
   const auto refused = simulate({"--trace", path, "--seeds", "3"});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace draws"));
+  CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace has"));
   const Json inputs = simulated({"--trace", path})["inputs"];
   REQUIRE(inputs.size() == 1);
   CHECK(inputs[0]["path"] == path);

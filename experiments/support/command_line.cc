@@ -119,7 +119,7 @@ Status check_together(const Command& command, const Names& given) {
   for (const Option& option : command.options) {
     const bool is_given = has(given, option.name);
     if (option.is_required && !is_given) {
-      return Status::invalid_input(fmt::format("{}: found none; expected {}; {} --help tells of it",
+      return Status::invalid_input(fmt::format("{}: found none; expected {}; {} --help explains it",
                                                option.name, expected_of(option), command.name));
     }
     if (!is_given) continue;
@@ -163,7 +163,7 @@ Status check_left(const Command& command, const Names& left) {
   const auto flag = std::ranges::find_if(left, is_flag);
   if (flag == left.end()) {
     return Status::invalid_input(
-        fmt::format("found '{}'; expected flags alone{}", left.front(), help));
+        fmt::format("found '{}'; expected only flags{}", left.front(), help));
   }
   const std::string name = flag->substr(0, flag->find('='));
   const std::optional<std::string> similar = similar_flag(command, name);

@@ -146,9 +146,9 @@ TEST_CASE("numbers are decimal, and as far as their range reaches") {
 }
 
 TEST_CASE("options are given once, with what they need and without what they exclude") {
-  CHECK(printed({}) == "folder: found none; expected DIR; sub --help tells of it\n");
+  CHECK(printed({}) == "folder: found none; expected DIR; sub --help explains it\n");
   CHECK(printed({""}) == "folder: found ''; expected a folder\n");
-  CHECK(printed({"d", "e"}) == "found 'e'; expected flags alone; sub --help lists the flags\n");
+  CHECK(printed({"d", "e"}) == "found 'e'; expected only flags; sub --help lists the flags\n");
   CHECK(printed({"d", "--count", "1", "--count", "2"}) ==
         "--count: found twice; expected it once\n");
   CHECK(printed({"d", "--count"}) == "--count: found none; expected a value\n");

@@ -134,7 +134,7 @@ Status check_own_folder(const std::string& folder, std::string_view command) {
   const std::string found = manifest.value()["command"].get<std::string>();
   if (found == command) return Status::ok();
   return Status::invalid_input(
-      fmt::format("{}: holds what recto {} wrote; {}", folder, found, expected));
+      fmt::format("{}: holds results of recto {}; {}", folder, found, expected));
 }
 
 std::string content_hash(const std::string& text) {
@@ -168,8 +168,8 @@ Status check_written_files(const std::string& folder, const Json& manifest) {
     const Result<Json> found = describe_file(path);
     RECTO_RETURN_IF_ERROR(found.status());
     if (found.value()["xxh3_128"] == files[name]["xxh3_128"]) continue;
-    return Status::invalid_input(fmt::format(
-        "{}: is not the file that manifest.json tells of; expected both from one run", path));
+    return Status::invalid_input(
+        fmt::format("{}: does not match manifest.json; expected both from one run", path));
   }
   return Status::ok();
 }

@@ -42,8 +42,7 @@ TEST_CASE("files that a command wrote are known by their content") {
   CHECK(check_written_files(folder, manifest).is_ok());
   REQUIRE(write_file(folder + "/sweep.csv", "a,c\n").is_ok());
   CHECK(check_written_files(folder, manifest).message() ==
-        folder +
-            "/sweep.csv: is not the file that manifest.json tells of; expected both from one run");
+        folder + "/sweep.csv: does not match manifest.json; expected both from one run");
   manifest.erase("files");
   CHECK(check_written_files(folder, manifest).message() ==
         folder +

@@ -43,7 +43,7 @@ class FieldReader {
 
   Status finish() {
     for (const auto& [key, value] : object_.items()) {
-      if (!known_.contains(key)) fail(fmt::format("'{}' is no field of a model", key));
+      if (!known_.contains(key)) fail(fmt::format("'{}' is not a field of a model", key));
     }
     return problem_.empty() ? Status::ok() : Status::invalid_input(problem_);
   }

@@ -45,7 +45,7 @@ TEST_CASE("what is wrong with a model file is named") {
   CHECK_THAT(refusal(model_text("", "1e99")), ContainsSubstring("'num_layers'"));
   CHECK_THAT(refusal(model_text("", "99999999999999999999")), ContainsSubstring("'num_layers'"));
   CHECK_THAT(refusal(model_text("", "16")), ContainsSubstring("parameter"));
-  CHECK_THAT(refusal(model_text(R"(, "colour": 1)")), ContainsSubstring("'colour' is no field"));
+  CHECK_THAT(refusal(model_text(R"(, "colour": 1)")), ContainsSubstring("'colour' is not a field"));
   CHECK_THAT(refusal(model_text(R"(, "embeddings": "both")")), ContainsSubstring("'embeddings'"));
   CHECK_THAT(load_model_file("/").status().message(), ContainsSubstring("Is a directory"));
 }

@@ -49,8 +49,8 @@ void note_window(const ResolvedRun& run, std::vector<ModelWindow>& windows) {
 
 std::string window_remark(const ModelWindow& window) {
   return fmt::format(
-      "The sliding window of {}, {} tokens, is {}off for {}: which slots of shared blocks are "
-      "out of sight is not modelled.{}",
+      "The sliding window of {}, {} tokens, is {}off for {}: slots of shared blocks outside the "
+      "window are not modelled.{}",
       window.model, grouped(window.tokens),
       window.on.empty() ? "" : fmt::format("on for {} and ", fmt::join(window.on, ", ")),
       fmt::join(window.off, ", "), window.on.empty() ? "" : " --window 0 turns it off for all.");
@@ -120,7 +120,7 @@ std::string means_remark(const sim::Report& report) {
   return means_remark(coverage_of(report)) +
          fmt::format("  They cover {} of the {} from the first arrival to the last answer.\n",
                      text(report.covered), text(report.makespan)) +
-         "Percentiles are middles of ranges, at most 0.4 % off, of few requests too; maxima are "
+         "Percentiles are midpoints of ranges, at most 0.4 % off even for few requests; maxima are "
          "exact.\n";
 }
 
@@ -142,10 +142,9 @@ std::string provenance_remark(const RunConfig& config) {
         config.time_model.substr(config.time_model.find(':') + 1)));
   }
   if (config.time_model != "roofline") {
-    return wrapped(
-        fmt::format("Step times: coefficients from {}; whether they were measured, its `source` "
-                    "says.",
-                    config.time_model.substr(config.time_model.find(':') + 1)));
+    return wrapped(fmt::format(
+        "Step times: coefficients from {}; its `source` says whether they were measured.",
+        config.time_model.substr(config.time_model.find(':') + 1)));
   }
   return wrapped(fmt::format(
       "Step times: roofline; its constants and the attention curve '{}' are cited, not measured on "

@@ -102,7 +102,7 @@ Result<const RunField*> field_of_key(std::string_view key) {
   const RunField* const field = find_run_field(key);
   if (field != nullptr && field->name == key) return field;
   return Status::invalid_input(fmt::format(
-      "'{}' is no setting; expected {}", key,
+      "'{}' is not a setting; expected {}", key,
       field != nullptr ? fmt::format("'{}'", field->name)
                        : "a flag of recto simulate that sets a run, such as 'block_size'"));
 }
@@ -188,10 +188,10 @@ Status refuse_unused(std::span<const RunConfig> configs) {
 
 Status refuse_idle_seeds(std::span<const RunConfig> configs, std::int64_t seeds) {
   if (seeds <= 1 || std::ranges::any_of(configs, draws_by_chance)) return Status::ok();
-  return Status::invalid_input(fmt::format(
-      "--seeds: found {}; expected 1, as a trace draws nothing by chance and all runs would be "
-      "equal, unless beams switch (--beam-switch-probability)",
-      seeds));
+  return Status::invalid_input(
+      fmt::format("--seeds: found {}; expected 1, as a trace has no random choices and all runs "
+                  "would be equal, unless beams switch (--beam-switch-probability)",
+                  seeds));
 }
 
 }  // namespace recto::experiments

@@ -48,7 +48,7 @@ TEST_CASE("missing settings are the defaults, unknown and mistyped ones are name
   const auto message = [](const char* text) {
     return run_config_from_json(parse_json(text).value()).status().message();
   };
-  CHECK_THAT(message(R"({"block-size": 1})"), ContainsSubstring("'block-size' is no setting"));
+  CHECK_THAT(message(R"({"block-size": 1})"), ContainsSubstring("'block-size' is not a setting"));
   CHECK_THAT(message(R"({"block_size": "16"})"), ContainsSubstring("block_size: found \"16\""));
   CHECK_THAT(message(R"({"block_size": 0})"), ContainsSubstring("an integer from 1 to 1048576"));
   CHECK_THAT(message(R"({"block_size": 1.5})"), ContainsSubstring("found '1.5'"));
@@ -145,7 +145,7 @@ TEST_CASE(
        "--admission first-chunk: has no effect here: it applies to --prefill chunked",
        {{"admission", "first-chunk"}}},
       {{{"model", "GPT-2-small"}, {"model_file", "x.json"}},
-       "--model GPT-2-small: has no effect here: --model-file says which",
+       "--model GPT-2-small: has no effect here: --model-file gives the model",
        {{"model_file", "x.json"}}},
       {{{"utilization", "0.5"}, {"pool_gib", "4"}},
        "--utilization 0.5: has no effect here: the size of the pool was given",
@@ -154,7 +154,7 @@ TEST_CASE(
        "--follow-ups constant:8: has no effect here: it applies to workloads with sessions",
        {{"follow_ups", "constant:8"}, {"workload", "chat"}}},
       {{{"trace", "x.csv"}, {"seed", "2"}},
-       "--seed 2: has no effect here: a trace draws nothing by chance",
+       "--seed 2: has no effect here: a trace has no random choices",
        {{"trace", "x.csv"},
         {"seed", "2"},
         {"decoding", "beam:2"},
@@ -171,7 +171,7 @@ TEST_CASE("several seeds are refused where nothing is drawn by chance") {
   CHECK(refuse_idle_seeds(traced, 1).is_ok());
   const Status status = refuse_idle_seeds(traced, 5);
   CHECK(status.code() == StatusCode::kInvalidInput);
-  CHECK_THAT(status.message(), ContainsSubstring("--seeds: found 5; expected 1, as a trace draws"));
+  CHECK_THAT(status.message(), ContainsSubstring("--seeds: found 5; expected 1, as a trace has"));
   const RunConfig beams =
       make_config({{"trace", "x.csv"}, {"decoding", "beam:2"}, {"beam_switch_probability", "0.1"}});
   CHECK(refuse_idle_seeds({&beams, 1}, 5).is_ok());

@@ -69,7 +69,7 @@ constexpr std::string_view kOfPaged = "it applies to the allocators paged and pr
 
 constexpr RunNeed kSessions{has_sessions,
                             "it applies to workloads with sessions, such as chat; see --sharing"};
-constexpr RunNeed kChance{draws_by_chance, "a trace draws nothing by chance"};
+constexpr RunNeed kChance{draws_by_chance, "a trace has no random choices"};
 constexpr RunNeed kContiguous{is_contiguous,
                               "it applies to the allocators contiguous-max, -pow2 and -oracle"};
 constexpr RunNeed kPaged{is_paged, kOfPaged};
@@ -77,7 +77,7 @@ constexpr RunNeed kBlocks{
     [](const RunConfig& config) { return is_paged(config) || config.pool_blocks.has_value(); },
     kOfPaged};
 constexpr RunNeed kNamedModel{[](const RunConfig& config) { return config.model_file.empty(); },
-                              "--model-file says which"};
+                              "--model-file gives the model"};
 constexpr RunNeed kSizedByCard{[](const RunConfig& config) {
                                  return !config.pool_gib && !config.pool_slots &&
                                         !config.pool_blocks;
@@ -103,7 +103,7 @@ constexpr RunNeed kHostWork{
 const RunField kFields[] = {
     {"trace", kWorkload, "FILE", "replay a trace: CSV or JSON lines, plain or gzip",
      TextMember{&RunConfig::trace}},
-    {"scale_rate", kWorkload, "FACTOR", "arrivals come so many times as fast",
+    {"scale_rate", kWorkload, "FACTOR", "how many times faster requests arrive",
      NumberMember{&RunConfig::scale_rate, {kTiny, 1e6}}},
     {"limit", kWorkload, "N", "only the first N requests of the trace",
      OptionalCountMember{&RunConfig::limit, {1, kMaxTokens}}},
@@ -136,13 +136,13 @@ const RunField kFields[] = {
     {"seed",
      kWorkload,
      "N",
-     "of everything that is drawn by chance",
+     "seed of all random choices",
      CountMember{&RunConfig::seed, {}},
      {&kChance}},
 
     {"allocator", kMemory, "KIND", "paged, prefix-cached, contiguous-max, -pow2 or -oracle",
      TextMember{&RunConfig::allocator, kAllocatorChoices}},
-    {"manager", kMemory, "KIND", "of blocks: the simulator's or production (cuda/cache)",
+    {"manager", kMemory, "KIND", "block manager: simulator's or production (cuda/cache)",
      TextMember{&RunConfig::manager, kManagerChoices}},
     {"placement",
      kMemory,
@@ -153,7 +153,7 @@ const RunField kFields[] = {
     {"block_size",
      kMemory,
      "TOKENS",
-     "of paged pools",
+     "tokens per block of paged pools",
      CountMember{&RunConfig::block_size, {1, 1 << 20}},
      {&kBlocks}},
     {"null_blocks",
@@ -172,14 +172,14 @@ const RunField kFields[] = {
      TextMember{&RunConfig::model_file}},
     {"gpu", kMemory, "NAME", "graphics card; `recto plan --list` shows all",
      TextMember{&RunConfig::gpu}},
-    {"tp", kMemory, "N", "tensor parallelism: so many cards",
+    {"tp", kMemory, "N", "tensor parallelism: number of cards",
      CountMember{&RunConfig::tp, {1, 1024}}},
-    {"kv_element_bytes", kMemory, "BYTES", "of one element of K or V",
+    {"kv_element_bytes", kMemory, "BYTES", "size of one element of K or V",
      CountMember{&RunConfig::kv_element_bytes, {1, 8}}},
     {"utilization",
      kMemory,
      "SHARE",
-     "of a card's memory that may be used",
+     "share of a card's memory that may be used",
      NumberMember{&RunConfig::utilization, {kTiny, 1}},
      {&kSizedByCard}},
     {"pool_gib", kMemory, "GIB", "KV pool of each card, instead of what it has room for",
@@ -191,12 +191,12 @@ const RunField kFields[] = {
 
     {"batching", kScheduler, "KIND", "continuous or static",
      TextMember{&RunConfig::batching, kBatchingChoices}},
-    {"max_sequences", kScheduler, "N", "in a batch at most",
+    {"max_sequences", kScheduler, "N", "most sequences in a batch",
      CountMember{&RunConfig::max_sequences, {1, 1'000'000}}},
     {"max_batched_tokens",
      kScheduler,
      "TOKENS",
-     "in a step at most",
+     "most tokens in a step",
      CountMember{&RunConfig::max_batched_tokens, {1, kMaxTokens}},
      {&kContinuous}},
     {"max_length", kScheduler, "TOKENS", "longest context served (default: the model's)",
@@ -210,15 +210,15 @@ const RunField kFields[] = {
     {"admission",
      kScheduler,
      "RULE",
-     "when this fits: whole-prompt or first-chunk",
+     "admit when this fits: whole-prompt or first-chunk",
      TextMember{&RunConfig::admission, kAdmissionChoices},
      {&kContinuous, &kChunked}},
-    {"watermark", kScheduler, "SHARE", "of the pool that an admission leaves free",
+    {"watermark", kScheduler, "SHARE", "share of the pool that an admission leaves free",
      NumberMember{&RunConfig::watermark, {0, 0.999}}},
     {"preemption",
      kScheduler,
      "RULE",
-     "of the latest arrival: recompute or swap",
+     "how the latest arrival is preempted: recompute or swap",
      TextMember{&RunConfig::preemption, kPreemptionChoices},
      {&kContinuous, &kHost}},
     {"host_gib",
@@ -230,7 +230,7 @@ const RunField kFields[] = {
     {"host_bandwidth",
      kScheduler,
      "GB/S",
-     "of swaps, each card (default: the card's link)",
+     "rate of swaps per card (default: the card's link)",
      OptionalNumberMember{&RunConfig::host_bandwidth, {0.001, 1e6}},
      {&kContinuous, &kSwap}},
     {"window", kScheduler, "TOKENS", "sliding window (default: the model's, if nothing is shared)",

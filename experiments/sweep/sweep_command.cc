@@ -34,7 +34,7 @@ Each setting takes one value, or several, which make it an axis; the last axis v
 Numbers and names may be separated by commas, other texts are given by repeating the flag.
 
 DIR then holds sweep.csv (a row per point), manifest.json, and sweep.journal.jsonl, from which a
-sweep that was killed goes on when it is called again as before. Failed points are tried again.
+killed sweep resumes when it is called again with the same flags. Failed points are run again.
 
 Examples:
   recto sweep --out results --block-size 8,16,32 --allocator paged,contiguous-max
@@ -150,10 +150,10 @@ Result<std::vector<RunRecord>> run_all(const SweepArguments& arguments, const Sw
   const std::vector<std::int64_t> left = runs_to_do(grid, journal.value());
   const auto all = static_cast<std::size_t>(grid.run_count());
   if (journal.value().dropped_bytes() > 0) {
-    context.err << "recto: the journal's last line was cut off; its run is done again\n";
+    context.err << "recto: the journal's last line was cut off; its run is repeated\n";
   }
   if (left.size() < all) {
-    context.err << fmt::format("recto: {} of {} runs were done before; going on\n",
+    context.err << fmt::format("recto: {} of {} runs were done before; resuming\n",
                                all - left.size(), all);
   }
   ProgressBar progress(context.err, context.terminal, left.size());
@@ -197,10 +197,9 @@ Status sweep(const SweepArguments& arguments, CommandContext& context) {
   context.out << rejected_points(points) << skipped_points(points)
               << fmt::format("{} in {}/sweep.csv\n", counted(std::ssize(points), "point"),
                              arguments.out);
-  RECTO_RETURN_IF_ERROR(
-      arguments.has_report
-          ? write_folder_report({.folder = arguments.out}, context)
-          : drop_old_page(arguments.out, context));
+  RECTO_RETURN_IF_ERROR(arguments.has_report
+                            ? write_folder_report({.folder = arguments.out}, context)
+                            : drop_old_page(arguments.out, context));
   return verdict(grid, points);
 }
 
@@ -210,22 +209,23 @@ Command sweep_command() {
   auto arguments = std::make_shared<SweepArguments>();
   Command command("sweep", "run a grid of settings on all cores, resumably");
   command.add("--out DIR", nonempty_text(arguments->out, "a folder"),
-              "folder for the results, made if need be");
+              "folder for the results, created if needed");
   command.add("--grid FILE", nonempty_text(arguments->grid_path, "a file"),
               "take base, axes and seeds from a JSON file");
   command.add("--seeds N", integer(arguments->seeds, {1, kSweepRunsMax}),
               "run each point under N seeds: means and 95 % intervals");
   command.add("--threads N", integer(arguments->threads, {1, 4096}), "runs at a time [all cores]");
-  command.add("--fresh", flag(arguments->is_fresh), "forget what an earlier sweep in DIR finished");
+  command.add("--fresh", flag(arguments->is_fresh),
+              "discard the results of an earlier sweep in DIR");
   command
       .add("--collect", flag(arguments->is_collecting),
-           "run nothing: print what is left, read what --runs printed")
+           "run nothing: print the runs left, read output of --runs")
       .excludes = {"--threads"};
   command.add("--report", flag(arguments->has_report),
               "write DIR/report.html, too: see recto report");
   command
       .add("--runs LIST", nonempty_text(arguments->runs, "numbers of runs, such as 0-9,12"),
-           "only these, such as 0-9,12, printed and not kept: no --out")
+           "only these runs, such as 0-9,12: printed, without --out")
       .excludes = {"--out", "--threads", "--fresh", "--report", "--collect"};
   arguments->flags.add_to(command);
   command.footer = "\n" + spec_help() + (kFooter + 1);

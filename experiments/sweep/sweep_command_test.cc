@@ -145,7 +145,7 @@ TEST_CASE("seeds of a trace, which draws nothing, are refused") {
   REQUIRE(write_file(path, "arrival_s,prompt_tokens,output_tokens\n0,100,20\n1,50,30\n").is_ok());
   const auto refused = sweep("traced", {"--trace", path, "--seeds", "3"});
   CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace draws"));
+  CHECK_THAT(refused.err, ContainsSubstring("--seeds: found 3; expected 1, as a trace has"));
   CHECK(sweep("traced", {"--trace", path}).exit_code == 0);
 }
 
@@ -218,7 +218,7 @@ TEST_CASE("a grid file and flags go together") {
   REQUIRE(write_file(path, R"({"axes": {"blocks": [8]}})").is_ok());
   const auto bad = sweep("bad", {"--grid", path});
   CHECK(bad.exit_code == 2);
-  CHECK_THAT(bad.err, ContainsSubstring("grid.json: axes: 'blocks' is no setting"));
+  CHECK_THAT(bad.err, ContainsSubstring("grid.json: axes: 'blocks' is not a setting"));
 }
 
 TEST_CASE("bad flags are named, with what was expected") {

@@ -117,12 +117,12 @@ TEST_CASE("bad grid files name the line or the field, and what was expected") {
   refused(R"({"axis": {}})", "'axis': unknown field; expected base, axes or seeds");
   refused(R"({"base": 5})", "base: found number; expected an object");
   refused(R"({"base": {"blok_size": 8}})",
-          "base: 'blok_size' is no setting; expected a flag of recto simulate");
+          "base: 'blok_size' is not a setting; expected a flag of recto simulate");
   refused(R"({"base": {"block_size": "8"}})", "base: block_size: found \"8\"; expected an integer");
   refused(R"({"base": {"tp": 1, "tp": 2}})", "'tp': given twice");
   refused(R"({"axes": [8]})", "axes: found [8]; expected an object of lists");
   refused(R"({"axes": {"block-size": [8]}})",
-          "axes: 'block-size' is no setting; expected 'block_size'");
+          "axes: 'block-size' is not a setting; expected 'block_size'");
   refused(R"({"axes": {"block_size": 8}})", "axes: block_size: found 8; expected a list");
   refused(R"({"axes": {"block_size": []}})", "axes: block_size: has no values");
   refused(R"({"axes": {"block_size": [8, null]}})", "found null; expected numbers or texts");

@@ -182,7 +182,7 @@ Result<bool> SweepJournal::check_identity(const std::string& line, const Json& i
   if (!before.is_object()) return false;
   if (before == identity) return true;
   return Status::invalid_input(
-      fmt::format("is of another sweep ({}); start anew with --fresh, or name another --out",
+      fmt::format("belongs to another sweep ({}); start anew with --fresh, or name another --out",
                   differences(before, identity)));
 }
 

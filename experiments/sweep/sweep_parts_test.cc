@@ -95,7 +95,7 @@ TEST_CASE("what was collected is kept; the next call says what is left") {
   CHECK_THAT(first.err, ContainsSubstring("8 of 12 runs are not done yet; call again to go on"));
   const testing::TriedCommand second = collect("halves", part("0-1") + part("6-11"));
   CHECK_THAT(second.out, ContainsSubstring(R"("left":[[0,1],[6,11]]})"));
-  CHECK_THAT(second.err, ContainsSubstring("4 of 12 runs were done before; going on"));
+  CHECK_THAT(second.err, ContainsSubstring("4 of 12 runs were done before; resuming"));
   CHECK_FALSE(file("halves", "sweep.csv").empty());
 }
 

@@ -207,7 +207,7 @@ std::string trace_text(const TraceReport& report) {
 
 constexpr const char* kFooter = R"(
 FILE may be Azure, BurstGPT, Vidur or plain CSV, or Mooncake, Qwen-Bailian or LLMServingSim JSON
-lines, plain or gzip; the format is told from the content.
+lines, plain or gzip; the format is detected from the content.
 
 Examples:
   recto trace azure-llm-2023-conv.csv
@@ -259,12 +259,12 @@ Status show_trace(const TraceArguments& arguments, CommandContext& context) {
 
 Command trace_command() {
   auto arguments = std::make_shared<TraceArguments>();
-  Command command("trace", "tell what is in a trace");
+  Command command("trace", "describe a trace");
   command.add("FILE", nonempty_text(arguments->path, "a file"), "the trace");
   command.add("--limit N", integer(arguments->trace.limit, {1, 1'000'000'000}),
               "only the first N requests");
   command.add("--scale-rate FACTOR", number(arguments->trace.scale_rate, {1e-6, 1e6}),
-              "arrivals come so many times as fast [1]");
+              "how many times faster requests arrive [1]");
   command.add("--on-bad-row fail|skip", one_of(arguments->on_bad_row, {"fail", "skip"}),
               "what to do with a bad row [fail]");
   command.add("--block-size TOKENS",
@@ -272,7 +272,7 @@ Command trace_command() {
               "blocks of prefix reuse [what an id of the trace stands for, or 16]");
   command.add("--cache-tokens LIST", any_text(arguments->cache_tokens),
               "sizes of LRU prefix caches [1M,3M,10M,50M]");
-  command.add("--json", flag(arguments->is_json), "for machines");
+  command.add("--json", flag(arguments->is_json), "print JSON");
   command.footer = kFooter;
   command.run = [arguments](CommandContext& context) { return show_trace(*arguments, context); };
   return command;

@@ -56,7 +56,7 @@ TEST_CASE("a failing case that cannot be written is a failure that says so") {
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.err, ContainsSubstring("faulty-c-prefill-oracle-1.json"));
   CHECK_THAT(tried.out, ContainsSubstring("faulty-c prefill  oracle"));
-  CHECK_THAT(tried.out, ContainsSubstring("none, as the case could not be kept: " + folder));
+  CHECK_THAT(tried.out, ContainsSubstring("none, because the case could not be saved: " + folder));
   CHECK_THAT(tried.out, !ContainsSubstring("recto replay"));
 }
 
@@ -85,7 +85,7 @@ TEST_CASE("cases that replace others of an earlier run are named, and equal ones
   const auto other = with_bound("worst-case");
   CHECK(other.exit_code == 1);
   CHECK_THAT(other.out,
-             ContainsSubstring("\nReplaced, with another case of an earlier run in it:\n  " +
+             ContainsSubstring("\nOverwritten, with another case of an earlier run in it:\n  " +
                                folder + "/faulty-c-prefill-oracle-1.json\n"));
 }
 

@@ -117,7 +117,7 @@ void set_option(const PairedCase& paired, CaseSpec& spec) {
       spec.options.scale = -1.5F * usual_scale(paired);
       return;
   }
-  RECTO_UNREACHABLE("an option that there is not");
+  RECTO_UNREACHABLE("unknown option");
 }
 
 bool is_oracle(const verify::Law& law) { return law.name == "oracle"; }

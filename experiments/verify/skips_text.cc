@@ -42,7 +42,7 @@ std::string never_text(const Trial& trial) {
   std::string text;
   for (const auto& [laws, names] : backends)
     text += fmt::format("  {}: {}: {}\n", laws.first, laws.second, names);
-  return text.empty() ? "" : "\nCannot be put to, whatever the case\n" + text;
+  return text.empty() ? "" : "\nLaws that never apply to a backend\n" + text;
 }
 
 // For each backend on which some law ran, the laws that apply to the backend but to none of the
@@ -60,7 +60,7 @@ std::string unmet_text(const Trial& trial, const verify::LawReport& report) {
     }
     if (ran > 0 && !laws.empty()) text += fmt::format("  {}:{}\n", backend.name, laws);
   }
-  return text.empty() ? "" : "\nMet no case that they say something of, as told below\n" + text;
+  return text.empty() ? "" : "\nLaws that applied to no drawn case, for the reasons below\n" + text;
 }
 
 // Counts the skips that never_text lists as one number.
@@ -81,8 +81,9 @@ std::string counted_text(const Trial& trial, const verify::LawReport& report) {
   }
   std::string text;
   if (!whole.empty() || never > 0)
-    text += "\nSkipped: times that a law was not put to a backend, and why\n";
-  if (never > 0) text += fmt::format("{:>8}  cannot be put to it, as told above\n", never);
+    text += "\nSkipped: checks of a law on a backend that were not run, and why\n";
+  if (never > 0)
+    text += fmt::format("{:>8}  the law never applies to the backend, as listed above\n", never);
   text += reasons_text(whole);
   if (!parts.empty()) text += "\nSkipped in part\n";
   return text + reasons_text(parts);
@@ -121,7 +122,7 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
     }
   }
   if (others > 0) {
-    text += fmt::format("{:>8}  for {} other reasons, which --json has\n", others,
+    text += fmt::format("{:>8}  for {} other reasons, listed by --json\n", others,
                         sorted.size() - kReasonsShown);
   }
   return text;

@@ -147,29 +147,29 @@ void add_law_flag(Command& command, TrialFlags& flags) {
 
 void add_library_flags(Command& command, TrialFlags& flags) {
   command.add("--kernel FILE", nonempty_text(flags.kernel, "a file"),
-              "a shared library by recto_kernel.h in place of the list");
+              "shared library with the table of recto_kernel.h, not the list");
   command
       .add("--adapter FILE", nonempty_text(flags.cuda.adapter, "a file"),
-           "C++ that hands recto's calls to CUDA sources, in place of it")
+           "instead, C++ that passes recto's calls to CUDA sources")
       .excludes = {"--kernel"};
   const std::vector<std::string> adapter = {"--adapter"};
   command
       .add("--cuda FILE", nonempty_text(flags.cuda.sources, "a file"),
-           "such a source; may be given again")
+           "CUDA source; may be repeated")
       .needs = adapter;
   command
       .add("--include DIR", nonempty_text(flags.cuda.include_folders, "a folder"),
-           "where its headers are; may be given again")
+           "folder of its headers; may be repeated")
       .needs = adapter;
   command
       .add("--define MACRO", any_text(flags.cuda.macros),
-           "a macro, NAME or NAME=VALUE; may be given again")
+           "macro, NAME or NAME=VALUE; may be repeated")
       .needs = adapter;
   command.add("--batch-invariant", flag(flags.is_batch_invariant),
-              "holds the library to bits where only the batch or the chunks differ");
+              "require equal bits where only the batch or the chunks differ");
   command.add(
       "--time-limit S", number(flags.time_limit_s, {kTimeLimitMin, kTimeLimitMax}),
-      fmt::format("CPU time of one call of the library [{}, of sources {}]",
+      fmt::format("CPU seconds per call of the library [{}, from sources {}]",
                   verify::KernelLibraryOptions{}.time_limit_ms / 1000, kSourcesLimitMs / 1000));
 }
 
@@ -189,11 +189,12 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
   Trial trial;
   if (flags.is_batch_invariant && !flags.has_library()) {
     return Status::invalid_input(
-        "--batch-invariant: expected --kernel or --adapter beside it: the list's own say it");
+        "--batch-invariant: expected --kernel or --adapter, too: listed backends declare it "
+        "themselves");
   }
   if (flags.time_limit_s && !flags.has_library()) {
     return Status::invalid_input(
-        "--time-limit: expected --kernel or --adapter beside it: the list's own have no limit");
+        "--time-limit: expected --kernel or --adapter, too: listed backends have no limit");
   }
   if (!flags.has_library()) {
     verify::let_kernels_reach_heap();

@@ -94,9 +94,10 @@ TEST_CASE("batch invariance is promised of a library alone") {
 
 TEST_CASE("how long a library's call may take is told") {
   const auto tried = testing::try_command(verify_command, {"verify", "--help"});
-  CHECK_THAT(tried.out, ContainsSubstring("A call of a library that is not back after 10 s of CPU "
-                                          "time, or 120 s where it is made of sources\n"
-                                          "(--time-limit), or after 6 times that by the clock"));
+  CHECK_THAT(tried.out,
+             ContainsSubstring("A call of a library that does not return within 10 s of CPU time, "
+                               "or 120 s if it is built from\n"
+                               "sources (--time-limit), or within 6 times that of wall time"));
 }
 
 TEST_CASE("a limit on a library's time is obeyed, and goes into the replay") {
@@ -107,7 +108,7 @@ TEST_CASE("a limit on a library's time is obeyed, and goes into the replay") {
                        "--cases", "3", "--time-limit", "0.05", "--out", folder});
   unsetenv("RECTO_TEST_FAULT");
   CHECK(tried.exit_code == 1);
-  CHECK_THAT(tried.out, ContainsSubstring("prefill did not come back within ") &&
+  CHECK_THAT(tried.out, ContainsSubstring("prefill did not return within ") &&
                             ContainsSubstring("libfaults.so --time-limit 0.05\n"));
 }
 

@@ -31,16 +31,16 @@ constexpr std::int64_t kRowsMax = 8192;
 constexpr std::int64_t kQHeadsMax = 1024;
 
 constexpr const char* kFooter = R"(
-Each law, and the comparison with the oracle, is put to each backend over drawn cases. A case that
-fails is made as small as it gets, printed, and kept in a file for recto replay.
+Runs each law, and the comparison with the oracle, on each backend over drawn cases. A failing case
+is reduced as far as possible, printed, and kept in a file for recto replay.
 
-A call of a library that is not back after {} s of CPU time, or {} s where it is made of sources
-(--time-limit), or after {} times that by the clock, fails its case: at once if it hangs, else if it
-is late once more after the same calls. Other laws are not put to that case then, and once {} calls
-of a function were late, it gets no new ones; those made for a failing case do not count.
+A call of a library that does not return within {} s of CPU time, or {} s if it is built from
+sources (--time-limit), or within {} times that of wall time, fails its case: at once if it hangs,
+else if it is late again after the same calls. Other laws then skip that case. After {} late calls
+of a function, it gets no new calls; late calls made to reduce a failing case do not count.
 
-recto's own kernels on the executor run in forks: a crash fails its case. Their accesses are not
-checked here, as another, slower build of them is: //verify/kernels:kernels_checks_test.
+recto's own kernels on the executor run in forks: a crash fails its case. Their memory accesses are
+checked in a separate, slower build: //verify/kernels:kernels_checks_test.
 
 Examples:
   recto verify --list
@@ -159,28 +159,28 @@ void add_limit_flags(Command& command, verify::SizeLimits& limits) {
     command.add(names, integer(limit, {1, most}), fmt::format("{} [{}]", about, limit));
   };
   add("--context-max N", limits.context_max, "longest context, tokens", kContextMax);
-  add("--sequences-max N", limits.num_seqs_max, "most sequences of a batch", kSequencesMax);
-  add("--rows-max N", limits.num_rows_max, "most query rows of a sequence", kRowsMax);
+  add("--sequences-max N", limits.num_seqs_max, "most sequences per batch", kSequencesMax);
+  add("--rows-max N", limits.num_rows_max, "most query rows per sequence", kRowsMax);
   add("--q-heads-max N", limits.num_q_heads_max, "most query heads", kQHeadsMax);
 }
 
 void add_run_flags(Command& command, VerifyFlags& flags) {
   VerifyOptions& options = flags.options;
   command.add("--cases N", integer(options.cases, {1, kCasesMax}),
-              fmt::format("to be drawn [{}, with a library {}, or as --seconds says]",
+              fmt::format("cases to draw [{}, with a library {}, or until --seconds]",
                           kDefaultCases, kDefaultLibraryCases));
   command.add("--seconds S", number(options.seconds, {0, kSecondsMax}),
-              "after which no case is begun");
-  command.add("--seed N", integer(options.seed), "of the cases [2026]");
+              "start no case after this time");
+  command.add("--seed N", integer(options.seed), "seed of the cases [2026]");
   add_limit_flags(command, options.limits);
   command.add("--bound KIND",
               one_of(flags.bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
               "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
   command.add("--failures N", integer(options.failures_kept, {1, 1000}),
-              "shown and kept of each kind, of each law on each backend [1]");
+              "failures shown and kept per kind, law and backend [1]");
   command.add("--out DIR", nonempty_text(options.folder, "a folder"),
-              "for failing cases, made if any [failing-cases]");
-  command.add("--json", flag(flags.is_json), "for machines");
+              "folder for failing cases, created if needed [failing-cases]");
+  command.add("--json", flag(flags.is_json), "print JSON");
   command.add("--list", flag(flags.is_list), "backends and laws; runs nothing");
 }
 
@@ -190,7 +190,7 @@ Command verify_command() {
   auto flags = std::make_shared<VerifyFlags>();
   flags->options.folder = "failing-cases";
   Command command("verify",
-                  "whether paged attention is right: laws and an oracle on kernels, yours too");
+                  "check paged attention by laws and an oracle: recto's kernels, or yours");
   add_backend_flag(command, flags->trial, "names or kinds of --list [all]");
   add_law_flag(command, flags->trial);
   add_library_flags(command, flags->trial);

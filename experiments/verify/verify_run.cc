@@ -204,18 +204,18 @@ class VerifyRun {
     if (is_for_pairs_) return std::nullopt;
     if (outcome_.late_cases > 0) {
       if (!met_.contains({law.name, backend.name})) return std::nullopt;
-      return "a case drawn for laws that had met none";
+      return "a case drawn for laws that had applied to none";
     }
     if (!supply_.is_of_serving_size()) return std::nullopt;
     const std::int64_t work = case_work(drawn.law_case.problem);
     if (is_slow(backend) && work > kSlowWorkMax)
-      return "of serving size, too much for the executor";
+      return "of serving size, too large for the executor";
     if (law.name == "oracle" || !backend.computes_attention()) return std::nullopt;
-    if (work > kLawsWorkMax) return "of serving size, so large that it goes to the oracle alone";
+    if (work > kLawsWorkMax) return "of serving size, so large that only the oracle is run";
     const std::size_t turn = kLawsOfLarge * static_cast<std::size_t>(outcome_.large_cases);
     const auto place = static_cast<std::size_t>(&law - laws_.data());
     if ((turn + place) % laws_.size() < kLawsOfLarge) return std::nullopt;
-    return "of serving size: it goes to the oracle and to a few other laws, in turn";
+    return "of serving size: only the oracle and a few other laws, in turn, are run";
   }
 
   bool is_slow(const Backend& backend) const { return on_executor_.contains(backend.name); }
@@ -245,7 +245,7 @@ class VerifyRun {
     if (status.is_ok() && before.is_ok() && before.value() != text)
       outcome_.replaced.push_back(file);
     if (outcome_.written.is_ok()) outcome_.written = status;
-    if (!status.is_ok()) return "none, as the case could not be kept: " + status.message();
+    if (!status.is_ok()) return "none, because the case could not be saved: " + status.message();
     outcome_.kept.back().file = file;
     return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
   }

@@ -70,7 +70,7 @@ std::string kind_counts_text(const std::map<std::string, verify::FailureCount>& 
   return text;
 }
 
-// For backends with failures other than wrong numbers: crashes, calls that did not come back, ...
+// For backends with failures other than wrong numbers: crashes, calls that did not return, ...
 std::string kinds_text(const Trial& trial, const verify::LawReport& report) {
   std::string text;
   for (const verify::ListedBackend& listed : trial.backends) {
@@ -79,7 +79,7 @@ std::string kinds_text(const Trial& trial, const verify::LawReport& report) {
     text += fmt::format("  {}: {}\n", listed.backend.name,
                         kind_counts_text(kinds, &verify::FailureCount::cases));
     const std::string met = kind_counts_text(kinds, &verify::FailureCount::met_shrinking);
-    if (!met.empty()) text += fmt::format("    met as these were made small: {}\n", met);
+    if (!met.empty()) text += fmt::format("    found while reducing these: {}\n", met);
   }
   return text.empty() ? "" : "\nKinds of failure, and the checks that ended in them\n" + text;
 }
@@ -109,8 +109,8 @@ std::string biases_text(const VerifyOutcome& outcome) {
   for (const auto& [backend, bias] : outcome.biased) {
     text += fmt::format(
         "\nNote: outputs of {} in {} lie {:.2f} ulp towards zero on average, over {}: "
-        "they,\nor weights before them, are cut off and not rounded to nearest. The bound has room "
-        "for it;\nover layers and steps it adds up.\n",
+        "they,\nor weights before them, are truncated, not rounded to nearest. The bound allows "
+        "it;\nover layers and steps it accumulates.\n",
         backend, element_type_name(bias.type), bias.ulps, counted(bias.contexts, "context"));
   }
   return text;
@@ -137,25 +137,24 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
   std::string line = fmt::format("Failed: {}", counted(report.failed(), "check"));
   if (failed > 1) line += shown == failed ? ", all" : fmt::format(", {} of them", shown);
   line += fmt::format("{} {}", failed > 1 ? "" : ",", shown_where);
-  if (report.cut_short == 0)
-    line += failed > 1 ? ", as small as they get" : ", as small as it gets";
+  if (report.cut_short == 0) line += ", fully reduced";
   std::string text = "\n" + wrapped(line);
   if (shown < failed) {
     text += wrapped(
-        fmt::format("Shown are the first {}of each kind, of each law on each backend, as others "
-                    "mostly have the "
-                    "same cause; --failures N shows N of each",
+        fmt::format("Shown are the first {}of each kind, law and backend, because others mostly "
+                    "have the same cause; --failures N shows N of each",
                     options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept)));
   }
   if (shrunk_to_shown > 0)
-    text += fmt::format("Made small, the same as one shown: {}\n", shrunk_to_shown);
+    text += fmt::format("Reduced to a case that is shown: {}\n", shrunk_to_shown);
   if (report.cut_short > 0)
-    text += fmt::format("Shown that may get smaller, and say why: {}\n", report.cut_short);
+    text +=
+        fmt::format("Shown but perhaps not fully reduced, with the reason: {}\n", report.cut_short);
   if (met_shrinking > 0)
     text +=
-        fmt::format("Met as these were made small, of other kinds, and shown: {}\n", met_shrinking);
+        fmt::format("Found while reducing these, of other kinds, and shown: {}\n", met_shrinking);
   if (!outcome.replaced.empty()) {
-    text += "Replaced, with another case of an earlier run in it:\n";
+    text += "Overwritten, with another case of an earlier run in it:\n";
     for (const std::string& file : outcome.replaced) text += fmt::format("  {}\n", file);
   }
   for (const std::string& failure : report.failures) text += "\n" + failure;
@@ -182,7 +181,7 @@ std::string tests_text(const Trial& trial) {
                                     listed.kind == verify::BackendKind::kHostApi);
   });
   if (!has_kernels) return "";
-  return "\nTests, and no laws: both sides of each dispatch threshold, in "
+  return "\nChecked by tests, not by laws: both sides of each dispatch threshold, in "
          "//verify/kernels:kernels_test\n"
          "  and //verify/kernels/host_api:host_api_test; each access to memory, in "
          "//verify/kernels:kernels_checks_test\n";
@@ -216,23 +215,23 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
                                  options.seed, bound_kind_name(options.bound_kind));
   if (outcome.large_cases > 0) text += fmt::format("; {} of serving size", outcome.large_cases);
   if (outcome.late_cases > 0)
-    text += fmt::format("; {} for laws that had met none", outcome.late_cases);
+    text += fmt::format("; {} for laws that had applied to none", outcome.late_cases);
   if (outcome.pair_cases > 0) {
     text += fmt::format("\nand {} for pairs of options and sizes: to the oracle, on kernels",
                         counted(outcome.pair_cases, "case"));
   }
   if (outcome.report.lost)
-    text += fmt::format("\nended early, with {}: what is not in the table was not run",
+    text += fmt::format("\nended early, with {}: checks that are not in the table were not run",
                         *outcome.report.lost);
   text += "\n\n" + counts_text(trial, outcome.report) + kinds_text(trial, outcome.report) +
           sizes_text(trial, outcome) + skips_text(trial, outcome.report);
   if (!outcome.passed_over.empty()) {
-    text += "\nPassed over: other cases, each drawn for a backend that refused it, and why\n";
+    text += "\nPassed over: cases that were drawn for a backend that refused them, and why\n";
     text += reasons_text(outcome.passed_over);
   }
   text += absent_text(trial) + tests_text(trial);
   if (outcome.report.late > 0)
-    text += fmt::format("\nnote: calls that ran into the time limit, and not when made again: {}\n",
+    text += fmt::format("\nnote: calls that exceeded the time limit, but not when repeated: {}\n",
                         outcome.report.late);
   for (const std::string& backend : untried_backends(trial, outcome))
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);

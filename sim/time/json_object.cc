@@ -15,8 +15,8 @@ Result<Json> parse_json_object(std::string_view text, const std::string& file_na
                                std::string_view expected) {
   JsonReading reading = read_json(text);
   if (reading.fault == JsonReading::Fault::kRange) {
-    return Status::invalid_input(file_name +
-                                 ": a number is out of range; expected one that a double holds");
+    return Status::invalid_input(
+        file_name + ": a number is out of range; expected one within the range of a double");
   }
   if (reading.fault != JsonReading::Fault::kNone) {
     return Status::invalid_input(file_name + ", line " + std::to_string(reading.line) +

@@ -87,7 +87,7 @@ Result<std::vector<MeasuredPoint>> points_of(const MeasuredTimes& times, Measure
   if (!points.empty()) return points;
   return Status::invalid_input(times.gpu + ": " + name_of(stage) + " was not measured with " +
                                text_of(wanted) +
-                               "; nearest that was: " + nearest(times, stage, wanted));
+                               "; nearest measured: " + nearest(times, stage, wanted));
 }
 
 // The card with its measured rates, to which no efficiencies apply.

@@ -100,7 +100,7 @@ TEST_CASE("contiguous regions have figures of their own") {
 TEST_CASE("what was not measured is refused, with what was") {
   CHECK(has(refusal(setup_of(32)),
             "decode was not measured with group 4, head dim 128, KV elements of 2 B, block 32; "
-            "nearest that was: group 4, head dim 128, KV elements of 2 B, contiguous; group 4"));
+            "nearest measured: group 4, head dim 128, KV elements of 2 B, contiguous; group 4"));
   MeasuredSetup other = setup_of(16);
   other.roofline.model = find_model("OPT-13B").value();
   CHECK(has(refusal(other), "with group 1, head dim 128, KV elements of 2 B, block 16; nearest"));

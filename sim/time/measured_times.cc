@@ -178,15 +178,15 @@ Result<MeasuredTimes> parse_measured_times(std::string_view text, const std::str
   }
   if (times.attention.empty()) {
     return Status::invalid_input(file_name +
-                                 ", field 'benchmarks': has none that was measured and "
-                                 "begins with decode/ or prefill/; expected some");
+                                 ", field 'benchmarks': found no measured decode/ or prefill/ "
+                                 "benchmark; expected at least one");
   }
   return times;
 }
 
 Result<MeasuredTimes> load_measured_times(const std::string& path) {
   const Result<std::string> text =
-      read_text(path, "what cuda/bench:attention_benchmark writes, see experiments/results");
+      read_text(path, "the JSON of cuda/bench:attention_benchmark, see experiments/results");
   if (!text.is_ok()) return text.status();
   return parse_measured_times(text.value(), path);
 }

@@ -177,7 +177,7 @@ Result<std::unique_ptr<ByteSource>> open_file_source(const std::string& path) {
   }
   Result<InputFile> file = open_input_file(path);
   if (!file.is_ok() && path == "-") {
-    return Status::invalid_input("is no name of standard input here: expected a trace file");
+    return Status::invalid_input("does not name standard input here: expected a trace file");
   }
   RECTO_RETURN_IF_ERROR(file.status().in("cannot be opened"));
   // Unbuffered, because readers have their own buffer.

@@ -28,7 +28,7 @@ TEST_CASE("what is missing or no file is said so") {
   CHECK(open_file_source("/").status() ==
         Status::invalid_input("is a directory: expected a trace file"));
   CHECK(open_file_source("-").status() ==
-        Status::invalid_input("is no name of standard input here: expected a trace file"));
+        Status::invalid_input("does not name standard input here: expected a trace file"));
 }
 
 TEST_CASE("data without gzip's magic passes unchanged, however short") {

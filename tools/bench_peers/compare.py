@@ -6,8 +6,8 @@
 
 Shows for each operation: nanoseconds of the manager, of a plain one in C++ and of one in Python,
 how many times as long these take, and the floor, the part that no implementation can leave out, or
-a reference (r) that is no floor, as the benchmark says. What needs a missing Python package is
-skipped, and says so.
+a reference (r) that is not a floor, as the benchmark says. Operations that need a missing
+Python package are skipped with a message.
 
 Exit codes: 0 done, 1 the benchmark failed or lacks an operation, 2 bad usage.
 """

@@ -293,7 +293,7 @@ class CommandLineTest(unittest.TestCase):
             path.write_text(json.dumps({"context": {}, "benchmarks": rows[2:3]}), "utf-8")
             code, _, errors = run_main("--list", "--cases-of", path)
             self.assertEqual(code, 2)
-            self.assertIn("expected a case that peers are asked", errors)
+            self.assertIn("expected a case for peers", errors)
 
 
 if __name__ == "__main__":

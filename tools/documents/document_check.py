@@ -71,7 +71,7 @@ class Lists:
 
     def unused(self) -> list[str]:
         left = [each for each in self.presupposed + self.slow + self.not_run if not each.is_used]
-        return [f"{each.where}: {each.document}: {each.subject}: stands in the document no longer"
+        return [f"{each.where}: {each.document}: {each.subject}: is no longer in the document"
                 for each in left]
 
 
@@ -98,19 +98,19 @@ class DocumentCheck:
             self._check(command)
         if self.counts["run"] > ran_before:
             for file in workplace.restore():
-                message = f"{document}: its commands write {file} anew, and not as it stands there"
+                message = f"{document}: its commands write {file} with other content"
                 self.errors.append(message)
 
     def _check(self, command: Command) -> None:
         try:
             calls = calls_of(command.text)
         except ValueError as error:
-            return self._fail(command, f"no shell can read it: {error}")
+            return self._fail(command, f"not valid shell: {error}")
         if entry := _find(self._lists.not_run, command):
             return self._skip(command, entry.text)
         unknown = [words[0] for words in calls if not is_program(words[0])]
         if unknown:
-            return self._fail(command, f"{unknown[0]}: of no class in tools/documents/README.md; "
+            return self._fail(command, f"{unknown[0]}: has no class in tools/documents/README.md; "
                               f"{_NO_COMMANDS}")
         program, is_text = calls[0][0], command.place is Place.TEXT
         is_script = calls[0][1:2] == ["python"] and calls[0][2:3] and calls[0][2].endswith(".py")
@@ -178,7 +178,7 @@ class DocumentCheck:
         shown = self._parse(words[1:] if words[1:2] == ["--version"] else [*words[1:2], "--help"])
         missing = [flag for flag in named if f"  {flag} " not in shown.stdout]
         if shown.returncode != 0 or missing:
-            return shown.stderr.strip() or f"{missing[0]}: stands not in the help"
+            return shown.stderr.strip() or f"{missing[0]}: is not in the help"
         return None
 
     def _parse(self, arguments: list[str]) -> subprocess.CompletedProcess:

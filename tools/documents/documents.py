@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Every command of every document of this repository is run, or checked as far as it can be.
 
-RECTO_FULL=1 runs what takes long, too. README.md tells the classes.
+RECTO_FULL=1 runs what takes long, too. README.md describes the classes.
 """
 
 import argparse

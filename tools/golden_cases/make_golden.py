@@ -3,7 +3,7 @@
 of its inputs and its results to thirty digits; and those of the operations on K and V before
 attention, one file per operation.
 
-  make_golden.py FOLDER           write the files, remove those of cases that are no more
+  make_golden.py FOLDER           write the files, remove those of deleted cases
   make_golden.py --check FOLDER   compare what is there with what would be written
 
 It needs Python 3.10 or later and nothing else, and writes the same bytes on every machine.

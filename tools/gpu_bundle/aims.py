@@ -4,11 +4,11 @@
     aims.py FOLDER      attention.json in it, and peers.json if it is there
 
 A line for each aim: met, not met, or not measured; with how many figures, and the worst. Fewer than
-8 cases are no verdict, whatever they say. An aim over peers is judged over the cases that both ran,
-and says how many of recto's these are, which peers had a figure in fewer than 8 of them or in none,
-and how often one refused a case or was wrong. Below it a line
-for each case that peers were asked. What no peer is asked, caches of 8 bits and contiguous ones, is
-no such case. Exit codes: 0 whatever the outcome, 2 bad usage or a file that is no measurement.
+8 cases give no verdict. An aim over peers is judged over the cases that both ran, and says how many
+of recto's these are, which peers had a figure in fewer than 8 of them or in none, and how often a
+peer refused a case or was wrong. Below it a line for each case that peers ran; no peer runs 8-bit
+or contiguous caches. Exit codes: 0 whatever the outcome, 2 bad usage or a file without
+measurements.
 """
 
 import json

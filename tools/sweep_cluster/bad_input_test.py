@@ -67,7 +67,7 @@ class BadInput(unittest.TestCase):
     def test_a_port_at_which_something_else_answers(self):
         with server(b"HTTP/1.1 400 Bad Request\r\n\r\n") as address:
             err = self.refused("--scheduler", address, "--patience-s", "1")
-        self.assertIn(f"--scheduler: {address}: what answers there is no Dask scheduler", err)
+        self.assertIn(f"--scheduler: {address}: the program there is not a Dask scheduler", err)
 
     def test_a_port_at_which_nothing_is_said(self):
         with server(b"") as address:
@@ -105,7 +105,7 @@ class BadInput(unittest.TestCase):
 
     def test_a_recto_that_leaves_no_results(self):
         recto = self.script('case "$*" in *--collect*) exit 0;; esac')
-        self.assertIn("program sweep --collect said nothing; expected the runs that are left",
+        self.assertIn("program sweep --collect printed nothing; expected the runs that are left",
                       self.refused(recto=recto))
         recto = self.script(f"""case "$*" in *--collect*)
   '{RECTO}' "$@"; code=$?; rm -f out/manifest.json; exit $code;;
@@ -114,7 +114,7 @@ esac""")
 
     def test_a_worker_whose_program_is_another_one_or_prints_nothing(self):
         recto = self.script("""case "$*" in *--runs*) exit 0;; esac""")
-        self.assertIn("recto printed 0 of 1 runs and ended well; expected all of them",
+        self.assertIn("recto printed 0 of 1 runs and succeeded; expected all of them",
                       self.refused(recto=recto))
         recto = self.script("""if [ "$1" = --version ] && ! mkdir seen 2> /dev/null; then
   echo recto 9; exit 0

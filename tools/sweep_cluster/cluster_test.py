@@ -121,7 +121,7 @@ class ClusterTest(unittest.TestCase):
         with open(journal, "a") as file:
             file.write('{"run":23,"config":"')
         err = self.finish(self.start(recto.path), 1)
-        self.assertIn("the journal's last line was cut off; its run is done again", err)
+        self.assertIn("the journal's last line was cut off; its run is repeated", err)
         self.assertIn(f"{kept} of {RUNS} runs were done before", err)
         self.assertEqual(len(recto.runs()) - started, RUNS - kept)
         self.check_same_as_alone()

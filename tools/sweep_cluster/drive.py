@@ -102,7 +102,7 @@ class Drive:
         self._queue.learn(done, result["seconds"])
         if runs[done:] and not result["died"]:
             raise Refused(f"{result['where']}: recto printed {done} of {len(runs)} runs "
-                          "and ended well; expected all of them")
+                          "and succeeded; expected all of them")
         if runs[done:]:
             self._queue.put_back(runs[done + 1 :])
             self._count_death(runs[done], f"{result['died']} on {result['where']}")

@@ -53,11 +53,11 @@ class Session:
             code = code or collector.finish()
         except CollectorEnded as ended:
             if ended.exit_code == 0:
-                say(f"{recto} sweep --collect said nothing; expected the runs that are left")
+                say(f"{recto} sweep --collect printed nothing; expected the runs that are left")
             return ended.exit_code or BAD_INPUT
         missing = [] if code else missing_results(self._sweep_arguments)
         if missing:
-            say(f"{missing[0]}: was not written by {recto}, which ended well")
+            say(f"{missing[0]}: was not written by {recto}, which succeeded")
         return code or (RUN_FAILED if missing else 0)
 
     def _serve(self, collector):
@@ -100,8 +100,8 @@ class Session:
                 say(f"{'--scheduler: ' if is_first else ''}{error}")
                 return BAD_INPUT if is_first else RUN_FAILED
             except SchedulerLost:
-                say(f"{address}: the scheduler is lost; trying again for {patience_s:g} s, nothing "
-                    "that was finished is done again")
+                say(f"{address}: the scheduler is lost; trying again for {patience_s:g} s, no "
+                    "finished run is repeated")
             is_first = False
         return 0
 
@@ -169,4 +169,4 @@ def connect(address, patience_s):
             time.sleep(0.5)
         except Exception as error:  # an answer in another protocol is misread as lengths and codes
             _UNCOLLECTED.append(error)
-            raise NoConnection(f"{address}: what answers there is no Dask scheduler") from None
+            raise NoConnection(f"{address}: the program there is not a Dask scheduler") from None

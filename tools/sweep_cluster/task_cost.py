@@ -3,8 +3,8 @@
 
     ./bazelw python tools/sweep_cluster/task_cost.py RECTO SWEEP_ARGUMENTS...
 
-All other flags are those of `recto sweep`; with them, 100 runs or more. Measured are CPU time and
-sizes, which a busy machine changes less than it does the clock.
+All other flags are those of `recto sweep`; with them, 100 runs or more. Measures CPU time and
+sizes, which a busy machine changes less than wall time.
 """
 
 import json

@@ -71,7 +71,7 @@ def dead_header(tree: Tree) -> Iterator[Finding]:
             users[path].add(file.path if is_instantiation else file.stem)
     for file in tree.of("header"):
         if not users[file.path] - {file.stem}:
-            yield file.path, 1, "nobody but its own .cc and tests includes this header"
+            yield file.path, 1, "only its own .cc and tests include this header"
 
 
 # A test program without `srcs` has all test files of its folder.

@@ -39,7 +39,7 @@ def _rules() -> list[Rule]:
         Rule("arrow-include", repository.arrow_include,
              "what both need belongs to core, where they meet belongs to verify"),
         Rule("heavy-header", repository.heavy_header,
-             f"keep it in the files of {repository.HEAVY}, strike off who no longer includes it"),
+             f"keep it in the files of {repository.HEAVY}, remove files that no longer include it"),
         Rule("dead-header", repository.dead_header,
              "use it, delete it, or list it in allowed.txt as public", spares_files=True),
         Rule("dead-file", repository.dead_file,
@@ -79,7 +79,7 @@ def violations_of(tree: Tree) -> list[Violation]:
         if len(others) < len(left) and name in sparing and len(reason) >= _SHORTEST_REASON:
             left = others
         else:
-            message = f"{pattern} does not break {name}, or it spares no file, or has no reason"
+            message = f"{pattern} does not break {name}, or it matches no file, or has no reason"
             left.append(Violation(ALLOWED, line, "allowed", message, "mend or remove the entry"))
     return sorted(set(left))
 

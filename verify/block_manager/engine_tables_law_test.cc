@@ -39,7 +39,7 @@ TEST_CASE("the reference keeps the law, and so does who takes one row a sequence
   decode.refusal = [](const PagedAttentionInputs& inputs, const CallOptions&) {
     return inputs.q.num_rows == std::ssize(inputs.context_length)
                ? std::nullopt
-               : std::optional<std::string>("not one query row a sequence");
+               : std::optional<std::string>("not exactly one query row per sequence");
   };
   const LawReport decoding = report_of(decode);
   INFO(decoding.table());

@@ -68,7 +68,7 @@ Status check_options(const OptionsSpec& options, ElementType kv_type) {
   for (const auto& [name, kind] : {std::pair{"options.k_scales", options.k_scales},
                                    std::pair{"options.v_scales", options.v_scales}}) {
     if (kind == ScaleKind::kNone || is_fp8(kv_type)) continue;
-    return refuse(name, "none, as only fp8 is scaled", element_type_name(kv_type));
+    return refuse(name, "none (only fp8 is scaled)", element_type_name(kv_type));
   }
   return Status::ok();
 }
@@ -77,7 +77,7 @@ Status check_options(const OptionsSpec& options, ElementType kv_type) {
 Status check_families(const CaseSpec& spec) {
   const auto check = [](const char* name, FloatFamily family, FloatFamily of_another) {
     if (family != of_another) return Status::ok();
-    return refuse(name, "a family of any tensor", float_family_name(family));
+    return refuse(name, "a family for any tensor", float_family_name(family));
   };
   for (const FloatFamily of_keys : {FloatFamily::kDominatingKey, FloatFamily::kPeakedEnds}) {
     RECTO_RETURN_IF_ERROR(check("values.q", spec.q, of_keys));
@@ -102,14 +102,13 @@ Status check_sequences(const CaseSpec& spec) {
     RECTO_RETURN_IF_ERROR(check_size({"values.varied_tokens.begin", tokens.begin, 0}));
     RECTO_RETURN_IF_ERROR(check_size({"values.varied_tokens.end", tokens.end, tokens.begin}));
     if (spec.has_plain_kv())
-      return refuse("values.varied_tokens", "none, as k and v are ones", "a range");
+      return refuse("values.varied_tokens", "none (k and v are ones)", "a range");
   }
   RECTO_RETURN_IF_ERROR(check_families(spec));
   const bool has_own_keys =
       spec.k == FloatFamily::kDominatingKey || spec.k == FloatFamily::kPeakedEnds;
   if (has_own_keys && spec.shared_prefix > 0) {
-    return refuse("values.shared_prefix",
-                  "0, as each sequence has keys of its own that outdo others",
+    return refuse("values.shared_prefix", "0 (each sequence has its own dominating keys)",
                   std::to_string(spec.shared_prefix));
   }
   return Status::ok();

@@ -123,7 +123,7 @@ TEST_CASE("options out of range are refused") {
   CHECK(check_case(negative) == Status::ok());
   check_refused("softcap", [](CaseSpec& spec) { spec.options.softcap = -0.5F; });
   check_refused("window", [](CaseSpec& spec) { spec.options.window = 0; });
-  check_refused("options.k_scales: expected none, as only fp8 is scaled, found fp16",
+  check_refused("options.k_scales: expected none (only fp8 is scaled), found fp16",
                 [](CaseSpec& spec) { spec.shape.kv_type = ElementType::kFp16; });
 }
 
@@ -137,16 +137,16 @@ TEST_CASE("sequences and values out of range are refused") {
   check_refused("sequences, rows of all of them: expected 0 ... 16777216, found 16777217",
                 [](CaseSpec& spec) { spec.sequences[0].num_rows = (1 << 24) - 1; });
   check_refused("shared_prefix", [](CaseSpec& spec) { spec.shared_prefix = -1; });
-  check_refused("values.v: expected a family of any tensor, found dominating-key",
+  check_refused("values.v: expected a family for any tensor, found dominating-key",
                 [](CaseSpec& spec) { spec.v = FloatFamily::kDominatingKey; });
   check_refused("varied_tokens.end: expected 5 ... 16777216, found 4", [](CaseSpec& spec) {
     spec.varied_tokens = TokenRange{5, 4};
   });
-  check_refused("varied_tokens: expected none, as k and v are ones", [](CaseSpec& spec) {
+  check_refused("varied_tokens: expected none (k and v are ones)", [](CaseSpec& spec) {
     spec.k = spec.v = FloatFamily::kOnes;
     spec.varied_tokens = TokenRange{0, 1};
   });
-  check_refused("values.k: expected a family of any tensor, found huge-values",
+  check_refused("values.k: expected a family for any tensor, found huge-values",
                 [](CaseSpec& spec) { spec.k = FloatFamily::kHugeValues; });
   check_refused("shared_prefix: expected 0", [](CaseSpec& spec) {
     spec.k = FloatFamily::kDominatingKey;

@@ -114,7 +114,7 @@ Status FieldReader::finish() {
     if (known_.contains(key)) continue;
     std::string known;
     for (const std::string& name : known_) known += (known.empty() ? "" : ", ") + name;
-    fail_found(key, "no such field but " + known, value);
+    fail_found(key, "only the fields " + known, value);
   }
   return status_;
 }
@@ -124,8 +124,7 @@ Result<Json> parse_json_object(std::string_view text) {
   RECTO_RETURN_IF_ERROR(reading.status());
   if (!reading.json.is_object()) return Status::invalid_input("expected one JSON object");
   if (!reading.repeated.empty()) {
-    return Status::invalid_input(reading.repeated.front().path() +
-                                 ": expected once, and it stands there twice");
+    return Status::invalid_input(reading.repeated.front().path() + ": given twice; expected once");
   }
   return std::move(reading.json);
 }

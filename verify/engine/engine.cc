@@ -102,7 +102,7 @@ class Engine final : public sim::SchedulerObserver {
     (is_swap ? counts().swaps : counts().recomputes) += 1;
     if (!is_swap) job_of(group).forget_logits();
     record_.tell(group.request.id,
-                 is_swap ? "gives way: to the host" : "gives way: to be computed again");
+                 is_swap ? "is preempted: swapped to the host" : "is preempted: to be recomputed");
   }
 
   void on_finished(const sim::Group& group, SimTime) override {
@@ -117,10 +117,10 @@ class Engine final : public sim::SchedulerObserver {
       jobs_.emplace_back(request);
       scheduler_->enqueue(scheduled(request, next), now());
       if (!rejected_) continue;
-      return Status::invalid_input(fmt::format(
-          "request {}: can never be served; expected a pool, a length and a number of sequences "
-          "that it fits into alone",
-          *rejected_));
+      return Status::invalid_input(
+          fmt::format("request {}: can never be served; expected a pool, a maximum length and a "
+                      "number of sequences that hold it alone",
+                      *rejected_));
     }
     return Status::ok();
   }

@@ -54,7 +54,7 @@ Status check_request(const ModelShape& shape, const GenerationRequest& request) 
                                       {"arrival_step", request.arrival_step, 0, 1 << 20}}));
   if (!(request.temperature >= 0) || (is_beam && request.temperature != 0)) {
     return Status::invalid_input(
-        fmt::format("temperature = {}; expected at least 0, and 0 of beams", request.temperature));
+        fmt::format("temperature = {}; expected at least 0, and 0 for beams", request.temperature));
   }
   return Status::ok();
 }
@@ -110,8 +110,8 @@ Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest
     const std::string name = fmt::format("request {}", i);
     if (i > 0 && requests[i].arrival_step < requests[i - 1].arrival_step) {
       return Status::invalid_input(
-          fmt::format("{}: arrival_step = {}; expected at least {}, that of the one before", name,
-                      requests[i].arrival_step, requests[i - 1].arrival_step));
+          fmt::format("{}: arrival_step = {}; expected at least {}, that of the request before",
+                      name, requests[i].arrival_step, requests[i - 1].arrival_step));
     }
     RECTO_RETURN_IF_ERROR(check_request(shape, requests[i]).in(name));
   }

@@ -96,8 +96,7 @@ struct Comparer {
     const double deviations = departure(logits, right);
     verdict.worst_logit = larger(verdict.worst_logit, deviations);
     if (deviations <= kFlowLambda) return;
-    fail(verdict.wrong_logits, fmt::format("{}: a logit is {:.3g} deviations away, where {} are "
-                                           "allowed",
+    fail(verdict.wrong_logits, fmt::format("{}: a logit is {:.3g} deviations off; {} are allowed",
                                            place, deviations, kFlowLambda));
   }
 
@@ -197,9 +196,9 @@ void EngineReport::add(const EngineScenario& scenario, const EngineVerdict& verd
 
 void EngineReport::sum_up(std::ostream& out) const {
   out << fmt::format(
-      "{} scenarios. Tokens: {} of {} are those of the dense run. Logits: the farthest is {:.2f} "
-      "deviations from it, {:.0f} are allowed. {} of {} requests were drawn again, as rounding "
-      "could turn a choice: {:.1f} %, {:.0f} % are allowed\n",
+      "{} scenarios. Tokens: {} of {} match the dense run. Logits: the farthest is {:.2f} "
+      "deviations from it, {:.0f} are allowed. {} of {} requests were drawn again, because "
+      "rounding could change a choice: {:.1f} %, {:.0f} % are allowed\n",
       scenarios, tokens - wrong_tokens, tokens, worst_logit, kFlowLambda, undecided, drawn,
       100 * undecided_share(), 100 * kUndecidedMax);
 }

@@ -87,8 +87,8 @@ TEST_CASE("a request that the pool never holds is refused, and one that fills it
   options.num_blocks = 3;
   CHECK(status_of({request_of({1, 2, 3})}, options) == Status::ok());
   CHECK(status_of({request_of({1, 2, 3, 4})}, options).message() ==
-        "request 0: can never be served; expected a pool, a length and a number of sequences that "
-        "it fits into alone");
+        "request 0: can never be served; expected a pool, a maximum length and a number of "
+        "sequences that hold it alone");
 }
 
 TEST_CASE("a model of more weights than there is room for is refused, and none is drawn") {

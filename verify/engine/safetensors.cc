@@ -78,7 +78,7 @@ std::optional<std::int64_t> bytes_of(const std::vector<std::int64_t>& shape, std
 Status read_entry(const Json& json, std::size_t available, SafetensorsEntry& entry) {
   if (!json.is_object()) return Status::invalid_input("expected an object");
   for (const char* field : {"dtype", "shape", "data_offsets"}) {
-    if (!json.contains(field)) return wrong(field, "expected, and not there");
+    if (!json.contains(field)) return wrong(field, "expected, but missing");
   }
   if (json.size() != 3) {
     return Status::invalid_input("expected dtype, shape and data_offsets, and nothing else");
@@ -126,13 +126,13 @@ Status check_places(const std::map<std::string, SafetensorsEntry>& entries, std:
     if (begin != end) {
       return wrong(
           "tensor \"" + tensor + "\"",
-          fmt::format("begins at byte {}; expected {}, where the one before ends", begin, end));
+          fmt::format("begins at byte {}; expected {}, the end of the tensor before", begin, end));
     }
     end = entries.at(tensor).end;
   }
   if (static_cast<std::size_t>(end) == available) return Status::ok();
   return Status::invalid_input(
-      fmt::format("{} bytes of data; expected {}, where the last tensor ends", available, end));
+      fmt::format("{} bytes of data; expected {}, the end of the last tensor", available, end));
 }
 
 // Reads tensors and keeps the first failure.
@@ -204,9 +204,11 @@ Result<SafetensorsFile> SafetensorsFile::parse(const std::string& name, std::str
   std::memcpy(&length, file.bytes_.data(), kLengthBytes);
   const std::uint64_t most = std::min<std::uint64_t>(file.bytes_.size() - kLengthBytes, kHeaderMax);
   if (length > most) {
-    return wrong(name, fmt::format("header length = {}; expected at most {}, what follows it or "
-                                   "the format's limit",
-                                   length, most));
+    return wrong(
+        name,
+        fmt::format(
+            "header length = {}; expected at most {}, the bytes after it or the format's limit",
+            length, most));
   }
   file.data_begin_ = kLengthBytes + length;
   const Status status =
@@ -221,7 +223,7 @@ Status SafetensorsFile::read_header(std::string_view header) {
   // JSON would silently keep one of two equal keys.
   for (const RepeatedKey& name : reading.repeated) {
     if (name.object.empty()) {
-      return wrong("header", "\"" + name.key + "\" stands twice; expected once");
+      return wrong("header", "\"" + name.key + "\" is given twice; expected once");
     }
   }
   for (const auto& [tensor, json] : reading.json.items()) {
@@ -236,7 +238,7 @@ Result<std::vector<double>> SafetensorsFile::values(const std::string& tensor,
                                                     std::span<const std::int64_t> shape) const {
   const std::string place = name_ + ": tensor \"" + tensor + "\"";
   const auto found = entries_.find(tensor);
-  if (found == entries_.end()) return wrong(place, "expected, and not there");
+  if (found == entries_.end()) return wrong(place, "expected, but missing");
   const SafetensorsEntry& entry = found->second;
   if (!std::ranges::equal(entry.shape, shape)) {
     return wrong(place, fmt::format("shape [{}]; expected [{}]", fmt::join(entry.shape, ", "),

@@ -51,7 +51,7 @@ TEST_CASE("a tensor that is asked for wrongly is refused") {
       SafetensorsFile::parse("file", safetensors_bytes(header, std::string(16, '\0')));
   REQUIRE(file.status() == Status::ok());
   CHECK(file.value().values("c", Shape{2}).status().message() ==
-        "file: tensor \"c\": expected, and not there");
+        "file: tensor \"c\": expected, but missing");
   CHECK(file.value().values("a", Shape{1, 2}).status().message() ==
         "file: tensor \"a\": shape [2]; expected [1, 2]");
   CHECK(file.value().values("b", Shape{1}).status().message() ==
@@ -65,7 +65,7 @@ TEST_CASE("a length beyond the file is refused, and one up to its end is not") {
   std::string bytes = safetensors_bytes("{}", "");
   bytes[0] = 3;
   CHECK(SafetensorsFile::parse("file", bytes).status().message() ==
-        "file: header length = 3; expected at most 2, what follows it or the format's limit");
+        "file: header length = 3; expected at most 2, the bytes after it or the format's limit");
   bytes[7] = '\xff';
   CHECK(SafetensorsFile::parse("file", bytes).status().code() == StatusCode::kInvalidInput);
 }
@@ -86,7 +86,7 @@ TEST_CASE("headers that are not right are refused by name") {
       {std::string(100'000, '['), "file: header: expected a JSON object"},
       {R"({"a":1})", "file: tensor \"a\": expected an object"},
       {R"({"a":{"dtype":"F32","shape":[2]}})",
-       "file: tensor \"a\": data_offsets: expected, and not there"},
+       "file: tensor \"a\": data_offsets: expected, but missing"},
       {R"({"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8],"x":1}})",
        "file: tensor \"a\": expected dtype, shape and data_offsets, and nothing else"},
       {"{" + entry("a", "F33", "2", "0,8") + "}",
@@ -118,13 +118,13 @@ TEST_CASE("headers that are not right are refused by name") {
        "file: tensor \"a\": data_offsets: 8 bytes; expected 2^63 or more for F32 of shape "
        "[4294967296, 4294967296]"},
       {"{" + entry("a", "F32", "1", "0,4") + "," + entry("a", "F32", "1", "4,8") + "}",
-       "file: header: \"a\" stands twice; expected once"},
+       "file: header: \"a\" is given twice; expected once"},
       {"{" + entry("a", "F32", "2", "0,8") + "," + entry("b", "F32", "1", "4,8") + "}",
-       "file: tensor \"b\": begins at byte 4; expected 8, where the one before ends"},
+       "file: tensor \"b\": begins at byte 4; expected 8, the end of the tensor before"},
       {"{" + entry("a", "F32", "1", "4,8") + "}",
-       "file: tensor \"a\": begins at byte 4; expected 0, where the one before ends"},
+       "file: tensor \"a\": begins at byte 4; expected 0, the end of the tensor before"},
       {"{" + entry("a", "F32", "1", "0,4") + "}",
-       "file: 8 bytes of data; expected 4, where the last tensor ends"}};
+       "file: 8 bytes of data; expected 4, the end of the last tensor"}};
   for (const WrongHeader& wrong : headers) {
     INFO(wrong.header);
     const Status status = status_of(wrong.header, data);
@@ -159,7 +159,8 @@ TEST_CASE("files come from disk; one that is not there is named") {
   CHECK(SafetensorsFile::read("no/such.safetensors").status().message() ==
         "no/such.safetensors: No such file or directory; expected a safetensors file");
   CHECK(SafetensorsFile::read("/dev/zero").status().message() ==
-        "/dev/zero: expected a file, found a device, which may never end; expected a safetensors "
+        "/dev/zero: expected a file, found a device, whose data may never end; expected a "
+        "safetensors "
         "file");
   const char* folder = std::getenv("TEST_TMPDIR");
   const std::string path = std::string(folder == nullptr ? "/tmp" : folder) + "/a.safetensors";
@@ -253,7 +254,7 @@ TEST_CASE("a shape that the file does not have is refused by the tensor that dif
   shape = small_shape();
   shape.layers = 2;
   CHECK(weights_of(file, shape).status().message() ==
-        "file: tensor \"model.layers.1.input_layernorm.weight\": expected, and not there");
+        "file: tensor \"model.layers.1.input_layernorm.weight\": expected, but missing");
   shape = small_shape();
   shape.num_q_heads = 3;
   shape.num_kv_heads = 2;

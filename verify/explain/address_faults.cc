@@ -153,7 +153,7 @@ FaultFamily head_limits(const FailedCase& of) {
                      .changes = std::ssize(kHeadLimits) * (std::ssize(kOtherHeads) + 1)};
   for (const std::int64_t limit : kHeadLimits) {
     if (limit >= group) break;
-    const std::string heads = fmt::format("of each group the heads beyond the first {}", limit);
+    const std::string heads = fmt::format("the heads beyond the first {} of each group", limit);
     family.models.emplace_back(heads + " get nothing", nothing_beyond(limit));
     if (kv_heads == 1) continue;
     for (const OtherHead& other : kOtherHeads) {
@@ -174,7 +174,7 @@ FaultFamily table_strides(const FailedCase& of) {
   if (of.sequences.size() < 2) return {};
   const std::int64_t own = of.inputs.block_table.row_stride;
   FaultFamily family;
-  const auto why = why_too_many(of, "rows of the block table at any distance", 2 * own);
+  const auto why = why_too_many(of, "rows of the block table at any stride", 2 * own);
   if (why) family.left_out = {*why};
   std::vector<FaultVariant> variants;
   for (const auto& [stride, sources] : likely_strides(of, why.has_value())) {
@@ -184,8 +184,7 @@ FaultFamily table_strides(const FailedCase& of) {
     variants.push_back({std::to_string(stride) + from, read_by(*table)});
   }
   family.models.emplace_back(
-      fmt::format("rows of the block table are looked for at distances of {{}} in place of {}",
-                  own),
+      fmt::format("rows of the block table are read at a stride of {{}} in place of {}", own),
       variants);
   return family;
 }

@@ -229,10 +229,10 @@ TEST_CASE("products of narrower inputs are named, with their type") {
 
 TEST_CASE("rows that are taken for those of another sequence are named") {
   check_named({.found = Found::kFirstThatStartsThere}, batch(),
-              {"a row where several sequences start is taken for one of the first of them, which "
-               "has no rows"});
+              {"a row where several sequences start is attributed to the first of them, which has "
+               "no rows"});
   check_named({.found = Found::kOneBefore}, batch(),
-              {"the first row of a sequence is taken for one of the sequence before it"});
+              {"the first row of a sequence is attributed to the sequence before it"});
 }
 
 TEST_CASE("heads of a group beyond those of a tile are named") {
@@ -244,7 +244,7 @@ TEST_CASE("heads of a group beyond those of a tile are named") {
   INFO(explanation_text(beyond, {make_problem(spec), spec.placement}));
   REQUIRE(beyond.is_wrong());
   CHECK(std::ranges::count(beyond.faults.fitting,
-                           "of each group the heads beyond the first 8 attend to the KV head after "
+                           "the heads beyond the first 8 of each group attend to the KV head after "
                            "their own") == 1);
 }
 
@@ -269,8 +269,8 @@ TEST_CASE("tiles whose keys end with those of a token before their last one are 
   // Tiles of whole tokens end correctly.
   CHECK_FALSE(explained({.tile_rows = 12}, spec).is_wrong());
   check_named({.tile_rows = 16}, spec,
-              {"tiles of 16 rows (tokens times heads of a group) read keys, 1 at a time, as if "
-               "their first token had all its heads there"});
+              {"tiles of 16 rows (tokens times heads of a group) read keys, 1 at a time, as if all "
+               "heads of their first token were in the tile"});
 }
 
 TEST_CASE("of rows with one key it is said that the fit is weak, and of two keys it is not") {
@@ -283,11 +283,11 @@ TEST_CASE("of rows with one key it is said that the fit is weak, and of two keys
   INFO(text);
   // Several faults fit this case.
   CHECK(std::ranges::count(weak.faults.fitting,
-                           "a row where several sequences start is taken for one of the first of "
+                           "a row where several sequences start is attributed to the first of "
                            "them, which has no rows") == 1);
   CHECK(std::ranges::count(weak.faults.fitting, "context lengths without the newest token") == 1);
-  CHECK(weak.faults.weak == "no row that is wrong sees more than one key");
-  CHECK((text.find("\n  weak: no row that is wrong sees more than one key, so that other faults "
+  CHECK(weak.faults.weak == "no wrong row sees more than one key");
+  CHECK((text.find("\n  weak: no wrong row sees more than one key, so that other faults "
                    "would give the same numbers\n") != std::string::npos));
   spec.sequences[1].context_length = 2;
   const Explanation two = explained({.found = Found::kFirstThatStartsThere}, spec);

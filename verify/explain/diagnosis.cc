@@ -54,10 +54,9 @@ Diagnosis of_another_lse_ln(const WeightProbe& probe, double lse_ln) {
                         probe.lse_ln_seen, *probe.other_lse_ln)
           : fmt::format("{:.9g} with the case's own V and {:.9g} with V of ones and zeros", lse_ln,
                         probe.lse_ln_seen);
-  return {.why =
-              "the lse is " + runs +
-              ", though no V is in it: the fault is another one each time, or depends on V or on "
-              "the calls before; what the weights show is not what the case does"};
+  return {.why = "the lse is " + runs +
+                 ", although V does not enter it: the fault varies between runs, or depends on V "
+                 "or on earlier calls; the weights do not show what the case does"};
 }
 
 // Precondition: weights and lse are right.
@@ -72,13 +71,12 @@ std::optional<Diagnosis> of_infinite_output(const RowOutput& out) {
   const std::int64_t first = infinite.front();
   return Diagnosis{
       .step = Step::kOutput,
-      .why = fmt::format("with V of ones and zeros weights and lse are right; with the case's own "
-                         "V the output is infinite in {} of {} dims, in dim {} {} in place of "
-                         "{:.6g}: products with V, or their sum, overflow before they are divided "
-                         "or scaled, perhaps with weights beside too low a maximum, or what V "
-                         "holds elsewhere joins them",
-                         infinite.size(), out.seen.size(), first, out.seen[first],
-                         out.expected[first]),
+      .why = fmt::format(
+          "weights and lse are right with V of ones and zeros; with the case's own "
+          "V the output is infinite in {} of {} dims, in dim {} {} in place of "
+          "{:.6g}: products with V, or their sum, overflow before the division or scaling, perhaps "
+          "with weights relative to too low a maximum, or values of V from other slots are added",
+          infinite.size(), out.seen.size(), first, out.seen[first], out.expected[first]),
       .names_max = true};
 }
 
@@ -89,20 +87,20 @@ Diagnosis of_right_weights(const WeightProbe& probe, const RowOutput& out,
   if (lse_ln_is_right && infinite) return *infinite;
   if (!out.is_right() && weights_give_error(probe, out, v)) {
     return {.why =
-                "each weight is off by less than its bound, and together they give the output "
-                "that is seen: too small to tell the step"};
+                "each weight is off by less than its bound, and together they explain the output: "
+                "too small to identify the step"};
   }
   if (lse_ln_is_right && out.is_right()) {
     return {.why =
                 "the lse is just beyond its bound with the case's own V, and just within it with V "
-                "of ones and zeros: too small to tell the step"};
+                "of ones and zeros: too small to identify the step"};
   }
   if (lse_ln_is_right) {
     return {.step = Step::kOutput,
             .why =
-                "with V of ones and zeros weights and lse are right; with the case's own V the "
-                "output is not: its values, their addresses or scale, the sum of products, or "
-                "a NaN that is weighed with 0"};
+                "weights and lse are right with V of ones and zeros; with the case's own V the "
+                "output is wrong: V's values, addresses or scale, the sum of products, or a NaN "
+                "with weight 0"};
   }
   const double error = probe.lse_ln_error();
   const Keys visible = probe.visible_keys();
@@ -110,7 +108,7 @@ Diagnosis of_right_weights(const WeightProbe& probe, const RowOutput& out,
   if (visible.size() == 1 &&
       probe.expected[visible.front()] >= 1.0 - probe.bound[visible.front()]) {
     return {.step = Step::kScores,
-            .why = fmt::format("one key is visible, whose weight is 1 whatever its score; the lse "
+            .why = fmt::format("one key is visible, so its weight is 1 whatever its score; the lse "
                                "is off by {:.6g}: its score, or the sum's logarithm",
                                error),
             .key = visible.front()};
@@ -118,13 +116,13 @@ Diagnosis of_right_weights(const WeightProbe& probe, const RowOutput& out,
   // Scores with an error this small would change no weight measurably.
   if (std::abs(error) <= 2.0 * probe.bound.sum()) {
     return {.why = fmt::format("all weights are within their bounds, and the lse is off by {:.6g}: "
-                               "too small to tell the step",
+                               "too small to identify the step",
                                error)};
   }
   return {.step = Step::kSum,
           .why = fmt::format("all weights are right, and so is the sum that they were divided by; "
                              "the lse is off by {:.6g} ({:.6g} times what it should be): its "
-                             "logarithm, or one shift of all scores",
+                             "logarithm, or a common shift of all scores",
                              error, probe.lse_ln_seen / probe.lse_ln_expected)};
 }
 
@@ -138,8 +136,8 @@ Diagnosis diagnose(const WeightProbe& probe, const FailedCase& of, const HeadRow
   if (is_infinite && std::isfinite(probe.lse_ln_expected)) {
     return {.step = Step::kMax,
             .why =
-                "the lse is infinite, so the sum of exponentials overflows: beside the row's own "
-                "maximum none is larger than 1"};
+                "the lse is infinite, so the sum of exponentials overflows: relative to the row's "
+                "own maximum, none exceeds 1"};
   }
   if (!probe.wrong_keys().empty() || std::isnan(probe.lse_ln_seen))
     return diagnose_wrong_weights(probe);
@@ -152,11 +150,11 @@ Diagnosis diagnose(const WeightProbe& probe, const FailedCase& of, const HeadRow
 std::optional<Diagnosis> diagnose_no_number(const ComparedValues& values) {
   if (!std::isnan(values.expected)) return std::nullopt;
   const std::string cause =
-      "what the row addresses holds NaN, or infinities that meet: outside the domain, where "
-      "nothing is judged";
+      "the row's inputs hold NaN, or infinities that combine to NaN: outside the domain, not "
+      "judged";
   return Diagnosis{.why = std::isnan(values.seen)
-                              ? "NaN is seen, and expected as well: " + cause
-                              : "a number is seen where the oracle has NaN: " + cause};
+                              ? "found NaN, and expected NaN: " + cause
+                              : "found a number, expected NaN as in the oracle: " + cause};
 }
 
 Diagnosis diagnose_stale_row(const StaleRow& row, std::int64_t head_dim) {
@@ -182,10 +180,10 @@ Diagnosis diagnose_outputs(const Comparison& comparison) {
                          comparison.first->place.tensor == ComparedTensor::kLseLn;
   if (!is_lse_ln) {
     return {.why =
-                "outputs are wrong: where the lse is right, it is weights or V, else the scores"};
+                "outputs are wrong: if the lse is right, the weights or V, otherwise the scores"};
   }
   if (comparison.worst->values.seen == -kInfinity) {
-    return {.why = std::string("the lse is -inf, as of no key: ") + kNoWeightCauses,
+    return {.why = std::string("the lse is -inf, as for a row without keys: ") + kNoWeightCauses,
             .names_max = true};
   }
   return {.why = "the lse is wrong: scores, or their sum"};
@@ -193,12 +191,12 @@ Diagnosis diagnose_outputs(const Comparison& comparison) {
 
 Diagnosis diagnose_results(const FailedCase& of, const HeadRow& at) {
   if (of.seen.lse_ln.empty())
-    return {.why = "outputs are wrong; lse_ln beside them would tell whether the scores are"};
+    return {.why = "outputs are wrong; results with lse_ln would show whether the scores are"};
   const std::int64_t row = of.row_of(at);
   if (lse_ln_is_right(of, row, at.head)) {
     return {.step = Step::kWeights,
             .why =
-                "lse_ln is right, and so are the scores and their sum: the weights, or V's "
+                "lse_ln is right, so the scores and their sum are, too: the weights, or V's "
                 "values, addresses or scale"};
   }
   const double seen = of.seen.lse_ln_at(row, at.head);
@@ -206,18 +204,20 @@ Diagnosis diagnose_results(const FailedCase& of, const HeadRow& at) {
                                         of.right.exact.lse_ln_at(row, at.head));
   if (seen == -kInfinity) {
     return {.step = Step::kScores,
-            .why = start + ", as of no key: " + kNoWeightCauses,
+            .why = start + ", as for a row without keys: " + kNoWeightCauses,
             .names_max = true};
   }
-  return {.step = Step::kScores, .why = start + ": the scores, which keys are seen, or their sum"};
+  return {.step = Step::kScores,
+          .why = start + ": the scores, the set of visible keys, or the sum"};
 }
 
 Diagnosis diagnose_empty_row(const FailedCase& of, const HeadRow& at, const StaleRow& stale,
                              const Keys& attended) {
   const std::int64_t row = of.row_of(at);
   std::string why = "the row has no key to attend to: ";
-  why += of.sequence_of(at).context_length == 0 ? "its context is empty"
-                                                : "it stands before the first key of its context";
+  why += of.sequence_of(at).context_length == 0
+             ? "its context is empty"
+             : "its position is before the first key of its context";
   why += ". By definition out is zeros, and lse_ln is ";
   why += of.inputs.options.sinks.empty()
              ? "-inf"
@@ -225,11 +225,11 @@ Diagnosis diagnose_empty_row(const FailedCase& of, const HeadRow& at, const Stal
   const reference::Vector out = out_of(of.seen, row, at.head);
   const auto first = std::ranges::find_if(out, [](double value) { return value != 0.0; });
   if (first == out.end()) {
-    why += "; seen: out is zeros";
+    why += "; found: out is zeros";
   } else if (out.array().isNaN().all()) {
-    why += "; seen: out is NaN";
+    why += "; found: out is NaN";
   } else {
-    why += fmt::format("; seen: out is not zeros: {:.6g} in dim {}", *first, first - out.begin());
+    why += fmt::format("; found: out is not zeros: {:.6g} in dim {}", *first, first - out.begin());
   }
   if (!of.seen.lse_ln.empty()) {
     why += lse_ln_is_right(of, row, at.head)
@@ -238,13 +238,12 @@ Diagnosis diagnose_empty_row(const FailedCase& of, const HeadRow& at, const Stal
   }
   if (stale.is_stale()) {
     why += fmt::format(
-        "; {} what memory held before the call, and so nothing is written there, or "
-        "something is added to it",
+        "; {} what memory held before the call: it is not written, or something is added to it",
         stale.dims.empty() ? "lse_ln follows"
         : stale.has_lse_ln ? "both follow"
                            : "out follows");
   } else if (!attended.empty()) {
-    why += fmt::format("; {} {} weight all the same: the mask", list_text(attended),
+    why += fmt::format("; {} {} weight nevertheless: the mask", list_text(attended),
                        attended.size() == 1 ? "gets" : "get");
   }
   if (!attended.empty()) return {.step = Step::kScores, .why = why, .key = attended.front()};

@@ -32,8 +32,8 @@ struct Diagnosis {
 
 // Why no key has weight, if lse_ln = -inf or all weights are 0.
 inline constexpr const char* kNoWeightCauses =
-    "which keys are visited, the mask, a sum that has none of them, or a running maximum that "
-    "begins or stays too high, so that every exponential is 0";
+    "the choice of keys, the mask, a sum without any key, or a running maximum that starts or "
+    "stays too high, so that every exponential is 0";
 
 // For a row with keys, from the weights of the keys.
 Diagnosis diagnose(const WeightProbe& probe, const FailedCase& of, const HeadRow& at);

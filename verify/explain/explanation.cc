@@ -36,7 +36,7 @@ std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawC
                                               const FailedCase& of, const HeadRow& at) {
   const auto again = try_run(backend, of.inputs, backend.options_for(law_case.placement));
   const std::string start =
-      "with V of ones and zeros weights and lse are right; the case made again ";
+      "weights and lse are right with V of ones and zeros; the case run again ";
   if (!again.is_ok()) return Diagnosis{.why = start + "ends: " + again.status().message()};
   if (count_wrong({of.inputs, again.value(), of.right, of.numerics, of.bound_kind}, at) > 0)
     return std::nullopt;
@@ -47,7 +47,7 @@ std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawC
     why += fmt::format(", and wrong in sequence {}, row {}, head {}", other.sequence, other.row,
                        other.head);
   }
-  return Diagnosis{.why = why + ": it is not wrong each time"};
+  return Diagnosis{.why = why + ": it does not fail each time"};
 }
 
 // Runs the case again with other V, to measure the weights of the row's keys.
@@ -69,12 +69,12 @@ void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCa
     return;
   }
   if (const auto diagnosis = diagnose_no_number(explanation.comparison.worst->values)) {
-    explanation.why_no_probe = "there is nothing to hold them against";
+    explanation.why_no_probe = "there are no expected weights to compare with";
     explanation.diagnosis = *diagnosis;
     return;
   }
   if (stale.is_stale()) {
-    explanation.why_no_probe = "what is seen of the row follows what memory held before";
+    explanation.why_no_probe = "the row's results depend on what memory held before";
     explanation.diagnosis = diagnose_stale_row(stale, of.seen.head_dim);
     return;
   }
@@ -133,7 +133,7 @@ std::string keys_text(const Explanation& explanation, const PagedAttentionInputs
     const std::optional<double> error = probe.score_error(key);
     text += fmt::format("  {:>6} {:>6} {:>5} {:>13.6g} {:>13.6g} {:>10.2g} {:>12}\n", key,
                         place.block, place.slot, probe.seen[key], probe.expected[key],
-                        probe.bound[key], error ? fmt::format("{:+.4g}", *error) : "not told");
+                        probe.bound[key], error ? fmt::format("{:+.4g}", *error) : "unknown");
   }
   if (const std::size_t others = wrong.size() - keys.size(); others > 0) {
     text += fmt::format("  not shown: {} whose weight{} wrong, too\n", others_text(others),
@@ -146,12 +146,12 @@ std::string probe_text(const Explanation& explanation, const PagedAttentionInput
   if (!explanation.probe && explanation.is_empty_row)
     return "weights    none: the row has no key to attend to\n";
   if (!explanation.probe) {
-    return fmt::format("weights    not seen: {}\n", explanation.why_no_probe);
+    return fmt::format("weights    not measured: {}\n", explanation.why_no_probe);
   }
   const WeightProbe& probe = *explanation.probe;
   const HeadRow& place = explanation.place;
   std::string text = fmt::format(
-      "weights    of sequence {}, row {}, head {}, as V of ones and zeros shows them in {} {}\n",
+      "weights    of sequence {}, row {}, head {}, measured with V of ones and zeros in {} {}\n",
       place.sequence, place.row, place.head, probe.runs, probe.runs == 1 ? "run" : "runs");
   text += fmt::format("  lse_ln seen {:.9g}, expected {:.9g}, bound {:.2g}\n", probe.lse_ln_seen,
                       probe.lse_ln_expected, probe.lse_ln_bound);
@@ -160,14 +160,14 @@ std::string probe_text(const Explanation& explanation, const PagedAttentionInput
 
 std::string diagnosis_text(const Explanation& explanation, const PagedAttentionInputs& inputs) {
   const Diagnosis& diagnosis = explanation.diagnosis;
-  std::string text = fmt::format("departs    {}: {}\n", step_name(diagnosis.step), diagnosis.why);
+  std::string text = fmt::format("diagnosis  {}: {}\n", step_name(diagnosis.step), diagnosis.why);
   if (diagnosis.key) {
     const KeyPlace place = place_of(inputs, explanation.place.sequence, *diagnosis.key);
     text += fmt::format("  first at key {}: block {}, slot {}\n", *diagnosis.key, place.block,
                         place.slot);
   }
   if (diagnosis.step == Step::kMax || diagnosis.names_max || explanation.is_empty_row) return text;
-  return text + "  not told: the running maximum, which cancels from out and lse\n";
+  return text + "  cannot be identified: the running maximum, which cancels from out and lse\n";
 }
 
 }  // namespace
@@ -199,7 +199,7 @@ Explanation explain_results(const reference::AttentionResult& seen, const Compar
   const FailedCase of{inputs, seen, right, numerics, bound_kind};
   Explanation explanation = compared(of, comparison);
   if (!explanation.is_wrong()) return explanation;
-  explanation.why_no_probe = "results in a file cannot be asked again, with another V";
+  explanation.why_no_probe = "results in a file cannot be computed again with another V";
   const auto no_number = diagnose_no_number(comparison.worst->values);
   explanation.diagnosis = explanation.is_empty_row
                               ? diagnose_empty_row(of, explanation.place, {}, {})
@@ -210,7 +210,7 @@ Explanation explain_results(const reference::AttentionResult& seen, const Compar
 
 std::string explanation_text(const Explanation& explanation, const LawCase& law_case) {
   if (explanation.not_run) {
-    return fmt::format("nothing to look at\n{}\n", indented(*explanation.not_run));
+    return fmt::format("nothing to explain\n{}\n", indented(*explanation.not_run));
   }
   const std::string compared =
       fmt::format("oracle     {}\n", indented(explanation.comparison.text()).substr(2));

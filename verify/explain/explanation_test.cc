@@ -80,7 +80,7 @@ const std::vector<Expected>& expected() {
       {Fault::kConsecutiveBlocks, {Step::kScores, Step::kOutput}, "blocks taken to be consecutive"},
       {Fault::kTableWithoutStride,
        {Step::kScores, Step::kOutput},
-       "rows of the block table are looked for at distances of "},
+       "rows of the block table are read at a stride of "},
       {Fault::kSlotByMask, {Step::kScores, Step::kSum, Step::kUnknown}},
       {Fault::kKeyStridesForValues, {Step::kOutput}},
       {Fault::kWrongPackWidth, {Step::kScores}},
@@ -144,11 +144,11 @@ TEST_CASE("the key that is missing is shown where it lies") {
   const std::string text = explanation_text(explanation, law_case);
   INFO(text);
   CHECK(explanation.diagnosis.key == 2);
-  CHECK((text.find("\ndeparts    scores: key 2 should be seen and get no weight") !=
+  CHECK((text.find("\ndiagnosis  scores: key 2 should be visible and get no weight") !=
          std::string::npos));
   CHECK((text.find("  first at key 2: block 0, slot 2\n") != std::string::npos));
   CHECK((text.find("  the window is one key too narrow\n") != std::string::npos));
-  CHECK((text.find("as V of ones and zeros shows them in 3 runs\n") != std::string::npos));
+  CHECK((text.find("measured with V of ones and zeros in 3 runs\n") != std::string::npos));
 }
 
 TEST_CASE("what throws, or does not take the case, gives nothing to look at") {
@@ -159,7 +159,7 @@ TEST_CASE("what throws, or does not take the case, gives nothing to look at") {
   const Explanation thrown = explain(broken, small_case(), BoundKind::kProbabilistic);
   CHECK_FALSE(thrown.is_wrong());
   CHECK(explanation_text(thrown, small_case()) ==
-        "nothing to look at\n  decode was ended by SIGSEGV\n");
+        "nothing to explain\n  decode was ended by SIGSEGV\n");
   broken.refusal = [](const PagedAttentionInputs&, const CallOptions&) {
     return std::optional<std::string>("windows");
   };
@@ -232,7 +232,7 @@ TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fa
   const Backend right = canary_backend("right", Fault::kNone);
   const Explanation same = explain(right, law_case, BoundKind::kProbabilistic);
   INFO(explanation_text(same, law_case));
-  CHECK((same.diagnosis.why.starts_with("NaN is seen, and expected as well: what the row addr")));
+  CHECK((same.diagnosis.why.starts_with("found NaN, and expected NaN: the row's inputs")));
   CHECK(same.faults.fitting.empty());
   Backend silent = right;
   silent.attend = always_done([right = right](const PagedAttentionInputs& inputs) {
@@ -241,7 +241,7 @@ TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fa
     return result;
   });
   const Explanation number = explain(silent, law_case, BoundKind::kProbabilistic);
-  CHECK((number.diagnosis.why.starts_with("a number is seen where the oracle has NaN: ")));
+  CHECK((number.diagnosis.why.starts_with("found a number, expected NaN as in the oracle: ")));
   // NaN in place of a number is an ordinary fault.
   law_case.problem.sequences[0].v[9] = 1.0F;
   silent.attend = always_done([right = right](const PagedAttentionInputs& inputs) {

@@ -151,8 +151,8 @@ class FaultSearch {
       num_wrong += wrong;
       if (wrong > 0) most_keys = std::max(most_keys, of_.visible_keys(at).size());
     });
-    if (most_keys == 0) return "no row that is wrong has a key to attend to";
-    if (most_keys == 1) return "no row that is wrong sees more than one key";
+    if (most_keys == 0) return "no wrong row has a key to attend to";
+    if (most_keys == 1) return "no wrong row sees more than one key";
     if (num_wrong == 1) return "a single element is wrong";
     return std::nullopt;
   }
@@ -205,7 +205,7 @@ std::string faults_text(const FaultReport& report) {
   const std::size_t fitting = report.fitting.size();
   std::string text = fmt::format("faults     {} tried that would change this case; {} {}",
                                  report.tried, fitting, fitting == 1 ? "fits" : "fit");
-  text += fitting > 1 ? ", which it does not tell apart\n" : "\n";
+  text += fitting > 1 ? ", which this case does not distinguish\n" : "\n";
   for (const std::string& what : report.fitting) text += "  " + what + "\n";
   if (report.weak) {
     text +=

@@ -150,7 +150,7 @@ TEST_CASE("keys that are cut off after so many of them are named") {
 }
 
 TEST_CASE("a wrong stride of the block table is named, with where it may be from") {
-  const std::string rows = "rows of the block table are looked for at distances of ";
+  const std::string rows = "rows of the block table are read at a stride of ";
   check_named({.table_stride_offset = -5},
               {rows + "12 (the blocks of the longest context) in place of 17"});
   check_named({.table_stride_offset = -17},

@@ -75,13 +75,13 @@ Backend in_place_of(const DepartedRun& run, const TriedLaw& tried,
                            const CallOptions& options) -> CallOutcome {
       if (++attempt < run.attempt) return tried.backend.attend(inputs, options);
       if (attempt == run.attempt) seen = tried.backend.call(replacing, run.options);
-      return Failed{kThrown, "it comes after the run that is explained"};
+      return Failed{kThrown, "it comes after the explained run"};
     };
     const LawVerdict verdict =
         verdict_of(tried.law, with_calls(tried.backend, calls), tried.law_case, tried.bound_kind);
     if (seen) return *seen;
     return verdict.call_failure ? CallOutcome(*verdict.call_failure)
-                                : Unsupported{"tried again, the law does not come to it"};
+                                : Unsupported{"repeated, the law does not reach this run"};
   };
   return backend;
 }
@@ -90,13 +90,14 @@ Backend in_place_of(const DepartedRun& run, const TriedLaw& tried,
 std::string right_text(const JudgedRuns& runs) {
   if (runs.judged < runs.made) {
     return fmt::format(
-        "runs       of the law's {}, {} are judged by the oracle, and right; the "
+        "runs       of the law's {} runs, {} are judged by the oracle, and right; the "
         "others {}\n",
-        runs.made, runs.judged, runs.work_left < 0 ? "would take long" : "see what is not finite");
+        runs.made, runs.judged,
+        runs.work_left < 0 ? "would take too long" : "read values that are not finite");
   }
-  if (runs.made == 1) return "runs       the one that the law makes is right by the oracle\n";
+  if (runs.made == 1) return "runs       the law's only run is right by the oracle\n";
   return fmt::format(
-      "runs       each of the law's {} is right by the oracle: they differ from each "
+      "runs       each of the law's {} runs is right by the oracle: they differ from each "
       "other by more than the law allows\n",
       runs.made);
 }
@@ -106,7 +107,7 @@ std::string departed_text(const JudgedRuns& runs, const DepartedRun& run) {
       run.comparison
           ? fmt::format("run {} of the law's {} is the first that the oracle finds wrong", run.run,
                         runs.made)
-          : fmt::format("run {} of the law did not come back", run.run);
+          : fmt::format("run {} of the law did not return", run.run);
   return fmt::format("runs       {}; {}\n{}", which,
                      run.differing.empty() ? "its sizes and options are those of the case"
                                            : "it differs from the case in",
@@ -152,7 +153,7 @@ std::string explained_runs(const TriedLaw& tried, const JudgedRuns& runs,
   text += fmt::format("oracle     {}\n", indented(run.comparison->text()).substr(2));
   if (explanation.not_run)
     return text + fmt::format("  it is not explained:\n{}\n", indented(*explanation.not_run));
-  return text + "  made again in its place, in memory laid out anew, it is right\n";
+  return text + "  run again in its place, in newly laid out memory, it is right\n";
 }
 
 }  // namespace recto::verify

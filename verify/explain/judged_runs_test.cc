@@ -21,7 +21,7 @@ namespace {
 using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
-constexpr const char* kLastKey = "departs    scores: key 5 should be seen and get no";
+constexpr const char* kLastKey = "diagnosis  scores: key 5 should be visible and get no";
 
 // Decode with two query heads per KV head.
 CaseSpec grouped() {
@@ -100,8 +100,8 @@ TEST_CASE("a run that is wrong after others is explained after these") {
   *second.calls = 0;
   const Told once = tell(repetition_law(), second.backend, law_case);
   CHECK_THAT(once.text, ContainsSubstring(" elements are wrong\n"));
-  CHECK_THAT(once.text, ContainsSubstring("\n  made again in its place, in memory laid out anew, "
-                                          "it is right\n"));
+  CHECK_THAT(once.text, ContainsSubstring(
+                            "\n  run again in its place, in newly laid out memory, it is right\n"));
 }
 
 TEST_CASE("runs that differ by less than the bounds are right, each of them") {
@@ -111,15 +111,18 @@ TEST_CASE("runs that differ by less than the bounds are right, each of them") {
   });
   const Told told = tell(repetition_law(), nearly, case_of_spec(grouped()));
   CHECK(told.verdict.failed());
-  CHECK(told.text ==
-        "runs       each of the law's 2 is right by the oracle: they differ from each other by "
-        "more than the law allows\n");
+  CHECK(
+      told.text ==
+      "runs       each of the law's 2 runs is right by the oracle: they differ from each other by "
+      "more than the law allows\n");
   CaseSpec rows = grouped();
   rows.sequences.front().num_rows = 3;  // other rows see the keys that one of them does not see
   const Told masked = tell(masked_keys_law(), nearly, case_of_spec(rows));
   CHECK(masked.verdict.failed());
-  CHECK_THAT(masked.text, ContainsSubstring(" are judged by the oracle, and right; the others see "
-                                            "what is not finite\n"));
+  CHECK_THAT(
+      masked.text,
+      ContainsSubstring(
+          " are judged by the oracle, and right; the others read values that are not finite\n"));
 }
 
 TEST_CASE("a run that does not come back is told by its number") {
@@ -132,7 +135,7 @@ TEST_CASE("a run that does not come back is told by its number") {
   const Told told = tell(repetition_law(), ending.backend, case_of_spec(grouped()));
   CHECK(told.verdict.kind() == "SIGSEGV");
   CHECK(told.text ==
-        "runs       run 2 of the law did not come back; its sizes and options are "
+        "runs       run 2 of the law did not return; its sizes and options are "
         "those of the case\n");
 }
 
@@ -143,8 +146,8 @@ TEST_CASE("runs are judged as long as there is work left for that") {
       repetition_law(), second.backend, law_case, [] {}, 0.0);
   CHECK(told.verdict.failed());
   CHECK(told.text ==
-        "runs       of the law's 2, 0 are judged by the oracle, and right; the others "
-        "would take long\n");
+        "runs       of the law's 2 runs, 0 are judged by the oracle, and right; the others "
+        "would take too long\n");
 }
 
 TEST_CASE("a verdict is that of the law without a judge") {

@@ -136,32 +136,32 @@ bool is_last(const SequenceRows& sequence, std::int64_t row) {
 }
 
 constexpr Search kSearches[] = {
-    {"a row where several sequences start is taken for one of the first of them, which has no rows",
+    {"a row where several sequences start is attributed to the first of them, which has no rows",
      [](const auto& all, std::int64_t own, std::int64_t row) {
        while (own > 0 && all[own - 1].first_row == row) --own;
        return own;
      }},
-    {"the first row of a sequence is taken for one of the sequence before it",
+    {"the first row of a sequence is attributed to the sequence before it",
      [](const auto& all, std::int64_t own, std::int64_t row) {
        return row == all[own].first_row ? std::max<std::int64_t>(0, own - 1) : own;
      }},
-    {"the first row of a sequence is taken for one of the last that starts before it",
+    {"the first row of a sequence is attributed to the last sequence that starts before it",
      [](const auto& all, std::int64_t own, std::int64_t row) {
        while (own > 0 && all[own].first_row >= row) --own;  // or the first sequence
        return own;
      }},
-    {"the last row of a sequence is taken for one of the sequence after it",
+    {"the last row of a sequence is attributed to the sequence after it",
      [](const auto& all, std::int64_t own, std::int64_t row) {
        return is_last(all[own], row) ? std::min(std::ssize(all) - 1, own + 1) : own;
      }},
-    {"the last row of a sequence is taken for one of the next that has rows",
+    {"the last row of a sequence is attributed to the next sequence with rows",
      [](const auto& all, std::int64_t own, std::int64_t row) {
        if (!is_last(all[own], row)) return own;
        std::int64_t found = own + 1;
        while (found < std::ssize(all) && all[found].num_rows == 0) ++found;
        return found < std::ssize(all) ? found : own;
      }},
-    {"sequences without rows are not counted, so that rows are taken for those of one before",
+    {"sequences without rows are not counted, so that rows are attributed to an earlier sequence",
      [](const auto& all, std::int64_t own, std::int64_t) {
        return std::count_if(all.begin(), all.begin() + own,
                             [](const SequenceRows& sequence) { return sequence.num_rows > 0; });
@@ -193,7 +193,7 @@ FaultFamily cut_offs(const FailedCase& of) {
   for (const std::int64_t end : usual_sizes(of, kBlocksCutMax))
     ends.push_back({std::to_string(end), [=](AttentionRow& row) { end_at(row, end); }});
   return {.models = {{"only the first {} keys of a context are seen", ends}},
-          .what = "keys cut off after the first of them",
+          .what = "contexts cut off after their first keys",
           .changes = std::ssize(ends)};
 }
 
@@ -208,7 +208,7 @@ FaultFamily unscaled_sums(const FailedCase& of) {
 FaultFamily row_searches(const FailedCase& of) {
   // With one row per sequence there is no search.
   if (of.inputs.query_start.empty() || of.sequences.size() < 2) return {};
-  FaultFamily family{.what = "rows taken for those of other sequences"};
+  FaultFamily family{.what = "rows attributed to other sequences"};
   for (const Search& search : kSearches) {
     for (const Standing standing :
          {Standing::kAsFound, Standing::kAtOrBeforeLast, Standing::kAsOwn}) {
@@ -232,7 +232,7 @@ FaultFamily tile_ends(const FailedCase& of) {
           {std::to_string(keys), [=](AttentionRow& row) { end_with_tile(row, rows, keys); }});
     family.models.emplace_back(
         fmt::format("tiles of {} rows (tokens times heads of a group) read keys, {{}} at a time, "
-                    "as if their first token had all its heads there",
+                    "as if all heads of their first token were in the tile",
                     rows),
         variants);
   }

@@ -69,7 +69,7 @@ struct StaleCounts {
     const std::int64_t some = dims.value_or(head_dim);
     const std::string where =
         some == 0 || some == head_dim ? "" : fmt::format(" in {} of {} dims", some, head_dim);
-    return what + (is_unwritten ? "not written" : "made of what memory held before") + where;
+    return what + (is_unwritten ? "not written" : "derived from what memory held before") + where;
   }
 };
 
@@ -206,7 +206,7 @@ FaultFamily empty_row_faults(const FailedCase& of) {
   family.models.emplace_back(lse_ln + "0", holding({}, zero));
   if (!has_stale) family.models.emplace_back(lse_ln + "NaN", holding({}, no_number));
   family.models.emplace_back(lse_ln + "a large negative number", holding({}, large_negative));
-  const std::string see = "rows that stand before the first key of their context see ";
+  const std::string see = "rows before the first key of their context see ";
   add(see + "all its keys",
       [](AttentionRow& row) { attend_to_first(row, row.context.context_length); });
   add(see + "its first key", [](AttentionRow& row) {
@@ -214,11 +214,11 @@ FaultFamily empty_row_faults(const FailedCase& of) {
     row.origin = 0;
   });
   // Added to such a number, all scores become equal.
-  add("rows without keys get the mean of V, as of a mask of a large negative number",
+  add("rows without keys get the mean of V, as with a large negative number for a mask",
       attend_equally);
   for (const std::int64_t step : {-1, 1}) {
     const std::string sequence = step < 0 ? "sequence before theirs" : "sequence after theirs";
-    add("rows without keys hold what a row of the " + sequence + " should",
+    add("rows without keys hold the result of a row of the " + sequence,
         [=](AttentionRow& row) { hold_row_of_neighbour(row, step); });
     add("rows without keys attend to the keys of the " + sequence,
         [=](AttentionRow& row) { attend_to_neighbour(row, step); });

@@ -56,7 +56,8 @@ TEST_CASE("an lse that is wrong with the case's own V alone is no fault of the o
   });
   const Diagnosis diagnosis = diagnosed(wrong, decode(9));
   CHECK(diagnosis.step == Step::kUnknown);
-  CHECK_THAT(diagnosis.why, ContainsSubstring(" with V of ones and zeros, though no V is in it"));
+  CHECK_THAT(diagnosis.why,
+             ContainsSubstring(" with V of ones and zeros, although V does not enter it"));
 }
 
 TEST_CASE("an lse that differs between probes is no step's") {
@@ -79,11 +80,11 @@ TEST_CASE("a row that is right when the case is made again is not wrong each tim
   };
   const Diagnosis once = diagnosed(doubling({0}), decode(9));
   CHECK(once.step == Step::kUnknown);
-  CHECK_THAT(once.why, ContainsSubstring("made again is right in this row: it is not wrong each"));
+  CHECK_THAT(once.why, ContainsSubstring("run again is right in this row: it does not fail each"));
   const Diagnosis moved = diagnosed(doubling({0, 1}), decode(9));
   CHECK(moved.step == Step::kUnknown);
   CHECK_THAT(moved.why, ContainsSubstring("right in this row, and wrong in sequence 0, row 0, "
-                                          "head 1: it is not wrong each time"));
+                                          "head 1: it does not fail each time"));
   CHECK(diagnosed(doubling({0, 0}), decode(9)).step == Step::kOutput);
 }
 
@@ -102,9 +103,9 @@ TEST_CASE("weights that are off by less than their bounds may make the output wr
   });
   const Diagnosis diagnosis = diagnosed(wrong, law_case);
   CHECK(diagnosis.step == Step::kUnknown);
-  CHECK_THAT(diagnosis.why, ContainsSubstring("each weight is off by less than its bound, and "
-                                              "together they give the output that is seen: too "
-                                              "small to tell the step"));
+  CHECK_THAT(diagnosis.why,
+             ContainsSubstring("each weight is off by less than its bound, and together they "
+                               "explain the output: too small to identify the step"));
 }
 
 TEST_CASE("an output that is no finite number beside right weights is told as that") {
@@ -123,7 +124,7 @@ TEST_CASE("an output that is no finite number beside right weights is told as th
   CHECK_THAT(told(-kInfinity), ContainsSubstring("in dim 0 -inf in place of ") &&
                                    ContainsSubstring("products with V, or their sum, overflow"));
   CHECK_THAT(told(std::numeric_limits<double>::quiet_NaN()),
-             ContainsSubstring("a NaN that is weighed with 0"));
+             ContainsSubstring("a NaN with weight 0"));
 }
 
 TEST_CASE("a key far into a long context is told where a run shows one key") {
@@ -199,7 +200,7 @@ TEST_CASE("a running maximum that begins too high is told where no key has weigh
       const bool is_told = begin < 5000.0;  // with q of zeros all scores are 0
       const Step first = of_zero == OfSumZero::kZeros ? Step::kScores : Step::kSum;
       CHECK(explanation.diagnosis.step == (is_told ? Step::kMax : first));
-      CHECK_THAT(text, ContainsSubstring("maximum that begins or stays too high"));
+      CHECK_THAT(text, ContainsSubstring("maximum that starts or stays too high"));
       CHECK_THAT(text, !ContainsSubstring("which cancels"));
       CHECK((text.find("with q of zeros") != std::string::npos) == is_told);
     }
@@ -216,7 +217,7 @@ TEST_CASE("of results that cannot be asked again the maximum is among the causes
       explanation_text(explain_results(seen, comparison, low, BoundKind::kProbabilistic), low);
   INFO(text);
   CHECK_THAT(text, ContainsSubstring("lse_ln is -inf in place of -5997.8"));
-  CHECK_THAT(text, ContainsSubstring("maximum that begins or stays too high"));
+  CHECK_THAT(text, ContainsSubstring("maximum that starts or stays too high"));
   CHECK_THAT(text, !ContainsSubstring("which cancels"));
 }
 

@@ -52,7 +52,7 @@ double scale_of_k(const AttentionRow& row) {
 
 constexpr KnownFault kMasksAndScores[] = {
     {"no causal mask", is_causal, [](AttentionRow& row) { row.options.causal = false; }},
-    {"a causal mask that was not asked for", is_not_causal,
+    {"a causal mask that was not requested", is_not_causal,
      [](AttentionRow& row) { row.options.causal = true; }},
     {"the window is one key too wide", has_window,
      [](AttentionRow& row) { ++*row.options.window; }},

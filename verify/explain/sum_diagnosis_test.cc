@@ -95,7 +95,7 @@ TEST_CASE("of the right kernel nothing is said") {
 TEST_CASE("a sum that is too small lacks keys, and nothing joins it") {
   const std::string why = why_of({.in_divisor = 0.0, .in_lse_ln = 0.0}, Step::kSum);
   CHECK_THAT(why, ContainsSubstring("since the sum is too small, 0.") &&
-                      ContainsSubstring(": keys that V is weighed with are missing from it"));
+                      ContainsSubstring(": keys that weigh V are missing from it"));
   CHECK_THAT(why, !ContainsSubstring("joins") && !ContainsSubstring("more than once") &&
                       !ContainsSubstring("sink"));
   CHECK_THAT(why_of({.in_divisor = 0.0, .in_lse_ln = 0.0}, Step::kSum, SinkFamily::kNormal),
@@ -107,7 +107,7 @@ TEST_CASE("a sum that is too large has an unscaled part, keys twice, or others, 
   CHECK_THAT(why, ContainsSubstring("since the sum is too large, 1.") &&
                       ContainsSubstring(": a part of it is not rescaled, where the maximum grows "
                                         "or parts are merged, keys are counted in it more than "
-                                        "once, or something joins it that is no key of the row"));
+                                        "once, or it includes keys that the row does not see"));
   CHECK_THAT(why, !ContainsSubstring("missing") && !ContainsSubstring("sink"));
 }
 
@@ -133,14 +133,15 @@ TEST_CASE("a sum of a single key that is counted twice, or not at all") {
                                "place of 1, since the sum is too large, 2 times what it should "
                                "be: keys are counted in it more than once"));
   CHECK(why_of_one(0.0).step == Step::kSum);
-  CHECK_THAT(why_of_one(0.0).why,
-             ContainsSubstring("the lse is -inf and weights are no numbers: their sum is 0"));
+  CHECK_THAT(
+      why_of_one(0.0).why,
+      ContainsSubstring("the lse is -inf and weights are NaN: they are divided by their sum"));
 }
 
 TEST_CASE("a divisor that is wrong beside a right lse is too small or too large") {
   CHECK_THAT(why_of({.in_divisor = 0.0}, Step::kWeights),
-             ContainsSubstring("divided by a sum that is too small (keys that V is weighed with "
-                               "are missing from it)"));
+             ContainsSubstring(
+                 "divided by a sum that is too small (keys that weigh V are missing from it)"));
   CHECK_THAT(
       why_of({.in_divisor = 2.0}, Step::kWeights),
       ContainsSubstring("divided by a sum that is too large (a part of it is not rescaled, ") &&
@@ -153,11 +154,12 @@ TEST_CASE("keys that count more are not rescaled or counted again, and such that
   };
   CHECK_THAT(
       counted(2.0),
-      ContainsSubstring("keys 0, 1 weigh 2 times what they should beside the 4 others: "
+      ContainsSubstring("keys 0, 1 weigh 2 times what they should relative to the 4 others: "
                         "partial sums that are not rescaled, or keys that are counted more"));
-  CHECK_THAT(counted(0.5),
-             ContainsSubstring("keys 0, 1 weigh 0.5 times what they should beside the 4 others: "
-                               "partial sums that are rescaled too often, or lost in part"));
+  CHECK_THAT(
+      counted(0.5),
+      ContainsSubstring("keys 0, 1 weigh 0.5 times what they should relative to the 4 others: "
+                        "partial sums that are rescaled too often, or lost in part"));
 }
 
 TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them") {
@@ -179,7 +181,7 @@ TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them"
       CHECK_THAT(weigh->why, !ContainsSubstring("since the sum is"));
       if (weigh->step == Step::kUnknown) {
         ++small;
-        CHECK_THAT(weigh->why, ContainsSubstring("too small to tell the step"));
+        CHECK_THAT(weigh->why, ContainsSubstring("too small to identify the step"));
       }
     }
     const auto divide = diagnosed({.in_divisor = times, .in_lse_ln = times});
@@ -220,7 +222,7 @@ TEST_CASE("a key whose V is another one's is told as an address of V") {
   INFO(explanation_text(explanation, law_case));
   CHECK(explanation.diagnosis.step == Step::kOutput);
   CHECK_THAT(explanation.diagnosis.why,
-             ContainsSubstring("V of other keys gets those of key 3, V's addresses"));
+             ContainsSubstring("V of other keys gets the weights of key 3, V's addresses"));
 }
 
 // Decode of heads in two groups.

@@ -113,8 +113,8 @@ TEST_CASE("rows with keys that are not written are told as such, and counted") {
 TEST_CASE("what is added to memory is told from what is not written") {
   const Diagnosis added = diagnosed(
       leaving([](auto, auto head, auto dim) { return head == 0 && dim >= 0; }, Leaves::kAddedTo),
-      "out of 2 of 4 rows without keys and 2 of 4 rows with keys is made of what memory "
-      "held before");
+      "out of 2 of 4 rows without keys and 2 of 4 rows with keys is derived from what memory held "
+      "before");
   CHECK(added.step != Step::kOutput);
   CHECK_FALSE(
       explain(leaving([](auto, auto, auto) { return false; }), decode(), BoundKind::kProbabilistic)

@@ -61,7 +61,7 @@ std::string sum_causes(const WeightProbe& probe, double factor) {
   const char* const rounded =
       std::abs(factor - 1.0) <= kFewBits ? ", or it is rounded to few bits" : "";
   if (factor < 1.0) {
-    return fmt::format("keys that V is weighed with are missing from it{}{}",
+    return fmt::format("keys that weigh V are missing from it{}{}",
                        probe.has_sink ? ", or the sink's share is" : "", rounded);
   }
   // Relative to its own part's maximum, no key or sink weighs more than 1.
@@ -70,12 +70,12 @@ std::string sum_causes(const WeightProbe& probe, double factor) {
   const auto shares = static_cast<double>(probe.visible_keys().size() + (probe.has_sink ? 1 : 0));
   const bool may_be_unscaled = shares > 1.0 && factor <= shares * largest;
   return fmt::format(
-      "{}keys are counted in it more than once, or something joins it that is no key of the row, "
+      "{}keys are counted in it more than once, or it includes keys that the row does not see, "
       "such as masked keys{}{}",
       may_be_unscaled
           ? "a part of it is not rescaled, where the maximum grows or parts are merged, "
           : "",
-      probe.has_sink ? ", or the sink's share is another" : "", rounded);
+      probe.has_sink ? ", or the sink's share is wrong" : "", rounded);
 }
 
 const char* size_text(double factor) { return factor < 1.0 ? "too small" : "too large"; }
@@ -88,8 +88,8 @@ Diagnosis told(Step step, const Keys& keys, const std::string& why) {
 Diagnosis of_running_maximum(const Keys& keys) {
   return told(Step::kMax, keys,
               "the weights of " + list_text(keys) +
-                  " are those beside the maximum as it was when they were read: what was summed by "
-                  "then is not rescaled as the maximum grows");
+                  " are relative to the maximum at the time they were read: earlier sums are not "
+                  "rescaled as the maximum grows");
 }
 
 // No key has weight, as `seen` says. `step` is the first that may depart, unless the maximum does.
@@ -98,9 +98,9 @@ Diagnosis of_no_weight(const WeightProbe& probe, Step step, const std::string& s
     return {.step = step, .why = seen + ": " + kNoWeightCauses, .names_max = true};
   return {.step = Step::kMax,
           .why = seen +
-                 "; with q of zeros they get it, so that they are visited, and not masked: every "
-                 "exponential is 0, beside a maximum that begins or stays too high, or of scores "
-                 "that overflow"};
+                 "; with q of zeros they get weight, so they are visited and not masked: every "
+                 "exponential is 0, because of a maximum that starts or stays too high, or scores "
+                 "overflow"};
 }
 
 // Some weights, or the lse, are NaN.
@@ -108,18 +108,18 @@ Diagnosis of_no_numbers(const WeightProbe& probe) {
   if (probe.lse_ln_is_right()) {
     return {.step = Step::kOutput,
             .why =
-                "the lse is right and outputs are no numbers: what V holds where nobody may look "
-                "is weighed with 0"};
+                "the lse is right and outputs are NaN: V outside the row's keys is multiplied by "
+                "weight 0"};
   }
   if (std::isinf(probe.lse_ln_seen)) {
     return of_no_weight(
         probe, Step::kSum,
-        "the lse is -inf and weights are no numbers: their sum is 0, and divided by");
+        "the lse is -inf and weights are NaN: they are divided by their sum, which is 0");
   }
-  const std::string cause = "a slot was read that is no key of the row, or a score is none";
+  const std::string cause = "a slot was read that is not a key of the row, or a score is NaN";
   if (std::isnan(probe.lse_ln_seen))
-    return {.why = "the lse is no number, and spreads to every weight: " + cause};
-  return {.why = fmt::format("weights are no numbers, and the lse is off by {:.6g}: {}",
+    return {.why = "the lse is NaN, and makes every weight NaN: " + cause};
+  return {.why = fmt::format("weights are NaN, and the lse is off by {:.6g}: {}",
                              probe.lse_ln_error(), cause)};
 }
 
@@ -128,19 +128,19 @@ Diagnosis of_right_lse_ln(const WeightProbe& probe, const Keys& wrong) {
   if (const std::optional<double> factor = common_factor(probe)) {
     return told(Step::kWeights, wrong,
                 fmt::format("the lse is right, and all weights are {:.6g} times what they should "
-                            "be: they are divided by a sum that is {} ({}), or it is V's scale",
+                            "be: they are divided by a sum that is {} ({}), or V's scale is wrong",
                             *factor, size_text(1.0 / *factor), sum_causes(probe, 1.0 / *factor)));
   }
   if (are_beside_running_maximum(probe)) return of_running_maximum(wrong);
   if (are_permuted(probe)) {
     return told(Step::kOutput, wrong,
-                "the lse is right, and so are the weights, but V of other keys gets them, " +
+                "the lse and the weights are right, but are applied to V of other keys, " +
                     list_text(wrong) + ": V's addresses");
   }
   const double seen = probe.seen.sum();
   const double expected = probe.expected.sum();
-  const std::string start = "the lse is right, and so are the scores that it is made of; of " +
-                            list_text(wrong) + " weights are not, and add up to ";
+  const std::string start = "the lse is right, and so are its scores; the weights of " +
+                            list_text(wrong) + " are wrong, and add up to ";
   if (std::abs(seen - expected) <= probe.bound.sum()) {
     const Keys missing = probe.missing_keys();
     if (missing.empty()) {
@@ -150,8 +150,8 @@ Diagnosis of_right_lse_ln(const WeightProbe& probe, const Keys& wrong) {
                       "addresses");
     }
     return told(Step::kOutput, wrong,
-                start + "what they should: V of other keys gets those of " + list_text(missing) +
-                    ", V's addresses");
+                start + "what they should: V of other keys gets the weights of " +
+                    list_text(missing) + ", V's addresses");
   }
   const std::string total = fmt::format("{:.6g} in place of {:.6g}", seen, expected);
   const bool are_nearly_right = std::ranges::all_of(wrong, [&](std::int64_t key) {
@@ -191,7 +191,7 @@ Diagnosis of_scores(const WeightProbe& probe, const Keys& departing) {
                                          ? "its exponential, or how often it is"
                                          : "their exponentials, or how often they are";
     return told(Step::kScores, departing,
-                fmt::format("the scores of {} depart, the first by {:+.6g}{}; {} counted, would "
+                fmt::format("the scores of {} are off, the first by {:+.6g}{}; {} counted, would "
                             "look the same",
                             keys, error, right, exponentials));
   }
@@ -201,11 +201,11 @@ Diagnosis of_scores(const WeightProbe& probe, const Keys& departing) {
   if (!are_others_right || !is_common(kSmallPart)) {
     return told(Step::kUnknown, departing,
                 fmt::format("the scores that the weights of {} imply are off, the first by "
-                            "{:+.6g}, or partial sums are: too small to tell the step",
+                            "{:+.6g}, or partial sums are: too small to identify the step",
                             keys, error));
   }
   return told(Step::kSum, departing,
-              fmt::format("{} weigh {:.6g} times what they should beside the {}: partial sums "
+              fmt::format("{} weigh {:.6g} times what they should relative to the {}: partial sums "
                           "that are {}",
                           keys, std::exp(error), others_text(others.size()),
                           error > 0.0 ? "not rescaled, or keys that are counted more than once"
@@ -219,30 +219,30 @@ Diagnosis of_another_sum(const WeightProbe& probe) {
   const std::string total = fmt::format("{:.6g} of the weight in place of {:.6g}", seen, expected);
   if (!std::isfinite(probe.lse_ln_seen)) {
     return {.step = Step::kSum,
-            .why = fmt::format("the lse is {}, as of a row without keys, and yet keys get {}",
+            .why = fmt::format("the lse is {}, as for a row without keys, but keys get {}",
                                probe.lse_ln_seen, total)};
   }
   // Whether the change of the total weight is that of dividing by the wrong sum.
   const double factor = std::exp(probe.lse_ln_error());
   const double change = expected / factor - expected;
   if (std::abs(seen - expected - change) <= kSmallPart * std::abs(change)) {
-    return {
-        .step = Step::kSum,
-        .why = fmt::format("{} {}, since the sum is {}, {:.6g} times what it should be: {}",
-                           probe.visible_keys().size() == 1
-                               ? "the score of the only key is right; it gets"
-                               : "the scores of all keys are right against each other; they get",
-                           total, size_text(factor), factor, sum_causes(probe, factor))};
+    return {.step = Step::kSum,
+            .why = fmt::format(
+                "{} {}, since the sum is {}, {:.6g} times what it should be: {}",
+                probe.visible_keys().size() == 1
+                    ? "the score of the only key is right; it gets"
+                    : "the scores of all keys are right relative to each other; they get",
+                total, size_text(factor), factor, sum_causes(probe, factor))};
   }
   const std::string why = fmt::format(
-      "the lse is off by {:.6g}, and the weights add up to {:.6g} in place of {:.6g}, as of no "
-      "other divisor alone: scores, or partial sums; too small to tell the step",
+      "the lse is off by {:.6g}, and the weights add up to {:.6g} in place of {:.6g}, which no "
+      "other divisor alone explains: scores, or partial sums; too small to identify the step",
       probe.lse_ln_error(), seen, expected);
   const Keys telling = probe.telling_keys();
   if (telling.empty()) return {.why = why};
   const std::int64_t most = std::ranges::max(
       telling, {}, [&](std::int64_t key) { return std::abs(*probe.score_error(key)); });
-  return {.why = why + fmt::format("; if it is scores, most that of key {}, by {:+.6g}", most,
+  return {.why = why + fmt::format("; if scores are off, that of key {} most, by {:+.6g}", most,
                                    *probe.score_error(most))};
 }
 
@@ -254,7 +254,7 @@ Diagnosis of_wrong_lse_ln(const WeightProbe& probe) {
   });
   if (!departing.empty()) return of_scores(probe, departing);
   if (const Keys missing = probe.missing_keys(); !missing.empty()) {
-    const std::string start = list_text(missing) + " should be seen and get no weight";
+    const std::string start = list_text(missing) + " should be visible and get no weight";
     if (probe.seen.sum() > 0.0) {
       return told(Step::kScores, missing,
                   start +

@@ -111,7 +111,7 @@ std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
 bool runs_on_gpu() { return false; }
 
 std::optional<std::string> why_no_gpu() {
-  return "this program has the kernels as the CPU executor runs them";
+  return "this program has only the CPU executor's build of the kernels";
 }
 
 BlockOwners owners_in_turn(std::int64_t thread_blocks, std::int64_t owners) {

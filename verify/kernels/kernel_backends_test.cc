@@ -182,7 +182,7 @@ TEST_CASE("what the kernels do not serve is said") {
   prefill.rows = {RowsKind::kBeyondContext};
   const std::pair<CaseDomain, std::string> refused[] = {
       {wide, "kv.k.head_dim: expected at most 256, got 257"},
-      {prefill, "not one query row a sequence"}};
+      {prefill, "not exactly one query row per sequence"}};
   for (const Backend& backend : kernel_backends({})) {
     const auto why_unsupported = [&](const CaseDomain& domain) {
       const LawCase law_case =

@@ -82,7 +82,7 @@ std::optional<std::string> refusal_of(const Status& status) {
 std::optional<std::string> why_not_one_row_each(const PagedAttentionInputs& inputs) {
   for (std::size_t sequence = 0; sequence + 1 < inputs.query_start.size(); ++sequence) {
     if (inputs.query_start[sequence + 1] - inputs.query_start[sequence] != 1) {
-      return "not one query row a sequence";
+      return "not exactly one query row per sequence";
     }
   }
   return std::nullopt;

@@ -1,7 +1,5 @@
-// The attention kernels under memory checks: every access is within its buffer and its sequence's
-// blocks, aligned, ordered, and reads only written memory; any finding breaks a contract. A cover
-// of types, layouts and accesses, each under several schedules. (Kernels that move K and V:
-// cache_checks_test.cc.)
+// The attention kernels under memory checks, over a cover of types, layouts and accesses, each
+// under several schedules; any finding breaks a contract. cache_checks: kernels that move KV.
 
 #include <bit>
 #include <cstdint>
@@ -51,9 +49,7 @@ CaseSpec first_long_case(const std::string& name, const CaseDomain& domain) {
 }
 
 std::string text_of(TypePair types, KvLayout layout) {
-  std::ostringstream text;
-  text << types.q << "/" << types.kv << " " << layout;
-  return text.str();
+  return (std::ostringstream() << types.q << "/" << types.kv << " " << layout).str();
 }
 
 // Runs under each schedule, within the bound, and adds the runs to the cover.
@@ -271,8 +267,8 @@ TEST_CASE("no bit of what decode computes depends on where threads are preempted
   const TypePair pairs[] = {{kFp32, kFp32}, {kBf16, kBf16}, {kFp16, kE4m3}};
   for (const TypePair types : pairs) {
     for (const KvLayout layout : kCheckedLayouts) {
-      const std::string name = text_of(types, layout) + " preempted";
-      const CaseSpec spec = first_long_case(name, domain_of(types, layout, {7, 8, 20, 64}));
+      const CaseSpec spec = first_long_case(text_of(types, layout) + " preempted",
+                                            domain_of(types, layout, {7, 8, 20, 64}));
       check_preempted(spec, reference_decode_backend);
       check_preempted(spec, split_decode);
     }
@@ -283,9 +279,8 @@ TEST_CASE("no bit of group-packed decode and prefill depends on where threads ar
   using enum ElementType;
   const Instance some[] = {{{kFp32, kFp32}, 64}, {{kBf16, kBf16}, 64}, {{kFp16, kE4m3}, 64}};
   for (std::size_t i = 0; i < std::size(some); ++i) {
-    const KvLayout layout = kCheckedLayouts[i];
-    const std::string name = text_of(some[i], layout) + " preempted";
-    CaseDomain domain = streamed_domain(some[i], layout);
+    const std::string name = text_of(some[i], kCheckedLayouts[i]) + " preempted";
+    CaseDomain domain = streamed_domain(some[i], kCheckedLayouts[i]);
     check_preempted(first_long_case(name, domain), gqa_decode);
     domain.rows = {RowsKind::kChunk};
     check_preempted(first_long_case(name, domain), paged_prefill_backend);
@@ -293,9 +288,7 @@ TEST_CASE("no bit of group-packed decode and prefill depends on where threads ar
 }
 
 TEST_CASE("no bit of TMA decode depends on where threads are preempted") {
-  using enum ElementType;
-  const Instance some[] = {{{kFp16, kFp16}, 128}, {{kBf16, kBf16}, 64}};
-  for (const Instance& instance : some) {
+  for (const Instance& instance : {kIn16Bits[1], kIn16Bits[2]}) {
     for (const BlockCache& cache : kBlockCaches) {
       const std::string name = text_of(instance, cache) + " preempted";
       check_preempted(first_long_case(name, block_domain(instance, cache)), tma_decode);

@@ -56,7 +56,7 @@ void print_floors() {
 
 void print_traffic() {
   std::puts(
-      "\n| kernel | layout | must move, kB | moves, kB | ratio | of it asked for by no lane, kB | "
+      "\n| kernel | layout | must move, kB | moves, kB | ratio | requested by no lane, kB | "
       "bank conflicts |\n|---|---|---|---|---|---|---|");
   for (const TrafficKernel kernel : traffic_kernels()) {
     for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {

@@ -126,8 +126,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 Law batch_independence_law() {
   return {.name = "batch_independence",
           .statement =
-              "alone, among other neighbours or beside empty sequences, a sequence's rows "
-              "stay: bit for bit where sequences are independent, else within the bounds",
+              "a sequence's rows do not depend on the other sequences of the batch: bit for bit "
+              "where sequences are independent, else within the bounds",
           .why_not_applicable = always_applicable,
           .check = check};
 }

@@ -90,7 +90,7 @@ TEST_CASE("of a case that is too large for a hundred runs a piece has them") {
     const int run = ++*(is_piece ? of_the_piece : of_the_whole);
     return is_piece && run % 100 == 0 ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
   });
-  expect_caught_by("a short piece of it, 100 runs", repetition_law(), large, backend);
+  expect_caught_by("a short part of the case, 100 runs", repetition_law(), large, backend);
   CHECK(*of_the_piece == 200);  // for two trials
   CHECK(*of_the_whole < 100);
 }
@@ -98,7 +98,7 @@ TEST_CASE("of a case that is too large for a hundred runs a piece has them") {
 TEST_CASE("a merge that changes from run to run is seen, though the case is one split") {
   const auto merges = std::make_shared<int>(0);
   expect_caught_by(
-      "a short piece of it in two splits, 100 runs", repetition_law(), small_case(),
+      "a short part of the case in two splits, 100 runs", repetition_law(), small_case(),
       splitting([merges](const reference::SoftmaxState& a, const reference::SoftmaxState& b) {
         reference::SoftmaxState merged = reference::merge(a, b);
         // A single split is not merged with anything.

@@ -75,7 +75,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 Law chunking_law() {
   return {.name = "chunking",
           .statement =
-              "chunks of a prompt, down to single tokens, do not matter: bit for bit with "
+              "how a prompt is cut into chunks, down to single tokens, does not matter: bit for "
+              "bit with "
               "independent rows, else within the bounds",
           .why_not_applicable = why_not_applicable,
           .check = check};

@@ -23,10 +23,10 @@ struct StaleMemory {
   const char* what;
   std::uint32_t pattern;
 };
-constexpr StaleMemory kStale[] = {{"zeros where results and workspaces go", 0},
-                                  {"ones of 16 bits where results and workspaces go", 0x3c003c00U},
-                                  {"infinities where results and workspaces go", 0x7f800000U},
-                                  {"large numbers where results and workspaces go", 0x7149f2caU}};
+constexpr StaleMemory kStale[] = {{"zeros in results and workspaces", 0},
+                                  {"ones of 16 bits in results and workspaces", 0x3c003c00U},
+                                  {"infinities in results and workspaces", 0x7f800000U},
+                                  {"large numbers in results and workspaces", 0x7149f2caU}};
 
 // Fills slots, row padding and spare blocks with numbers that could be another sequence's, and the
 // block table with such ids.
@@ -162,8 +162,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 Law history_law() {
   return {.name = "history",
           .statement =
-              "what was left in slots, gaps and tables, where results go, and by other calls, "
-              "never matters, bit for bit",
+              "stale contents of slots, gaps, tables and result memory, and earlier calls, never "
+              "matter, bit for bit",
           .why_not_applicable = always_applicable,
           .check = check};
 }

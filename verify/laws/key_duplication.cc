@@ -92,7 +92,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 Law key_duplication_law() {
   return {.name = "key_duplication",
           .statement =
-              "every key twice, with ln 2 on the sink, leaves out as it is and adds ln 2 "
+              "doubling every key, with ln 2 added to the sink, leaves out unchanged and adds ln 2 "
               "to lse",
           .why_not_applicable = why_not_applicable,
           .check = check};

@@ -82,8 +82,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 Law logit_shift_law() {
   return {.name = "logit_shift",
           .statement =
-              "a constant added to all scores, and to the sink, adds it to lse and leaves "
-              "out as it is",
+              "a constant added to all scores, and to the sink, is added to lse and leaves out "
+              "unchanged",
           .why_not_applicable = why_not_applicable,
           .check = check};
 }

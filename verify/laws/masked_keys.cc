@@ -47,7 +47,7 @@ LawCase with_mask(LawCase law_case) {
 // Names the added window, which the printed case lacks, so that a user can reproduce it by hand.
 std::string mask_text(const LawCase& law_case, const LawCase& masked) {
   if (law_case.problem.options.window == masked.problem.options.window) return "";
-  return fmt::format("with a window of {}, which the law puts on this case, ",
+  return fmt::format("with a window of {}, which the law adds to this case, ",
                      *masked.problem.options.window);
 }
 
@@ -94,7 +94,7 @@ Comparison compare_spared(const AttentionProblem& problem, SparedRow spared, con
 }
 
 std::optional<std::string> why_not_applicable(const LawCase& law_case) {
-  if (!masks_any(with_mask(law_case).problem)) return "no row could see fewer keys than there are";
+  if (!masks_any(with_mask(law_case).problem)) return "no row could see fewer than all keys";
   return std::nullopt;
 }
 

@@ -104,7 +104,7 @@ Backend adding_to(const std::function<std::uint32_t(const CallOptions&)>& stale)
 
 TEST_CASE("what another call has left where results go is seen") {
   // Adding zeros changes nothing.
-  expect_caught_by("ones of 16 bits where results and workspaces go", history_law(), small_case(),
+  expect_caught_by("ones of 16 bits in results and workspaces", history_law(), small_case(),
                    adding_to([](const CallOptions& options) { return options.stale_memory; }));
   const Backend right = adding_to([](const CallOptions&) { return kStaleNaN; });
   const LawVerdict verdict = history_law().check(right, small_case(), BoundKind::kWorstCase);

@@ -103,7 +103,7 @@ LawVerdict check_merges(const Backend& backend, const LawCase& law_case, const s
 
 std::optional<std::string> why_no_merge(const Backend& backend) {
   if (backend.state_merge) return std::nullopt;
-  return "hands out no merge of partial states";
+  return "exposes no merge of partial states";
 }
 
 std::optional<std::string> why_no_states(const LawCase& law_case) {

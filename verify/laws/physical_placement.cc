@@ -76,9 +76,9 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   wider.placement.garbage_beyond_table = !law_case.placement.garbage_beyond_table;
   variants.push_back({"wider strides and block table", wider});
   variants.push_back(
-      {"rows and heads of q and out apart, each its own", with_own_gaps(law_case, kRowGaps)});
-  variants.push_back(
-      {"blocks, slots and heads of K and V apart, each its own", with_own_cache_gaps(law_case)});
+      {"separate strides for rows and heads of q and of out", with_own_gaps(law_case, kRowGaps)});
+  variants.push_back({"separate strides for blocks, slots and heads of K and of V",
+                      with_own_cache_gaps(law_case)});
   variants.push_back(with_one_gap(law_case));
   LawCase sharing = law_case;
   sharing.placement.shares_prefixes = !law_case.placement.shares_prefixes;

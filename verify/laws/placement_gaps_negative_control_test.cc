@@ -71,7 +71,7 @@ TEST_CASE("slots within packs of K are put apart, also alone") {
   LawCase packed = case_of_turn(6);  // the last of eleven
   packed.placement.layout = KvLayout::kPacked;
   const auto width_of = [](const KvTensorView& k) { return k.pack_width; };
-  expect_caught_by("blocks, slots and heads of K and V apart, each its own",
+  expect_caught_by("separate strides for blocks, slots and heads of K and of V",
                    physical_placement_law(), packed, mishearing([&](PagedAttentionInputs& inputs) {
                      inputs.kv.k.slot_stride = width_of(inputs.kv.k);
                    }));
@@ -100,8 +100,8 @@ TEST_CASE("gaps of out are tried beside those of q, and those of its heads alone
   expect_caught_by("a wider gap of out_heads alone", physical_placement_law(), case_of_turn(3),
                    wrong_by_out(heads_alone));
   for (const auto gap : {&RowGaps::rows, &RowGaps::heads})
-    expect_caught_by("rows and heads of q and out apart, each its own", physical_placement_law(),
-                     small_case(),
+    expect_caught_by("separate strides for rows and heads of q and of out",
+                     physical_placement_law(), small_case(),
                      wrong_by_out([gap](const RowGaps& gaps) { return gaps.*gap > 16; }));
 }
 
@@ -124,7 +124,7 @@ TEST_CASE("gaps of one width throughout would not tell K's strides from V's, and
   LawCase law_case = small_case();
   for (SequenceProblem& sequence : law_case.problem.sequences) sequence.v = sequence.k;
   law_case.problem.shape.head_dim_v = law_case.problem.shape.head_dim_k;
-  expect_caught_by("blocks, slots and heads of K and V apart, each its own",
+  expect_caught_by("separate strides for blocks, slots and heads of K and of V",
                    physical_placement_law(), law_case, mishearing([](PagedAttentionInputs& inputs) {
                      // V's gaps are wider, so that the wrong address stays within V's memory.
                      inputs.kv.v.block_stride = inputs.kv.k.block_stride;

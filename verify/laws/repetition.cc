@@ -1,7 +1,7 @@
 // The same call gives the same bits however often it is made. Kernels on the executor run with
 // another thread schedule each time (../backend_list.h). A case that is too large for a hundred
-// runs gets a few, and a short piece of it gets the hundred. If the backend's split size can be
-// set, a piece also gets a hundred runs in two splits, so that the merge runs as often.
+// runs gets a few, and a short part of the case gets the hundred. If the backend's split size can
+// be set, a piece also gets a hundred runs in two splits, so that the merge runs as often.
 
 #include <fmt/format.h>
 
@@ -83,9 +83,10 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
   repeat(*whole, runs, fmt::format("the same call again, {} runs", runs), trial);
   const LawCase piece = short_piece(law_case);
   if (const std::optional<LawSide> side = run_in_two_splits(backend, piece, trial)) {
-    repeat(*side, kRuns, fmt::format("a short piece of it in two splits, {} runs", kRuns), trial);
+    repeat(*side, kRuns, fmt::format("a short part of the case in two splits, {} runs", kRuns),
+           trial);
   } else if (runs < kRuns) {
-    const std::string what = fmt::format("a short piece of it, {} runs", kRuns);
+    const std::string what = fmt::format("a short part of the case, {} runs", kRuns);
     if (const std::optional<LawSide> side = trial.run(piece, what))
       repeat(*side, kRuns, what, trial);
   }
@@ -97,8 +98,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 Law repetition_law() {
   return {.name = "repetition",
           .statement =
-              "the same call gives the same bits in any order of threads: 100 runs, or 4 "
-              "and more of a large case and 100 of a piece of it",
+              "the same call gives the same bits in any order of threads: 100 runs, or at least 4 "
+              "of a large case and 100 of a part of it",
           .why_not_applicable = always_applicable,
           .check = check};
 }

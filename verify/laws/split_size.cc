@@ -19,7 +19,7 @@ std::optional<std::string> why_not_applicable(const LawCase& law_case) {
 
 std::optional<std::string> why_unsplit(const Backend& backend) {
   if (backend.capabilities.takes_split_size) return std::nullopt;
-  return "the backend cannot be told where to split";
+  return "the backend does not take a split size";
 }
 
 void compare_unsplit(const LawCase& law_case, LawTrial& trial) {

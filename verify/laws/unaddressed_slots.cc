@@ -36,7 +36,7 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 
 Law unaddressed_slots_law() {
   return {.name = "unaddressed_slots",
-          .statement = "slots that nobody addresses never matter, bit for bit",
+          .statement = "slots that no block table addresses never matter, bit for bit",
           .why_not_applicable = always_applicable,
           .check = check};
 }

@@ -146,14 +146,13 @@ TEST_CASE("a library that takes a device's memory alone is refused where there i
   CHECK(KernelLibrary::open(kFaults, {}).status() ==
         Status::invalid_input(path +
                               "memories: expected kRectoHostMemory (1), got kRectoDeviceMemory (2) "
-                              "alone: this program has no device's memory; recto_on_gpu "
-                              "(//experiments:recto_on_gpu) has"));
+                              "alone: this program has no device memory; recto_on_gpu "
+                              "(//experiments:recto_on_gpu) has it"));
   StandInDevice device;
   device.why_not_there = "no CUDA-capable device is detected";
   CHECK(KernelLibrary::open(kFaults, {.device = &device}).status() ==
-        Status::invalid_input(path +
-                              "takes a device's memory, and there is no GPU: no CUDA-capable "
-                              "device is detected"));
+        Status::invalid_input(path + "needs device memory, but there is no GPU: no CUDA-capable "
+                                     "device is detected"));
 }
 
 }  // namespace

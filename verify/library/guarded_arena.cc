@@ -46,14 +46,14 @@ const char* kind_name(MemoryFault::Kind kind) {
 Result<std::unique_ptr<GuardedArena>> GuardedArena::create(std::int64_t bytes) {
   bytes = ceil_div(bytes, page_bytes()) * page_bytes();
   const int file = memfd_create("recto-kernel-buffers", MFD_CLOEXEC);
-  if (file < 0) return system_failure("memory that processes share");
+  if (file < 0) return system_failure("shared memory");
   std::byte* ours = nullptr;
   std::byte* theirs = nullptr;
   if (ftruncate(file, bytes) == 0) {
     ours = map_view(file, bytes, PROT_READ | PROT_WRITE);
     theirs = ours == nullptr ? nullptr : map_view(file, bytes, PROT_NONE);
   }
-  const Status failure = system_failure("memory that processes share");
+  const Status failure = system_failure("shared memory");
   if (theirs != nullptr) {
     return std::unique_ptr<GuardedArena>(new GuardedArena(file, ours, theirs, bytes));
   }
@@ -75,8 +75,8 @@ Result<GuardedBuffer> GuardedArena::add(const BufferRequest& request) {
   RECTO_CHECK_EQ(request.bytes_before % page_bytes(), 0);
   const std::int64_t before = buffers_.empty() ? 0 : buffers_.back().pages.end;
   if (request.bytes > bytes_ - before - request.bytes_before - 2 * kGuardBytes - page_bytes()) {
-    return Status::exhausted(fmt::format(
-        "{} has {} bytes, more than is left of the memory of a call", request.name, request.bytes));
+    return Status::exhausted(fmt::format("{} has {} bytes, more than the call's memory has left",
+                                         request.name, request.bytes));
   }
   const std::int64_t bytes = ceil_div(request.bytes, request.alignment) * request.alignment;
   const std::int64_t pages =
@@ -88,7 +88,7 @@ Result<GuardedBuffer> GuardedArena::add(const BufferRequest& request) {
   if (!request.is_sparse) {
     std::fill(ours_ + begin, ours_ + end, kOutside);
   } else if (madvise(ours_ + begin, static_cast<std::size_t>(end - begin), MADV_REMOVE) != 0) {
-    return system_failure("memory that processes share, given back");
+    return system_failure("shared memory, to be released");
   }
   buffers_.push_back({.name = request.name,
                       .ours = ours_ + offset,

@@ -27,7 +27,7 @@ std::string padding_text(const KvWriteInputs& inputs, const std::string& text) {
   const bool is_before = text.find(" before k_cache") != std::string::npos ||
                          text.find(" before v_cache") != std::string::npos;
   if (row == inputs.slot_mapping.end() || !is_before) return "";
-  return fmt::format("\nrow {} has slot -1: nothing is to be written for it",
+  return fmt::format("\nrow {} has slot -1: nothing should be written for it",
                      row - inputs.slot_mapping.begin());
 }
 
@@ -57,8 +57,8 @@ Result<KernelAnswer> KernelLibrary::start() {
 // Which step of loading was running at the end.
 std::string KernelLibrary::load_step_text() const {
   const LoadStep step = process_->mailbox().load_step;
-  if (step == LoadStep::kLoading) return "what runs when it is loaded";
-  return step == LoadStep::kBeginning ? "what begins its device" : "recto_kernel_table()";
+  if (step == LoadStep::kLoading) return "its load-time code";
+  return step == LoadStep::kBeginning ? "its device initialisation" : "recto_kernel_table()";
 }
 
 Status KernelLibrary::load() {
@@ -119,7 +119,7 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
     return known->second.failure;
   const std::int64_t time_outs = time_outs_of(request.function);
   if (!are_trials_ && time_outs >= options_.time_outs_max) {
-    return Unsupported{fmt::format("given up after {} that did not come back",
+    return Unsupported{fmt::format("no longer called, after {} that did not return",
                                    time_outs == 1 ? "a call" : fmt::format("{} calls", time_outs))};
   }
   const bool is_first = !process_->is_running() || calls_of_process_ == 0;

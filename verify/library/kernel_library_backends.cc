@@ -42,7 +42,7 @@ Backend attention_backend(const Library& library, KernelFunction function) {
       .attend = [library, function, is_decode](const PagedAttentionInputs& inputs,
                                                const CallOptions& options) -> CallOutcome {
         if (is_decode && !has_one_row_each(inputs))
-          return Unsupported{"not one query row a sequence"};
+          return Unsupported{"not exactly one query row per sequence"};
         return library->attend(function, inputs, options);
       },
       .numerics_of =

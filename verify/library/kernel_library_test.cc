@@ -126,7 +126,8 @@ TEST_CASE("a process that ends is told by how it ended") {
   check_wrong("kill", "was ended by SIGKILL");
   check_wrong("divide", "was ended by SIGFPE");
   check_wrong("stack", "was ended by SIGSEGV: a write far from any buffer");
-  check_wrong("close everything", "closed files that are not its own, and did not go on");
+  check_wrong("close everything",
+              "closed file descriptors that are not its own, and did not continue");
   check_wrong("child keeps looping", "was ended by SIGABRT");
 }
 
@@ -135,8 +136,8 @@ TEST_CASE("a loop without end is ended") {
   CHECK(kind_of(outcome) == "time-out");
   // On a busy machine, the clock's limit may come first.
   CHECK_THAT(text_of(outcome),
-             Equals("prefill did not come back within 200 ms of CPU time") ||
-                 StartsWith("prefill did not come back within 1200 ms by the clock"));
+             Equals("prefill did not return within 200 ms of CPU time") ||
+                 StartsWith("prefill did not return within 1200 ms by the clock"));
 }
 
 TEST_CASE("a limit is on what a call computes, and by the clock there are six of it") {
@@ -150,7 +151,7 @@ TEST_CASE("a call that waits for ever hangs, and is not made again") {
     return library->attend(KernelFunction::kPrefill, placed().inputs(), {});
   };
   CHECK(text_of(outcome()) ==
-        "prefill hangs: it did not come back within 600 ms by the clock, and in the last 100 it "
+        "prefill hangs: it did not return within 600 ms by the clock, and in the last 100 it "
         "waited and computed nothing");
   CHECK(kind_of(outcome()) == "time-out");
   CHECK_FALSE(may_be_machine(outcome()));
@@ -232,7 +233,7 @@ TEST_CASE("a library that prints without end is ended before it has filled memor
 TEST_CASE("a status is what it says") {
   CHECK(is_unsupported(outcome_with("unsupported")));
   CHECK(text_of(outcome_with("unsupported")) == "soft caps");
-  CHECK(text_of(outcome_with("unsupported without a word")) == "unsupported, it says no more");
+  CHECK(text_of(outcome_with("unsupported without a word")) == "unsupported, without a reason");
   CHECK(text_of(outcome_with("unsupported in colours")) == "?[31mno matter");
   check_wrong("failed", "returned 2: 'out of shared memory'");
   check_wrong("failed in two lines", "returned 2, and says\n  race: row 1\n  race: row 2");
@@ -241,7 +242,7 @@ TEST_CASE("a status is what it says") {
   CHECK_THAT(text_of(outcome_with("failed in many")),
              StartsWith("prefill returned 2\nit printed\n"));
   check_wrong("failed in less", "returned 2: 'race: row 1'\nit printed\n  race: row 12");
-  check_wrong("status 7", "returned 7, which is no status, and gave no message");
+  check_wrong("status 7", "returned 7, which is not a status, without a message");
   CHECK(kind_of(outcome_with("failed")) == "status");
   CHECK(kind_of(outcome_with("failed by a race")) == "status: race in kernel * of fp16");
 }
@@ -268,12 +269,12 @@ CallOutcome outcome_in(KernelLibrary& library, std::int64_t block_size) {
 TEST_CASE("a library that never comes back is given up, but for what is known of it") {
   const Fault fault("loop");
   const auto library = opened({.time_limit_ms = 50, .time_outs_max = 2});
-  const auto is_late = StartsWith("prefill did not come back within ");
+  const auto is_late = StartsWith("prefill did not return within ");
   CHECK_THAT(text_of(outcome_in(*library, 1)), is_late);
   CHECK_THAT(text_of(outcome_in(*library, 1)), is_late);  // and is not tried again
   CHECK_THAT(text_of(outcome_in(*library, 2)), is_late);
   CHECK(is_unsupported(outcome_in(*library, 4)));
-  CHECK(text_of(outcome_in(*library, 4)) == "given up after 2 calls that did not come back");
+  CHECK(text_of(outcome_in(*library, 4)) == "no longer called, after 2 calls that did not return");
   CHECK_THAT(text_of(outcome_in(*library, 2)), is_late);
 }
 

@@ -88,9 +88,9 @@ Status KernelProcess::set_up() {
   RECTO_RETURN_IF_ERROR(arena.status());
   arena_ = std::move(arena).value();
   mailbox_ = new_mailbox();
-  if (mailbox_ == nullptr) return system_failure("memory that processes share");
+  if (mailbox_ == nullptr) return system_failure("shared memory");
   printed_ = memfd_create("recto-kernel-printed", MFD_CLOEXEC);
-  if (printed_ < 0) return system_failure("a file for what a library prints");
+  if (printed_ < 0) return system_failure("a file for a library's output");
   fcntl(printed_, F_SETFL, O_APPEND);
   return Status::ok();
 }

@@ -29,7 +29,7 @@ Status check_memories(const LoadedTable& table, std::uint32_t handed_over) {
   if (table.memories == kRectoDeviceMemory) {
     return Status::invalid_input(fmt::format(
         "memories: expected kRectoHostMemory ({}), got kRectoDeviceMemory ({}) alone: this program "
-        "has no device's memory; recto_on_gpu (//experiments:recto_on_gpu) has",
+        "has no device memory; recto_on_gpu (//experiments:recto_on_gpu) has it",
         static_cast<int>(kRectoHostMemory), static_cast<int>(kRectoDeviceMemory)));
   }
   return Status::invalid_input(fmt::format(
@@ -40,9 +40,9 @@ Status check_memories(const LoadedTable& table, std::uint32_t handed_over) {
 
 Status check_table(const LoadedTable& table) {
   if (table.abi_major != RECTO_KERNEL_ABI_MAJOR) {
-    return Status::invalid_input(fmt::format(
-        "abi_major: expected {}, got {}: build the library with the header of this recto",
-        RECTO_KERNEL_ABI_MAJOR, table.abi_major));
+    return Status::invalid_input(
+        fmt::format("abi_major: expected {}, got {}: build the library with this recto's header",
+                    RECTO_KERNEL_ABI_MAJOR, table.abi_major));
   }
   if (table.struct_bytes < kTableBytesMin) {
     return Status::invalid_input(
@@ -50,13 +50,13 @@ Status check_table(const LoadedTable& table) {
                     kTableBytesMin, table.struct_bytes));
   }
   if (table.name[0] == '\0') {
-    return Status::invalid_input("name: expected what tables are to call it, got nothing");
+    return Status::invalid_input("name: expected a name for tables, got nothing");
   }
   if (std::ranges::any_of(std::string_view(table.name), is_control_character)) {
     return Status::invalid_input("name: expected text, got a control character");
   }
   if (std::ranges::count(table.has_function, true) == 0) {
-    return Status::invalid_input("the table: expected decode, prefill or kv_write, all are null");
+    return Status::invalid_input("the table: expected decode, prefill or kv_write; all are null");
   }
   return Status::ok();
 }
@@ -106,7 +106,7 @@ Result<std::string> library_file(const std::string& path) {
 Status check_loaded(const KernelMailbox& mailbox) {
   switch (mailbox.load_step) {
     case LoadStep::kNotLoaded:
-      return Status::invalid_input(fmt::format("no shared library that loads: {}", mailbox.text));
+      return Status::invalid_input(fmt::format("not a loadable shared library: {}", mailbox.text));
     case LoadStep::kNoSymbol:
       return Status::invalid_input(
           "exports no recto_kernel_table: expected `const RectoKernelTable* "
@@ -115,7 +115,7 @@ Status check_loaded(const KernelMailbox& mailbox) {
       return Status::invalid_input("recto_kernel_table() returned null");
     case LoadStep::kNoDevice:
       return Status::invalid_input(
-          fmt::format("takes a device's memory, and there is no GPU: {}", mailbox.text));
+          fmt::format("needs device memory, but there is no GPU: {}", mailbox.text));
     case LoadStep::kLoaded:
       RECTO_RETURN_IF_ERROR(check_table(mailbox.table));
       return check_memories(mailbox.table, mailbox.memories);

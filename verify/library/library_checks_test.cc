@@ -51,7 +51,7 @@ TEST_CASE("what is no library is refused") {
   std::fclose(file);
   const Status status = KernelLibrary::open(path).status();
   CHECK(status.code() == StatusCode::kInvalidInput);
-  CHECK(status.message().starts_with(path + ": no shared library that loads: "));
+  CHECK(status.message().starts_with(path + ": not a loadable shared library: "));
   CHECK(status.message().ends_with("invalid ELF header"));
 }
 
@@ -83,18 +83,17 @@ TEST_CASE("a library without the table's function is told how it is spelt") {
 TEST_CASE("tables that cannot be used are refused, by their field") {
   CHECK(opened_with("no table") == refused("recto_kernel_table() returned null"));
   CHECK(opened_with("next major version") ==
-        refused("abi_major: expected 1, got 2: build the library with the header of this recto"));
+        refused("abi_major: expected 1, got 2: build the library with this recto's header"));
   CHECK(opened_with("short table") ==
         refused("struct_bytes: expected sizeof(RectoKernelTable), at least 56, got 48"));
-  CHECK(opened_with("no name") ==
-        refused("name: expected what tables are to call it, got nothing"));
+  CHECK(opened_with("no name") == refused("name: expected a name for tables, got nothing"));
   CHECK(opened_with("name with colours") ==
         refused("name: expected text, got a control character"));
   CHECK(opened_with("no function") ==
-        refused("the table: expected decode, prefill or kv_write, all are null"));
+        refused("the table: expected decode, prefill or kv_write; all are null"));
   CHECK(opened_with("device memory") ==
         refused("memories: expected kRectoHostMemory (1), got kRectoDeviceMemory (2) alone: this "
-                "program has no device's memory; recto_on_gpu (//experiments:recto_on_gpu) has"));
+                "program has no device memory; recto_on_gpu (//experiments:recto_on_gpu) has it"));
   CHECK(opened_with("no memory") ==
         refused("memories: expected kRectoHostMemory (1), kRectoDeviceMemory (2) or both, got 0"));
 }
@@ -102,19 +101,17 @@ TEST_CASE("tables that cannot be used are refused, by their field") {
 TEST_CASE("its table has the time of a call, and what runs before it that of loading") {
   const Status late = opened_with("loop in table", {.load_limit_ms = 60'000, .time_limit_ms = 50});
   CHECK(late.code() == StatusCode::kInvalidInput);
-  CHECK(late.message().find("recto_kernel_table() did not come back within ") != std::string::npos);
+  CHECK(late.message().find("recto_kernel_table() did not return within ") != std::string::npos);
   CHECK(opened_with("", {.load_limit_ms = 60'000, .time_limit_ms = 50}).is_ok());
 }
 
 TEST_CASE("a library that does not survive its loading is refused") {
-  CHECK(opened_with("abort when loaded") ==
-        refused("what runs when it is loaded was ended by SIGABRT"));
+  CHECK(opened_with("abort when loaded") == refused("its load-time code was ended by SIGABRT"));
   CHECK(opened_with("abort in table") == refused("recto_kernel_table() was ended by SIGABRT"));
   // By CPU time, or by the clock on a busy machine.
   const Status late = opened_with("loop when loaded", {.load_limit_ms = 200});
   CHECK(late.code() == StatusCode::kInvalidInput);
-  CHECK(late.message().find("what runs when it is loaded did not come back within ") !=
-        std::string::npos);
+  CHECK(late.message().find("its load-time code did not return within ") != std::string::npos);
 }
 
 }  // namespace

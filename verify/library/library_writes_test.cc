@@ -90,7 +90,7 @@ TEST_CASE("a write before the cache names the row whose slot is -1") {
   const std::string failure = failure_with("padding before the cache");
   INFO(failure);
   CHECK_THAT(failure, ContainsSubstring(" before k_cache, which has "));
-  CHECK_THAT(failure, ContainsSubstring(" has slot -1: nothing is to be written for it\n"));
+  CHECK_THAT(failure, ContainsSubstring(" has slot -1: nothing should be written for it\n"));
 }
 
 TEST_CASE("which caches a write serves is asked without writing") {

@@ -58,7 +58,7 @@ bool is_printed(const std::string& message, const KernelRequest& request,
 // The library's text for a failure, or for an unknown status.
 std::string said(const std::string& message, const KernelRequest& request,
                  const KernelAnswer& answer) {
-  if (message.empty()) return ", and gave no message";
+  if (message.empty()) return ", without a message";
   if (is_printed(message, request, answer)) return "";
   if (message.find('\n') == std::string::npos) return ": '" + message + "'";
   return ", and says\n" + indented(message);
@@ -79,12 +79,12 @@ CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
                                     printed_after(answer)};
   }
   if (answer.code == kRectoUnsupported) {
-    return Unsupported{message.empty() ? "unsupported, it says no more" : in_one_line(message)};
+    return Unsupported{message.empty() ? "unsupported, without a reason" : in_one_line(message)};
   }
   if (answer.code != kRectoOk) {
     return Failed{status_kind(message),
                   fmt::format("returned {}{}{}{}", answer.code,
-                              answer.code == kRectoFailed ? "" : ", which is no status",
+                              answer.code == kRectoFailed ? "" : ", which is not a status",
                               said(message, request, answer), printed_after(answer))};
   }
   if (request.function == KernelFunction::kKvWrite) {
@@ -119,27 +119,26 @@ Failed failure_of_end(const KernelAnswer& answer, KernelProcess& process) {
       break;
     case KernelEnd::kDevice:
       kind = "device error";
-      text = fmt::format("left the device with '{}'", process.mailbox().device_failure);
+      text = fmt::format("left the device with the error '{}'", process.mailbox().device_failure);
       break;
     case KernelEnd::kClosed:
       kind = "closed files";
-      text = "closed files that are not its own, and did not go on";
+      text = "closed file descriptors that are not its own, and did not continue";
       break;
     case KernelEnd::kTimeLimit:
       kind = kTimeOut;
-      text = fmt::format("did not come back within {} ms of CPU time", answer.time_limit_ms);
+      text = fmt::format("did not return within {} ms of CPU time", answer.time_limit_ms);
       break;
     case KernelEnd::kClockLimit:
       kind = kTimeOut;
       text = fmt::format(
-          "did not come back within {} ms by the clock, of which it computed for "
-          "less than {}",
+          "did not return within {} ms by the clock, and used less than {} ms of CPU time",
           kClockLimitFactor * answer.time_limit_ms, answer.time_limit_ms);
       break;
     case KernelEnd::kHanging:
       kind = kTimeOut;
       text = fmt::format(
-          "hangs: it did not come back within {} ms by the clock, and in the last {} it waited and "
+          "hangs: it did not return within {} ms by the clock, and in the last {} it waited and "
           "computed nothing",
           kClockLimitFactor * answer.time_limit_ms, answer.time_limit_ms);
       break;

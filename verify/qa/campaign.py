@@ -207,15 +207,15 @@ def laws_of(programs):
 def parse(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--programs", nargs="+", required=True, choices=PROGRAMS)
-    parser.add_argument("--sample", type=int, default=0, help="so many mutants of each area")
-    parser.add_argument("--only", nargs="*", default=[], help="those with a part of their name")
+    parser.add_argument("--sample", type=int, default=0, help="N mutants of each area")
+    parser.add_argument("--only", nargs="*", default=[], help="mutants with a part of their name")
     parser.add_argument("--columns", type=int, default=0, help="try so many mutants on laws alone")
-    parser.add_argument("--held-out", action="store_true", help="those of the other draw")
+    parser.add_argument("--held-out", action="store_true", help="mutants of the held-out draw")
     parser.add_argument(
         "--first-by-compiler", action="store_true", help="as result.json has it; any may survive"
     )
     parser.add_argument("--jobs", type=int, default=os.cpu_count(), help="mutants at a time")
-    parser.add_argument("--seconds", type=int, default=900, help="for one process")
+    parser.add_argument("--seconds", type=int, default=900, help="time limit of one process")
     parser.add_argument("--built-from", default="", help="the commit, for the result")
     parser.add_argument("--journal", type=Path, help="takes up results of the same commit")
     return parser.parse_args(arguments)

@@ -232,14 +232,14 @@ def draw(copies, left_out, seed, of_each_source):
 def parse(arguments):
     parser = argparse.ArgumentParser()
     parser.add_argument("--to", type=Path, help="folder of the copies")
-    parser.add_argument("--list", type=Path, help="of mutants, to be written")
+    parser.add_argument("--list", type=Path, help="list of mutants, to be written")
     parser.add_argument("--drawn", help="names of drawn mutants, as printed by --draw")
     parser.add_argument("--picked", nargs="*", default=[])
     parser.add_argument("--sources", nargs="*", default=[])
-    parser.add_argument("--users", nargs="*", default=[], help="are copied, and not mutated")
+    parser.add_argument("--users", nargs="*", default=[], help="copied, but not mutated")
     parser.add_argument("--draw", help="print mutants of the sources of this list")
     parser.add_argument("--seed", default="2026")
-    parser.add_argument("--of-each-source", type=int, metavar="N", help="at most so many")
+    parser.add_argument("--of-each-source", type=int, metavar="N", help="at most N mutants")
     parser.add_argument("--left-out", nargs="*", default=[], help="lists of mutants not to draw")
     return parser.parse_args(arguments)
 

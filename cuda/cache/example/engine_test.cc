@@ -74,7 +74,7 @@ TEST_CASE("what the pool can't hold even alone is answered with what it needed")
   CHECK(engine.answers().size() == 6);
   for (const Answer& answer : engine.answers()) {
     CHECK(answer.status.code() == StatusCode::kExhausted);
-    CHECK_THAT(answer.status.message(), ContainsSubstring("resume: needs 1 blocks beside"));
+    CHECK_THAT(answer.status.message(), ContainsSubstring("resume: needs 1 blocks besides"));
   }
   CHECK(engine.manager().num_sequences() == 0);
 }

@@ -121,7 +121,7 @@ function againstText(verdict, seeds) {
     against.push("block " + verdict.beaten_by + " is no worse in anything");
   }
   if (verdict.not_told_apart.length) {
-    against.push("not told apart from the best by " + seeds + " seeds: " +
+    against.push("not distinguished from the best by " + seeds + " seeds: " +
                  verdict.not_told_apart.join(", "));
   }
   return against.join("; ") || (verdict.is_good ? "nothing" : "");
@@ -164,8 +164,8 @@ function kernelTimeNote(data) {
       .map((model) => model.name + ", " + model.provenance);
   return "Kernel time per block size: " + (measured.length
       ? measured.join("; ") + "; it is part of the other times. Each block size has its own " +
-        "cases. Between two of them time is interpolated by the bytes of K and V, beyond the " +
-        "largest it goes on at that one's speed, below the smallest it stays as it was there."
+        "cases. Between two of them, time is interpolated by the bytes of K and V; " +
+        "beyond the largest, that case's speed is used, below the smallest, its time."
       : "not measured; step times come from the time model that the foot of this page names.");
 }
 
@@ -177,14 +177,14 @@ function blockSizeSection(data) {
       "and fewer addresses for a kernel to follow. " +
       (data.seeds > 1
           ? "Percentiles count as equal within a tenth. Sizes got the same requests under a " +
-            "seed and are compared seed by seed: where seeds differ in which is better, nothing " +
-            "is said of it, and none is recommended if that is so of all sizes." + overSeeds(data)
-          : "Percentiles that differ by more than a tenth are told, and do not decide: one run " +
+            "seed and are compared seed by seed: where seeds disagree, the sizes are not " +
+            "ranked, and if none can be ranked, none is recommended." + overSeeds(data)
+          : "Percentiles that differ by more than a tenth are shown, but do not decide: one run " +
             "does not show how much of that is chance; --seeds does.") +
       (data.has_limits ? " Throughput is that of requests within the latency limits." : "") +
       " Held empty and block tables are means " + coverage(data));
   if (!data.panels.length) {
-    made.append(element("p", {}, "There are no two block sizes to compare: nothing is advised."));
+    made.append(element("p", {}, "There are no two block sizes to compare: no advice."));
     return made;
   }
   const host = element("div");

@@ -76,7 +76,7 @@ function latencyChart(host, data, latency) {
 
 function latencySection(data) {
   const made = section("latency", "Latency distributions",
-      "Read: so many percent of the finished requests took no longer than this. " +
+      "Read: this percentage of the finished requests took no longer. " +
       "Thin lines are the rows that are not compared." +
       (data.seeds > 1 ? " Curves are of the first seed." + overSeeds(data) : ""));
   made.append(element("div", { class: "two" }, ...LATENCIES.map((latency) => figure(latency.title,

@@ -48,7 +48,7 @@ function recommendation(data) {
   const others = data.headline.not_told_apart.map(label);
   return " " + label(data.headline.recommended) + " is recommended" + (others.length
       ? ", from which " + others.join(", ") + (others.length > 1 ? " are" : " is") +
-        " not told apart by speed." : ".");
+        " not distinguished by speed." : ".");
 }
 
 function head(data) {

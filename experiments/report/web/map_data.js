@@ -205,7 +205,7 @@ const detailSpan = (map) => "from " + clock(map.detail.begin / 1e6, 1) + " to " 
 
 const knownSingly = (map) => (hasDetail(map)
     ? "single " + placesOf(map) + " were recorded " + detailSpan(map) + " only (the bracket)"
-    : "no single " + placesOf(map) + " were recorded of this run");
+    : "no single " + placesOf(map) + " were recorded in this run");
 
 // The resolution at which a map shows this range of time, and where it would show more.
 function resolutionOf(map, begin, end) {
@@ -220,7 +220,7 @@ function resolutionOf(map, begin, end) {
 }
 
 function whyNotAll(map) {
-  if (!hasDetail(map)) return "which is over where the other's begin";
+  if (!hasDetail(map)) return "because the run ends before the recorded part";
   return map.begin_is_chosen && map.detail.end >= map.end_us
       ? "as this page was made with --map-from-s"
       : "as all of them would make this page too large";

@@ -76,14 +76,14 @@ function mapControls(shownMaps) {
       playButton,
       button("map-next", "step ▶", "a tenth of the screen on", () => stepBy(0.1)),
       detail,
-      button("map-whole", "whole run", "all of it", showWholeRun));
+      button("map-whole", "whole run", "the whole run", showWholeRun));
 }
 
 // The legend of colours by sequence.
 function ownersLegend() {
   const made = element("div", { class: "small", id: "map-owners" },
       "By sequence: used slots have their request's colour; after " + OWNER_COLOURS +
-      " requests colours begin anew. A hover over a single block names the request.");
+      " requests, colours repeat. Hover over a single block to see its request.");
   const show = () => { made.hidden = mapState.by !== "sequence"; };
   mapState.listeners.push(show);
   show();
@@ -98,10 +98,10 @@ function marksLegend() {
 function mapSection(data) {
   const made = section("map", "The memory map",
       "The whole pool, slot by slot upwards, over time from left to right. The bracket is the " +
-      "part of which every single block is known.");
+      "part in which every single block is recorded.");
   made.append(element("p", { class: "note screen" },
       "Wheel: zoom; with Shift: zoom into slots; drag: move; double-click: everything. " +
-      "A hover tells what is at a place."));
+      "Hover to see what a place holds."));
   const mapOf = (which) => () => {
     const found = data.maps.find((one) => one.row === compared.rows[which]);
     return found ? readMap(found.map) : null;
@@ -109,7 +109,7 @@ function mapSection(data) {
   if (data.manager === "production") {
     made.append(element("p", { class: "note", id: "map-manager" },
         "The study ran under --manager production: its maps show the blocks of the production " +
-        "block manager, as its block tables and its pool tell of them after every event."));
+        "block manager, read from its block tables and its pool after every event."));
   }
   mapState.pool = data.pool_slots;
   mapState.high = data.pool_slots;
@@ -138,7 +138,7 @@ function markCounts(data, mapOf) {
       const sums = map.overview.marks.map((counts) => counts.reduce((a, b) => a + b, 0));
       return [labelOf(data, which), ...sums.map(count),
               count(map.blocks || map.pool_slots) + (map.blocks ? " blocks" : " slots"),
-              hasDetail(map) ? detailSpan(map) : "none: it is over by then"];
+              hasDetail(map) ? detailSpan(map) : "none: the run has ended by then"];
     });
     host.replaceChildren(table([{ text: "" }, ...MARKS.map((mark) => ({ text: mark.name })),
       { text: "the pool has" }, { text: "recorded block by block" }], rows));

@@ -79,8 +79,8 @@ function coverage(data) {
 function glanceSection(data) {
   const made = section("glance", "At a glance",
       "Shares of the pool in percent: time-weighted means " + coverage(data) + " Blocked: free, " +
-      "while the head of the queue does not fit; no hole: the part of it that would be enough in " +
-      "sum." + (rejects(data) ? " Rejected: requests that can never fit." : "") +
+      "while the head of the queue does not fit; no hole: the part that would be enough in " +
+      "total." + (rejects(data) ? " Rejected: requests that can never fit." : "") +
       " TTFT: time to the first token." +
       overSeeds(data));
   const host = element("div");
@@ -123,7 +123,7 @@ const chosenRows = (data) =>
 const ofFirstSeed = (data) => (data.seeds > 1 ? " Of the first seed alone." : "");
 
 function statesSection(data) {
-  const made = section("states", "Where the pool was, over time",
+  const made = section("states", "The pool over time",
       "Each slot is in exactly one of six states. Numbers below a picture are time-weighted " +
       "means over the whole run, to its last answer, or values at the cursor." + ofFirstSeed(data));
   made.append(statesLegend(), comparedPair(data, () => element("div", { class: "plot" }),
@@ -138,7 +138,7 @@ const LINES = [
   { id: "blocked", title: "Blocked free slots", name: "blocked_free", share: true,
     note: "free or evictable, while the head of the queue does not fit" },
   { id: "unplaceable", title: "Unplaceable free slots", name: "unplaceable_free", share: true,
-    note: "of these, enough in sum but in no one hole" },
+    note: "of these, enough in total but in no single hole" },
   { id: "batch", title: "Batch", name: "running", note: "requests that are being served" },
   { id: "queue", title: "Queue", name: "waiting", note: "requests that wait" },
 ];

@@ -49,7 +49,7 @@ def parse(description: str, arguments: list[str]) -> argparse.Namespace:
         prog="gpu_peers.py", description=description,
         formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--device", choices=("cuda", "cpu"), default="cuda",
-                        help="cpu: checks whoever runs there, at small shapes; takes no time")
+                        help="cpu: checks peers that run there, at small shapes; measures nothing")
     which = parser.add_mutually_exclusive_group()
     which.add_argument("--case", action="append", metavar="NAME", help="may be given often")
     which.add_argument("--cases-of", metavar="FILE", help="those of recto's results")
@@ -66,7 +66,7 @@ def parse(description: str, arguments: list[str]) -> argparse.Namespace:
     if not 1 <= options.samples <= 100_000:
         parser.error("--samples: expected 1 to 100000")
     if options.device == "cpu" and options.json:
-        parser.error("--json: there are no results with --device cpu, which takes no time")
+        parser.error("--json: there are no results with --device cpu, which measures nothing")
     return options
 
 
@@ -77,7 +77,7 @@ def cases_of(options: argparse.Namespace) -> list[Case]:
         rows = read_rows(options.cases_of)[1]
         cases = list(dict.fromkeys(case for row in rows if (case := case_of(row)) is not None))
         if not cases:
-            raise BadFile(f"{options.cases_of}: expected a case that peers are asked")
+            raise BadFile(f"{options.cases_of}: expected a case for peers")
         return cases
     return list(SMALL_CASES) if options.device == "cpu" else usual_cases()
 

@@ -32,7 +32,7 @@ struct ExpectedArray {
 Result<const NpyArray*> find_array(const NpzArrays& arrays, const ExpectedArray& expected) {
   const auto found = arrays.find(expected.name);
   if (found == arrays.end()) {
-    return Status::invalid_input(fmt::format("{}: expected, and not there", expected.name));
+    return Status::invalid_input(fmt::format("{}: expected, but missing", expected.name));
   }
   const NpyArray& array = found->second;
   const bool has_type = std::ranges::find(expected.types, array.type) != expected.types.end();
@@ -48,7 +48,7 @@ Status check_names(const NpzArrays& arrays, const std::set<std::string>& known) 
   for (const auto& [name, array] : arrays) {
     if (known.contains(name)) continue;
     return Status::invalid_input(
-        fmt::format("{}: expected no other arrays than {}", name, fmt::join(known, " and ")));
+        fmt::format("{}: expected only the arrays {}", name, fmt::join(known, " and ")));
   }
   return Status::ok();
 }

@@ -156,10 +156,10 @@ TEST_CASE("bf16 comes back as codes, or in fp32") {
 }
 
 TEST_CASE("arrays of another name, shape or type are told by name") {
-  check_refused({}, "out: expected, and not there");
+  check_refused({}, "out: expected, but missing");
   NpzArrays answer = right_answer(CaseOperation::kDecode, small_case());
   answer.emplace("attention", make_npy_text("x"));
-  check_refused(answer, "attention: expected no other arrays than lse_ln and out");
+  check_refused(answer, "attention: expected only the arrays lse_ln and out");
   answer.erase("attention");
   answer.at(kAnswerOut).shape = {2, 8};
   check_refused(answer, "out: expected float32 [2, 2, 4], found float32 [2, 8]");

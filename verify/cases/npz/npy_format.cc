@@ -104,7 +104,7 @@ Result<NpyArray> parse_npy(std::string_view bytes) {
   bytes.remove_prefix(kVersionBytes);
   const std::size_t header_bytes = low_byte_first(bytes.substr(0, *length));
   if (bytes.size() < *length || bytes.size() - *length < header_bytes) {
-    return Status::invalid_input("header: expected it whole, and the file ends in it");
+    return Status::invalid_input("header: expected it whole; the file ends within it");
   }
   const Result<NpyHeader> parsed = parse_npy_header(bytes.substr(*length, header_bytes));
   RECTO_RETURN_IF_ERROR(parsed.status());

@@ -108,7 +108,7 @@ TEST_CASE("each part of a header is looked at") {
   check_refused(with_header("{'depth': 1}"), "expected descr, fortran_order and shape");
   check_refused(with_header("{'descr': '<U0'}"), "descr: expected 1 to ");
   check_refused(with_header("{'descr': '<f4', 'fortran_order': False, 'shape': ()} x", "1234"),
-                "header: expected nothing behind the dict");
+                "header: expected nothing after the dict");
 }
 
 TEST_CASE("sizes whose product is no number of 64 bits are refused") {

@@ -64,7 +64,7 @@ class HeaderParser {
       if (!take(',') && !is_next('}')) return wrong("header", "a comma or }", rest_);
     }
     skip_blanks();
-    if (!rest_.empty()) return wrong("header", "nothing behind the dict", rest_);
+    if (!rest_.empty()) return wrong("header", "nothing after the dict", rest_);
     for (const char* field : {"descr", "fortran_order", "shape"})
       if (!seen_.contains(field)) return wrong(field, "it in the header", "none");
     return header_;

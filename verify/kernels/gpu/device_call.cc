@@ -33,7 +33,7 @@ std::optional<std::string> asked_elsewhere() {
   int ended = 0;
   while (asked > 0 && waitpid(asked, &ended, 0) < 0 && errno == EINTR) {
   }
-  if (length < 0 || ended != 0) return "it could not be asked for in another process";
+  if (length < 0 || ended != 0) return "another process could not query it";
   if (length == 0) return std::nullopt;
   return std::string(words, static_cast<std::size_t>(length));
 }

@@ -81,7 +81,7 @@ void add_flash_scalars(Faults& faults) {
       "rotary.pairing: expected one of RotaryPairing, got 2");
   faults.add(
       "k.data", "null", [](auto& c) { c.flash.k = c.flash.v = {}; },
-      "k.data, v.data: expected new tokens; of a call without them, inputs_of() is for "
+      "k.data, v.data: expected new tokens; a call without new tokens uses inputs_of() and "
       "run_attention(), got null");
   faults.add(
       "block_table.data", "contents", [](auto& c) { c.api.batch.block_table[0] = -1; },

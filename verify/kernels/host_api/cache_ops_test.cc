@@ -188,20 +188,20 @@ TEST_CASE("what slots and pairs hold is looked at on the device") {
        },
        "slot_mapping[1]: " + slot + ", got 99"},
       {write_op, [](auto& c) { c.slots[4] = 7; },
-       "slot_mapping[4]: expected another slot than that of slot_mapping[0], got 7"},
+       "slot_mapping[4]: expected a slot other than that of slot_mapping[0], got 7"},
       {copy_op, [](auto& c) { c.copies[0].source = 6; },
        "copies[0].source: " + id + "kv.k.num_blocks = 6, got 6"},
       {copy_op, [](auto& c) { c.copies[1].destination = -1; },
        "copies[1].destination: " + id + "kv.k.num_blocks = 6, got -1"},
       {copy_op, [](auto& c) { c.copies[1].destination = 0; },
-       "copies[1].destination: expected another block than that of copies[0], got 0"},
+       "copies[1].destination: expected a block other than that of copies[0], got 0"},
       {copy_op, [](auto& c) { c.copies[1].destination = 5; },
-       "copies[0].source: expected a block that no copy writes, as copies[1] does, got 5"},
+       "copies[0].source: expected a block that no copy writes (copies[1] writes it), got 5"},
       {copy_op,
        [](auto& c) {
          c.copies[0] = {2, 2};
        },
-       "copies[0].source: expected a block that no copy writes, as copies[0] does, got 2"},
+       "copies[0].source: expected a block that no copy writes (copies[0] writes it), got 2"},
       {copy_op,
        [](auto& c) {
          c.copies.resize(1);
@@ -213,7 +213,7 @@ TEST_CASE("what slots and pairs hold is looked at on the device") {
       {swap_op, [](auto& c) { c.swaps[0].destination = 4; },
        "copies[0].destination: " + id + "to.k.num_blocks = 4, got 4"},
       {swap_op, [](auto& c) { c.swaps[1].destination = 0; },
-       "copies[1].destination: expected another block than that of copies[0], got 0"},
+       "copies[1].destination: expected a block other than that of copies[0], got 0"},
   });
 }
 

@@ -121,13 +121,13 @@ TEST_CASE("calls that there cannot be are refused, and told what to call instead
   };
   const std::string negative = "window_left: expected at least 0, got -1";
   const std::string null =
-      ".data: expected null; of a call with new tokens, step_of() is for run_decode_step(), got an "
+      ".data: expected null; a call with new tokens uses step_of() and run_decode_step(), got an "
       "address";
   const Case cases[] = {
       {[](FlashCall&) {}, "", "k" + null},
       {[](FlashCall& c) { c.call.k = {}; }, "", "v" + null},
       {[](FlashCall& c) { c.leave_out_tokens(); },
-       "k.data, v.data: expected new tokens; of a call without them, inputs_of() is for "
+       "k.data, v.data: expected new tokens; a call without new tokens uses inputs_of() and "
        "run_attention(), got null",
        ""},
       {[](FlashCall& c) {
@@ -142,7 +142,7 @@ TEST_CASE("calls that there cannot be are refused, and told what to call instead
          c.leave_out_tokens();
          c.call.rotary_cos = c.angles();
        },
-       "k.data, v.data: expected new tokens; of a call without them, inputs_of() is for "
+       "k.data, v.data: expected new tokens; a call without new tokens uses inputs_of() and "
        "run_attention(), got null",
        "rotary_cos" + null},
       {[](FlashCall& c) {

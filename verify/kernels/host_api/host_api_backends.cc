@@ -208,7 +208,7 @@ Backend host_api_backend(const KernelRun& how, const PlanOptions& planned) {
                                const CallOptions& options) -> std::optional<std::string> {
             if (planned.kernel && *planned.kernel != AttentionKernel::kPrefill &&
                 !has_one_row_each(inputs)) {
-              return "not one query row a sequence";
+              return "not exactly one query row per sequence";
             }
             const Status status = plan_for(inputs, split_as(planned, options)).status();
             return status.is_ok() ? std::nullopt : std::optional(status.message());

@@ -29,7 +29,7 @@ TEST_CASE("what tables and lengths hold is looked at on the device") {
   expect_refused({
       {run_call, [](auto& c) { c.batch.query_start[0] = 1; }, "query_start[0]: expected 0, got 1"},
       {run_call, [](auto& c) { c.batch.query_start[2] = 0; },
-       "query_start[2]: expected at least 1 as before it, got 0"},
+       "query_start[2]: expected at least 1 (the entry before it), got 0"},
       {run_call, [](auto& c) { c.batch.query_start[1] = 2; },
        "query_start[1]: expected at most plan.max_query_length = 1 rows of the sequence, got 2"},
       {run_call, [](auto& c) { c.batch.context_length[1] = -1; },

@@ -143,8 +143,8 @@ TEST_CASE("under the same options, beside sequences of no rows, of one, and of s
   // A plan for one row per sequence requires exactly one row each.
   const std::string at = "q.num_rows: expected ";
   const std::string of =
-      " as in block_table.num_seqs, a row for each sequence of a decode kernel; a plan for "
-      "max_query_length above 1 serves any, got 1";
+      " as in block_table.num_seqs: a decode kernel has one row per sequence; a plan with "
+      "max_query_length above 1 serves any number, got 1";
   CHECK(run_of_rows({1, 0}, 0, options).refusal == at + "2" + of);
   CHECK(run_of_rows({0, 1, 0}, 1, options).refusal == at + "3" + of);
   options.max_query_length = 5;

@@ -13,7 +13,7 @@ namespace recto::verify {
 namespace {
 
 TEST_CASE("a plan that there cannot be is refused, whatever it was made of") {
-  const std::string by = " by plan.max_context_length and plan.split_size, got ";
+  const std::string by = " from plan.max_context_length and plan.split_size, got ";
   expect_refused({
       {run_call,
        [](auto& c) {
@@ -49,7 +49,7 @@ TEST_CASE("a plan that there cannot be is refused, whatever it was made of") {
       {run_call, [](auto& c) { c.plan.max_query_length = 0; },
        "plan.max_query_length: expected at least 1, got 0"},
       {run_call, [](auto& c) { c.plan.max_query_length = 2; },
-       "plan.max_query_length: expected 1 of a decode kernel, got 2"},
+       "plan.max_query_length: expected 1 for a decode kernel, got 2"},
       {run_call, [](auto& c) { c.plan.kernel = static_cast<AttentionKernel>(77); },
        "plan.kernel: expected one of AttentionKernel, got 77"},
       {run_call, [](auto& c) { c.plan.contents_check = static_cast<ContentsCheck>(2); },

@@ -41,7 +41,7 @@ TEST_CASE("what the gate refuses, no kernel is asked") {
       {run_call, [](auto& c) { c.inputs.kv.v.block_size = 8; },
        "kv.v.block_size: expected 16 as in kv.k.block_size, got 8"},
       {run_call, [](auto& c) { c.inputs.kv.k.scale.kind = ScaleKind::kPerTensor; },
-       "kv.k.scale.kind: expected none, as only fp8 is scaled, got a scale of fp16"},
+       "kv.k.scale.kind: expected none (only fp8 is scaled), got a scale of fp16"},
       {run_call, [](auto& c) { c.inputs.block_table.data = nullptr; },
        "block_table.data: expected an address, got null"},
       {run_call, [](auto& c) { c.inputs.block_table.row_stride = 1; },
@@ -119,7 +119,7 @@ TEST_CASE("what no kernel serves is refused by name, with what there is") {
          c.options.max_query_length = 2;
          c.options.kernel = AttentionKernel::kGqaDecode;
        },
-       "plan.max_query_length: expected 1 of a decode kernel, got 2"},
+       "plan.max_query_length: expected 1 for a decode kernel, got 2"},
       {plan_call,
        [](auto& c) {
          c.inputs.query_start = {};

@@ -137,16 +137,16 @@ Law law_of(const std::string& name, const std::string& statement, const std::str
 }  // namespace
 
 Law block_copy_law(const std::string& backend, const CopyBlocks& copy) {
-  return law_of("block_copy", "blocks are copied, and not a byte of the pools changes otherwise",
-                backend, [copy](const LawCase& law_case, PoolDistance distance) {
+  return law_of("block_copy", "blocks are copied, and no other byte of the pools changes", backend,
+                [copy](const LawCase& law_case, PoolDistance distance) {
                   return check_copy(copy, law_case, distance);
                 });
 }
 
 Law block_swap_law(const std::string& backend, const SwapBlocks& swap) {
   return law_of("block_swap",
-                "blocks go to another cache, and not a byte of both changes otherwise", backend,
-                [swap](const LawCase& law_case, PoolDistance distance) {
+                "blocks are copied to another cache, and no other byte of either cache changes",
+                backend, [swap](const LawCase& law_case, PoolDistance distance) {
                   return check_swap(swap, law_case, distance);
                 });
 }

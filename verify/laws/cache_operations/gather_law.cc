@@ -119,7 +119,7 @@ LawVerdict check(const KvGatherer& gatherer, const LawCase& law_case, PoolDistan
 Law gather_law(const KvGatherer& gatherer) {
   return single_backend_law(
       {.name = "gather",
-       .statement = "contexts are gathered as they are, and not a byte changes otherwise",
+       .statement = "contexts are gathered unchanged, and no other byte changes",
        .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
        .check = {}},
       gatherer.backend, "it gathers no contexts", [gatherer](const LawCase& law_case) {

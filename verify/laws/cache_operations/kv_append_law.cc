@@ -79,7 +79,8 @@ LawVerdict check(const KvAppender& appender, const LawCase& law_case, PoolDistan
 Law kv_append_law(const KvAppender& appender) {
   return single_backend_law(
       {.name = "kv_append",
-       .statement = "newest tokens go where tables say, and not a byte changes otherwise",
+       .statement = "newest tokens are written to the slots of their block tables, and no other "
+                    "byte changes",
        .why_not_applicable = why_no_token,
        .check = {}},
       appender.backend, "it appends no K and V", [appender](const LawCase& law_case) {

@@ -246,7 +246,7 @@ std::string KvWriteCase::written_padding(const KvPools& seen) const {
     if (row == rows.end() || codes == codes_at(expected_, slot)) continue;
     const auto owner = std::ranges::find(slots_, slot);
     const std::string right = owner == slots_.end()
-                                  ? "was to stay as it was"
+                                  ? "should not change"
                                   : fmt::format("is row {}'s", owner - slots_.begin());
     return fmt::format("row {} has slot -1, and was written to block {}, slot {}, which {}\n",
                        row->second, slot / cache.k.block_size, slot % cache.k.block_size, right);
@@ -257,7 +257,7 @@ std::string KvWriteCase::written_padding(const KvPools& seen) const {
 std::optional<std::string> why_no_token(const LawCase& law_case) {
   for (const SequenceProblem& sequence : law_case.problem.sequences)
     if (sequence.context_length > 0) return std::nullopt;
-  return "no token to be written";
+  return "no token to write";
 }
 
 }  // namespace recto::verify

@@ -72,7 +72,7 @@ LawVerdict after_another(const KvWriter& writer, const LawCase& law_case, LawVer
 Law kv_write_law(const KvWriter& writer) {
   return single_backend_law(
       {.name = "kv_write",
-       .statement = "tokens go to their slots, and not a byte of the pools changes otherwise, "
+       .statement = "tokens are written to their slots, and no other byte of the pools changes, "
                     "whatever was written before",
        .why_not_applicable = why_no_token,
        .check = {}},

@@ -80,16 +80,15 @@ std::string found_instead(const WrittenMemory& memory, const KvTensorView& view,
   if (!found) return "a write beyond the dims of all slots";
   const SlotPlace& place = found->place;
   const Contents seen{memory.seen, place};
-  if (are_equal(view, seen, {memory.before, place}))
-    return "it holds what it held before: nothing was written";
+  if (are_equal(view, seen, {memory.before, place})) return "it is unchanged: nothing was written";
   const bool should_stay = are_equal(view, {memory.expected, place}, {memory.before, place});
   const std::string start =
       should_stay ? "nothing should be written there; it holds " : "it holds ";
   const std::string belongs = others_text(view, seen, memory.expected, name);
-  if (!belongs.empty()) return start + "what belongs in " + belongs;
+  if (!belongs.empty()) return start + "the expected contents of " + belongs;
   const std::string stale = others_text(view, seen, memory.before, name);
-  if (!stale.empty()) return start + "what was before in " + stale;
-  return start + "what neither belongs in another slot nor was in one";
+  if (!stale.empty()) return start + "the previous contents of " + stale;
+  return start + "neither the expected nor the previous contents of any slot";
 }
 
 }  // namespace recto::verify

@@ -69,11 +69,11 @@ TEST_CASE("of an append it is told what was not written, and what went where") {
   CHECK(appended([](std::int64_t slot) { return slot; }) == "nothing");
   CHECK_THAT(appended([](std::int64_t) -> std::int64_t { return -1; }),
              ContainsSubstring("first in block 1, slot 0, head 0, dim 0: ") &&
-                 ContainsSubstring("\n  it holds what it held before: nothing was written\n"));
+                 ContainsSubstring("\n  it is unchanged: nothing was written\n"));
   CHECK_THAT(appended([](std::int64_t slot) { return slot - 1; }),
              ContainsSubstring("first in block 0, slot 3, head 0, dim 0: ") &&
-                 ContainsSubstring("\n  nothing should be written there; it holds what belongs in "
-                                   "block 1, slot 0, head 0\n"));
+                 ContainsSubstring("\n  nothing should be written there; it holds the expected "
+                                   "contents of block 1, slot 0, head 0\n"));
 }
 
 TEST_CASE("of a copy it is told which block came in place of another, and a write beyond") {
@@ -87,12 +87,13 @@ TEST_CASE("of a copy it is told which block came in place of another, and a writ
                  turned[i].destination = pairs[(i + 1) % pairs.size()].destination;
                reference::copy_blocks(kv, turned);
              }),
-             ContainsSubstring("\n  it holds what belongs in block "));
-  CHECK_THAT(copied([](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
-               reference::copy_blocks(kv, pairs);
-               static_cast<float*>(kv.v.data)[0] = 77.0F;
-             }),
-             ContainsSubstring("it holds what neither belongs in another slot nor was in one"));
+             ContainsSubstring("\n  it holds the expected contents of block "));
+  CHECK_THAT(
+      copied([](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
+        reference::copy_blocks(kv, pairs);
+        static_cast<float*>(kv.v.data)[0] = 77.0F;
+      }),
+      ContainsSubstring("it holds neither the expected nor the previous contents of any slot"));
 }
 
 TEST_CASE("of a gather it is told which row came in place of another") {
@@ -102,19 +103,18 @@ TEST_CASE("of a gather it is told which row came in place of another") {
   CHECK(gathered(reference::gather_kv) == "nothing");
   CHECK_THAT(gathered([](const GatherInputs&) {}),
              ContainsSubstring("k: wrong, first in row 0, head 0, dim 0 of ") &&
-                 ContainsSubstring("it holds what it held before: nothing was written\n"));
-  CHECK_THAT(
-      gathered([](const GatherInputs& inputs) {
-        std::vector<std::int64_t> starts;
-        for (const std::int64_t start : inputs.context_start)
-          starts.push_back(start > 0 ? start - 1 : start);
-        GatherInputs wrong = inputs;
-        wrong.context_start = starts;
-        reference::gather_kv(wrong);
-      }),
-      ContainsSubstring("first in row 3, head 0, dim 0 of ") &&
-          ContainsSubstring(
-              "\n  nothing should be written there; it holds what belongs in row 4, head 0\n"));
+                 ContainsSubstring("it is unchanged: nothing was written\n"));
+  CHECK_THAT(gathered([](const GatherInputs& inputs) {
+               std::vector<std::int64_t> starts;
+               for (const std::int64_t start : inputs.context_start)
+                 starts.push_back(start > 0 ? start - 1 : start);
+               GatherInputs wrong = inputs;
+               wrong.context_start = starts;
+               reference::gather_kv(wrong);
+             }),
+             ContainsSubstring("first in row 3, head 0, dim 0 of ") &&
+                 ContainsSubstring("\n  nothing should be written there; it holds the expected "
+                                   "contents of row 4, head 0\n"));
   CHECK_THAT(gathered([](const GatherInputs& inputs) {
                reference::gather_kv(inputs);
                static_cast<float*>(inputs.k.data)[inputs.k.head_dim] = 77.0F;

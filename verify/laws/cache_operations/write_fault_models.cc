@@ -56,7 +56,7 @@ class WriteTrial {
 
   FaultReport take() {
     const auto written = std::ranges::count_if(write_.slot_mapping, [](auto s) { return s >= 0; });
-    if (written == 1 && !report_.fitting.empty()) report_.weak = "a single token is to be written";
+    if (written == 1 && !report_.fitting.empty()) report_.weak = "only one token is written";
     return std::move(report_);
   }
 

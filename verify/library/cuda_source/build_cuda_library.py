@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a kernel library of CUDA sources as they are, for the executor of verify/simt.
+"""Builds a kernel library from unchanged CUDA sources, for the executor of verify/simt.
 
     build_cuda_library.py [SOURCE.cu ...] --adapter ADAPTER.cc -o LIBRARY.so [-I FOLDER] [-D MACRO]
 

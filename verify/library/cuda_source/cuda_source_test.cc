@@ -125,7 +125,7 @@ TEST_CASE("what a kernel does wrong is told with its source line, even where res
     const char* expected;
   };
   for (const Planted& planted :
-       {Planted{1, "race in kernel 'row_decode'"}, Planted{2, "which is not for owner"},
+       {Planted{1, "race in kernel 'row_decode'"}, Planted{2, "outside the pieces of owner"},
         Planted{3, "scratch"}, Planted{4, "depends on the schedule"}, Planted{5, "barrier"}}) {
     INFO("fault " << planted.fault);
     const LawReport report = row_decode_report(planted.fault);

@@ -226,7 +226,7 @@ Status CheckedCall::Memory::add_to(simt::DeviceMemory& known) const {
   }
   if (left.empty()) return Status::ok();
   return Status::invalid_input(
-      "blocks_communicate: expected the beginning of a workspace, or of memory of the call");
+      "blocks_communicate: expected the start of a workspace, or of a buffer of the call");
 }
 
 // The findings under this schedule, or an empty string.

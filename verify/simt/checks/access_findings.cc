@@ -21,7 +21,7 @@ bool is_copy(const AsyncCopy& a, const AsyncCopy& b) {
 // Describes the other access of a conflict.
 std::string other_text(const Conflict& conflict) {
   if (conflict.kind == ConflictKind::kPending) {
-    return "began a copy to there, which nobody has waited for";
+    return "began a copy to it, not yet waited for";
   }
   if (conflict.other.is_atomic()) return "atomically updated it";
   return conflict.kind == ConflictKind::kWithWrite ? "wrote it" : "read it";
@@ -45,7 +45,7 @@ std::string AccessChecker::describe(std::uintptr_t address) const {
   if (address < kNullBytes) return fmt::format("{:#x}, a null pointer", address);
   if (memory_.find(address) != nullptr) return memory_.describe(address);
   if (program_.find_loaded(address) != nullptr) {
-    return "the program's own memory, which is no registered buffer (a __device__ variable may be "
+    return "the program's own memory, not a registered buffer (a __device__ variable may be "
            "registered as one)";
   }
   return memory_.describe(address);
@@ -93,11 +93,12 @@ void AccessChecker::look_across_ranges(const Access& access, GlobalBuffer& buffe
                         : block < bounds.owner_of_block.size()
                             ? fmt::format("owner {}", bounds.owner_of_block[block])
                             : "a thread block without owner";
-    report(options_.logical_bounds,
-           finding_of(access, Check::kLogicalBounds,
-                      fmt::format("{}, in piece {} (of {} bytes), which is not for {}: it is {}",
-                                  text_of(access), at, bounds.piece_bytes, owner,
-                                  bounds.owners_text(at))));
+    report(
+        options_.logical_bounds,
+        finding_of(
+            access, Check::kLogicalBounds,
+            fmt::format("{}, in piece {} (of {} bytes), outside the pieces of {}: it belongs to {}",
+                        text_of(access), at, bounds.piece_bytes, owner, bounds.owners_text(at))));
     break;
   }
   look_at_buffer(access, buffer);
@@ -121,9 +122,8 @@ void AccessChecker::report_unobserved() {
   finding.check = Check::kUnobserved;
   finding.kernel = launch_->config.kernel;
   finding.what =
-      "not one of its accesses was seen: it is to be built with observed accesses, as "
-      "NAME_observed "
-      "of simt_kernels is, or else loads and stores nothing itself";
+      "none of its accesses was observed: build it with observed accesses (NAME_observed of "
+      "simt_kernels), unless it loads and stores nothing itself";
   if (options_.unobserved_launches == Severity::kFinding) {
     launch_->report(0, std::move(finding));
   } else if (options_.unobserved_launches == Severity::kNote) {
@@ -139,7 +139,7 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
            finding_of(
                part, Check::kUninitialised,
                fmt::format("{}, which {}", text_of(part),
-                           is_grid ? "nobody has written" : "no thread of its block has written")));
+                           is_grid ? "were never written" : "no thread of its block has written")));
     return;
   }
   const bool is_pending = conflict.kind == ConflictKind::kPending;
@@ -158,14 +158,13 @@ void AccessChecker::report_conflict(const Access& part, Scope scope, const Confl
   finding.other_what = other_text(conflict);
   if (is_between_blocks) {
     finding.other_what +=
-        "; thread blocks of one launch are ordered by grid barriers, and by __threadfence() before "
-        "one's and after the other's atomic operation on one address (if by anything else, mark "
-        "the "
-        "buffer with blocks_communicate)";
+        "; thread blocks of one launch are ordered only by grid barriers, or by atomic operations "
+        "on one address with __threadfence() before the first and after the second (if they are "
+        "ordered otherwise, mark the buffer with blocks_communicate)";
   } else if (!is_pending) {
     const bool is_same_warp = conflict.other.warp() == running_thread().linear / kWarpSize;
-    finding.other_what += is_same_warp ? ", and no __syncwarp or __syncthreads lies between"
-                                       : ", and no __syncthreads lies between";
+    finding.other_what += is_same_warp ? ", with no __syncwarp or __syncthreads in between"
+                                       : ", with no __syncthreads in between";
   }
   report(is_pending ? Severity::kFinding : options_.races, std::move(finding));
 }

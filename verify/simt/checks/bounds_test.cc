@@ -132,7 +132,7 @@ TEST_CASE("read-only buffers and the program's constants may be read, not writte
   check_nothing(run.run({"constants", {1}, {32}}, add_constants, out, 0.0F));
   CHECK(out[1] == 2.25F);
   check_finding(run.run({"constants", {1}, {32}}, add_constants, out, 1.0F), Check::kReadOnly,
-                {"writes 4 bytes of the program's own memory, which is no registered buffer (a "
+                {"writes 4 bytes of the program's own memory, not a registered buffer (a "
                  "__device__ variable may be registered as one)"});
 }
 
@@ -159,14 +159,14 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
   const LaunchReport report = run.run({"gather", {4}, {32}}, gather_pieces, pool, table, out, 1);
   check_finding(report, Check::kLogicalBounds,
                 {"of block (1, 0, 0)", "reads 4 bytes of pool+128, in piece 1 (of 128 bytes)",
-                 "which is not for owner 0: it is owner 1's"});
+                 "outside the pieces of owner 0: it belongs to owner 1"});
   // The memory itself is valid, so the kernel continued.
   CHECK(out[127] == 0.0F);
   bounds.owner_of_block.pop_back();
   REQUIRE(run.memory().set_logical_bounds(pool, bounds).is_ok());
   check_finding(run.run({"gather", {4}, {32}}, gather_pieces, pool, table, out, 0),
                 Check::kLogicalBounds,
-                {"of block (3, 0, 0)", "which is not for a thread block without owner"});
+                {"of block (3, 0, 0)", "outside the pieces of a thread block without owner"});
   // Pieces that several owners, or no owner, may touch.
   bounds.may_touch.assign(7, std::vector<bool>(4, false));
   bounds.owner_of_block = {6, 6, 6, 6};
@@ -174,13 +174,14 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
     REQUIRE(run.memory().set_logical_bounds(pool, bounds).is_ok());
     return run.run({"gather", {1}, {32}}, gather_pieces, pool, table, out, 0).text();
   };
-  CHECK(contains(text_of_run(),
-                 "in piece 3 (of 128 bytes), which is not for owner 6: it is nobody's"));
+  CHECK(
+      contains(text_of_run(),
+               "in piece 3 (of 128 bytes), outside the pieces of owner 6: it belongs to no owner"));
   for (const std::size_t owner : {0U, 2U, 5U}) bounds.may_touch[owner][3] = true;
-  CHECK(contains(text_of_run(), "it is for owners 0, 2 and 5\n"));
+  CHECK(contains(text_of_run(), "it belongs to owners 0, 2 and 5\n"));
   bounds.may_touch.assign(7, std::vector<bool>(4, true));
   bounds.may_touch[6][3] = false;
-  CHECK(contains(text_of_run(), "it is for owners 0, 1, 2, 3 and 2 others\n"));
+  CHECK(contains(text_of_run(), "it belongs to owners 0, 1, 2, 3 and 2 others\n"));
 }
 
 // In this file accesses are not observed.
@@ -189,8 +190,9 @@ __global__ void fill_unobserved(float* out) { out[threadIdx.x] = 1.0F; }
 TEST_CASE("a kernel of which nothing is observed is told of, unless that is asked for") {
   CheckedRun run;
   auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
-  check_finding(run.run({"fill", {2}, {16}}, fill_unobserved, out), Check::kUnobserved,
-                {"unobserved in kernel 'fill': not one of its accesses was seen", "NAME_observed"});
+  check_finding(
+      run.run({"fill", {2}, {16}}, fill_unobserved, out), Check::kUnobserved,
+      {"unobserved in kernel 'fill': none of its accesses was observed", "NAME_observed"});
   check_nothing(run.run({"local", {1}, {32}}, sum_local, out, 0));
   CheckedRun lenient({}, {.unobserved_launches = Severity::kOff});
   check_nothing(lenient.run({"fill", {2}, {16}}, fill_unobserved, out));
@@ -209,7 +211,7 @@ TEST_CASE("a kernel that spins on memory ends, with where its threads stand") {
   flag = stalled.buffer<int>("flag", 1, BufferUse::kReadWrite);
   check_finding(stalled.run({"spin", {1}, {64}}, spin, flag, out), Check::kNeverEnds,
                 {"checked_kernels.cu:" + std::to_string(kLineOfSpin) + ": thread 0 ",
-                 "touched memory last of all here, and has run for 1 seconds"});
+                 "last touched memory here, and has run for 1 seconds"});
   flag = run.buffer<int>("other_flag", 1, BufferUse::kReadWrite);
   *flag = 1;
   check_nothing(run.run({"spin", {1}, {64}}, spin, flag, out));

@@ -75,7 +75,7 @@ TEST_CASE("bytes of a copy that are read before its wait are found at the kernel
   WordsRun run;
   check_finding(run.run(kOneWarp, look_before_waiting, run.in, run.out), Check::kUnfinishedCopy,
                 {"copies_kernels.cu:", "reads 4 bytes of shared word+0",
-                 "began a copy to there, which nobody has waited for"});
+                 "began a copy to it, not yet waited for"});
 }
 
 TEST_CASE("what the executor does to refuse a copy is not the kernel's doing") {
@@ -86,9 +86,9 @@ TEST_CASE("what the executor does to refuse a copy is not the kernel's doing") {
   check_finding(fault_of(CopyFault::kTooManySourceBytes), Check::kOutOfBounds,
                 {"to read 5 bytes: expected at most 4"});
   check_finding(fault_of(CopyFault::kNoBulkWait), Check::kUnfinishedCopy,
-                {"exits with an asynchronous copy under way"});
+                {"exits with an unfinished asynchronous copy"});
   check_finding(fault_of(CopyFault::kTooManyArrivals), Check::kMbarrier,
-                {"has had all of its 1 arrivals"});
+                {"already has all of its 1 arrivals"});
 }
 
 }  // namespace

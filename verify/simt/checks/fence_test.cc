@@ -57,11 +57,12 @@ TEST_CASE("without one of the fences, or the barrier before it, merging is a rac
       CHECK(contains(report.text(), "reads 4 bytes of parts+"));
     }
   }
-  check_finding(add_parts({}, Handover::kLateWrite), Check::kGridRace,
-                {"thread 0 (warp 0, lane 0) of block (3, 0, 0) reads 4 bytes of parts+0",
-                 "wrote it; thread blocks of one launch are ordered by grid barriers, and by "
-                 "__threadfence() before one's and after the other's atomic operation on one "
-                 "address (if by anything else, mark the buffer with blocks_communicate)"});
+  check_finding(
+      add_parts({}, Handover::kLateWrite), Check::kGridRace,
+      {"thread 0 (warp 0, lane 0) of block (3, 0, 0) reads 4 bytes of parts+0",
+       "wrote it; thread blocks of one launch are ordered only by grid barriers, or by atomic "
+       "operations on one address with __threadfence() before the first and after the second (if "
+       "they are ordered otherwise, mark the buffer with blocks_communicate)"});
   // Thread 0's own writes come before its fence; those of other threads need not.
   check_finding(add_parts({}, Handover::kNoBarrier), Check::kGridRace,
                 {"thread 1 (warp 0, lane 1) of block (3, 0, 0) reads 4 bytes of parts+4",

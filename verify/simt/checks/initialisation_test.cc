@@ -35,7 +35,7 @@ TEST_CASE("an output is written before it is read, and stays written in later la
   CheckedRun run;
   auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
   check_finding(run.run({"sum", {1}, {32}}, accumulate, out, 0), Check::kUninitialised,
-                {"reads 4 bytes of out+0, which nobody has written"});
+                {"reads 4 bytes of out+0, which were never written"});
   CheckedRun right;
   auto* right_out = right.buffer<float>("out", 32, BufferUse::kWriteFirst);
   check_nothing(right.run({"sum", {1}, {32}}, accumulate, right_out, 1));
@@ -58,7 +58,7 @@ TEST_CASE("an exchange writes what nobody has written, other atomic operations r
   CheckedRun run;
   auto* out = run.buffer<int>("out", 64, BufferUse::kWriteFirst);
   check_finding(run.run({"add", {1}, {32}}, exchange_first, out + 32, 1), Check::kUninitialised,
-                {"of out+128, which nobody has written"});
+                {"of out+128, which were never written"});
   check_nothing(run.run({"exchange", {1}, {32}}, exchange_first, out, 0));
   check_nothing(run.run({"add", {1}, {32}}, exchange_first, out, 1));
   CHECK(out[31] == 2);
@@ -78,7 +78,7 @@ TEST_CASE("what the host program fills or copies to is written from then on") {
     check_nothing(stream.synchronise());
     check_nothing(run.run({"sum", {1}, {16}}, accumulate, out, 0));
     check_finding(run.run({"sum", {1}, {17}}, accumulate, out, 0), Check::kUninitialised,
-                  {"thread 16 ", "reads 4 bytes of out+64, which nobody has written"});
+                  {"thread 16 ", "reads 4 bytes of out+64, which were never written"});
   }
 }
 
@@ -144,7 +144,7 @@ TEST_CASE("an asynchronous copy is waited for before its bytes are used, and bef
     check_nothing(report_of(MissingWait::kNone));
     check_among(report_of(MissingWait::kBeforeRead), Check::kUnfinishedCopy,
                 {"unfinished copy in kernel 'stage'", "reads 4 bytes of shared staged+",
-                 "began a copy to there, which nobody has waited for"});
+                 "began a copy to it, not yet waited for"});
     check_finding(report_of(MissingWait::kBeforeExit), Check::kUnfinishedCopy,
                   {"exits without waiting for its copy of 16 bytes to shared staged+"});
     check_among(report_of(MissingWait::kBarrier), Check::kRace, {"shared staged+"});

@@ -57,7 +57,7 @@ TEST_CASE("a shuffle orders no memory") {
       {line(kLineOfExchangeByShuffle + 3) + " thread 31 (warp 0, lane 31) of block (0, 0, "
                                             "0) reads 4 bytes of shared slots+0; ",
        line(kLineOfExchangeByShuffle) + " thread 0 (warp 0, lane 0) of block (0, 0, 0) "
-                                        "wrote it, and no __syncwarp"});
+                                        "wrote it, with no __syncwarp"});
 }
 
 TEST_CASE("warps that exchange through shared memory need a barrier of their block") {
@@ -66,7 +66,7 @@ TEST_CASE("warps that exchange through shared memory need a barrier of their blo
   }
   check_among(run_with({}, 64, exchange_in_block, kWarpBarrier), Check::kRace,
               {"writes 4 bytes of shared slots+128", "thread 31 ",
-               "read it, and no __syncthreads lies between"});
+               "read it, with no __syncthreads in between"});
 }
 
 TEST_CASE("memory that others may still read is not written again before a barrier") {
@@ -138,7 +138,7 @@ TEST_CASE("thread blocks that write to one place race, whatever their order") {
     check_nothing(run.run(config, write_by_blocks, out, 32));
     check_finding(run.run(config, write_by_blocks, out, 0), Check::kGridRace,
                   {"race between thread blocks in kernel 'write'", "writes 4 bytes of out+",
-                   "wrote it; thread blocks of one launch are ordered by grid barriers"});
+                   "wrote it; thread blocks of one launch are ordered only by grid barriers"});
     // The next launch is ordered after this one.
     check_nothing(run.run(config, write_by_blocks, out, 32));
   }

@@ -34,7 +34,7 @@ TEST_CASE("a member as large as its structure's alignment is missed when it was 
     const auto [shared, copied] = run(7);
     check_finding(shared, Check::kUninitialised,
                   {"thread 24 ", "of shared all+", "which no thread of its block has written"});
-    check_finding(copied, Check::kUninitialised, {"thread 24 ", "which nobody has written"});
+    check_finding(copied, Check::kUninitialised, {"thread 24 ", "which were never written"});
   }
 }
 

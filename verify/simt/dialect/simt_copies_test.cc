@@ -139,20 +139,21 @@ TEST_CASE("threads that wait at an mbarrier go on when its phase ends") {
 TEST_CASE("copies that nobody waits for are found, with the line that asked for them") {
   CHECK_THAT(fault_text(CopyFault::kNoWait),
              ContainsSubstring("unfinished copy in kernel 'copies': thread 0") &&
-                 ContainsSubstring("exits with an asynchronous copy under way; ") &&
+                 ContainsSubstring("exits with an unfinished asynchronous copy; ") &&
                  ContainsSubstring("copies_kernels.cu:") &&
-                 ContainsSubstring("4 bytes were asked for"));
+                 ContainsSubstring("4 bytes were requested"));
   CHECK_THAT(fault_text(CopyFault::kNoBulkWait),
-             ContainsSubstring("unfinished copy") && ContainsSubstring("16 bytes were asked for"));
+             ContainsSubstring("unfinished copy") && ContainsSubstring("16 bytes were requested"));
 }
 
 TEST_CASE("copies from or to where they cannot be are found") {
-  CHECK_THAT(fault_text(CopyFault::kMisalignedDestination),
-             ContainsSubstring("misaligned") &&
-                 ContainsSubstring("copy_async_8 with words+4, which is no multiple of 8 bytes"));
+  CHECK_THAT(
+      fault_text(CopyFault::kMisalignedDestination),
+      ContainsSubstring("misaligned") &&
+          ContainsSubstring("copy_async_8 with words+4, which is not a multiple of 8 bytes"));
   CHECK_THAT(
       fault_text(CopyFault::kMisalignedSource),
-      ContainsSubstring("misaligned") && ContainsSubstring("which is no multiple of 16 bytes"));
+      ContainsSubstring("misaligned") && ContainsSubstring("which is not a multiple of 16 bytes"));
   CHECK_THAT(
       fault_text(CopyFault::kGlobalDestination),
       ContainsSubstring("out of bounds") && ContainsSubstring("which is not in shared memory"));
@@ -176,10 +177,10 @@ TEST_CASE("misuse of an mbarrier is found") {
   CHECK_THAT(fault_text(CopyFault::kUninitialisedMbarrier),
              ContainsSubstring("mbarrier in kernel 'copies'") &&
                  ContainsSubstring("arrive_at_mbarrier on an mbarrier that no thread has init"));
-  CHECK_THAT(fault_text(CopyFault::kInitialisedTwice), ContainsSubstring("is one already"));
+  CHECK_THAT(fault_text(CopyFault::kInitialisedTwice), ContainsSubstring("is already initialised"));
   CHECK_THAT(fault_text(CopyFault::kNoArrivals), ContainsSubstring("for 0 arrivals: expected 1"));
   CHECK_THAT(fault_text(CopyFault::kTooManyArrivals),
-             ContainsSubstring("has had all of its 1 arrivals"));
+             ContainsSubstring("already has all of its 1 arrivals"));
   CHECK_THAT(fault_text(CopyFault::kOverwrittenMbarrier), ContainsSubstring("was overwritten"));
   CHECK_THAT(fault_text(CopyFault::kUsedAfterInvalidation),
              ContainsSubstring("that no thread has initialised"));

@@ -228,12 +228,13 @@ TEST_CASE("what ldmatrix cannot load is found") {
   };
   CHECK_THAT(text(MatrixFault::kMisalignedRow),
              ContainsSubstring("misaligned") && ContainsSubstring("thread 3") &&
-                 ContainsSubstring("load_matrix_x1 with tile+8, which is no multiple of 16"));
+                 ContainsSubstring("load_matrix_x1 with tile+8, which is not a multiple of 16"));
   CHECK_THAT(text(MatrixFault::kGlobalRow), ContainsSubstring("which is not in shared memory"));
   CHECK_THAT(text(MatrixFault::kRowBeyond),
              ContainsSubstring("out of bounds") && ContainsSubstring("16 bytes at tile+128"));
-  CHECK_THAT(text(MatrixFault::kMissingLanes),
-             ContainsSubstring("warp mask") && ContainsSubstring("only 0x0000ffff are there"));
+  CHECK_THAT(
+      text(MatrixFault::kMissingLanes),
+      ContainsSubstring("warp mask") && ContainsSubstring("only lanes 0x0000ffff are present"));
 }
 
 TEST_CASE("lanes that load or multiply matrices in two branches are told with both places") {
@@ -247,7 +248,7 @@ TEST_CASE("lanes that load or multiply matrices in two branches are told with bo
     CHECK(std::abs(finding.place.site.line - finding.other_place.site.line) == 2);
     CHECK_THAT(finding.text(),
                ContainsSubstring("matrix_kernels.cu:") &&
-                   ContainsSubstring("which all lanes of a warp call at one place"));
+                   ContainsSubstring("which all lanes of a warp must call at the same place"));
   }
 }
 

@@ -101,7 +101,7 @@ TEST_CASE("a block of another sequence is seen, in one pass and in partitions") 
       INFO("partitions of " << partition_size << ", planted " << is_planted);
       if (is_planted) {
         CHECK_THROWS_WITH(run(), ContainsSubstring("logical bounds in kernel") &&
-                                     ContainsSubstring("which is not for owner 1"));
+                                     ContainsSubstring("outside the pieces of owner 1"));
       } else {
         CHECK_NOTHROW(run());
       }

@@ -34,7 +34,8 @@ std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs,
       !options.sinks.empty()) {
     return "an option";
   }
-  if (inputs.q.num_rows != inputs.block_table.num_seqs) return "not one query row a sequence";
+  if (inputs.q.num_rows != inputs.block_table.num_seqs)
+    return "not exactly one query row per sequence";
   return std::nullopt;
 }
 

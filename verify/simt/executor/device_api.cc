@@ -42,8 +42,8 @@ void* shared_variable(const SharedVariable& variable) {
   if (memory != nullptr) return memory;
   running_thread_at(variable.site)
       .refuse(Check::kInvalidLaunch,
-              fmt::format("needs {} bytes for shared variable '{}', which is more than {} with the "
-                          "others, or than {} with {} bytes of dynamic shared memory, too",
+              fmt::format("needs {} bytes for shared variable '{}': with the others more than {}, "
+                          "or more than {} with the {} bytes of dynamic shared memory",
                           variable.bytes, variable.name, SharedMemory::kStaticBytesMax,
                           SharedMemory::kBytesMax, shared.dynamic_bytes()));
 }
@@ -52,10 +52,10 @@ void* dynamic_shared(std::size_t alignment) {
   const OutsideKernel outside;
   std::byte* memory = running_thread().block->shared().dynamic(alignment);
   if (memory != nullptr) return memory;
-  running_thread().refuse(
-      Check::kInvalidLaunch,
-      fmt::format("declares dynamic shared memory at a multiple of {} bytes, and of less before",
-                  alignment));
+  running_thread().refuse(Check::kInvalidLaunch,
+                          fmt::format("declares dynamic shared memory aligned to {} bytes, after a "
+                                      "declaration aligned to fewer",
+                                      alignment));
 }
 
 void fail(const char* what, const char* detail, Site site) {
@@ -75,7 +75,7 @@ void require_whole_warp(std::uint32_t mask) {
   const ThreadState& thread = lanes[static_cast<unsigned>(std::countr_zero(mask))];
   thread.refuse(
       Check::kWarpMask,
-      fmt::format("calls {}, which takes all lanes of a warp, and only {:#010x} are there",
+      fmt::format("calls {}, which takes all lanes of a warp, but only lanes {:#010x} are present",
                   thread.operation, mask));
 }
 
@@ -83,7 +83,7 @@ void refuse_shuffle(unsigned lane, unsigned source) {
   const ThreadState& running = running_thread();
   const ThreadState& thread = running.block->threads()[running.warp->number * kWarpSize + lane];
   thread.refuse(Check::kShuffleSource,
-                fmt::format("takes the value of lane {} at {}, which does not take part", source,
+                fmt::format("reads the value of lane {} at {}, which does not participate", source,
                             thread.operation));
 }
 
@@ -94,7 +94,7 @@ void require_threads_up_to(unsigned most, Site site) {
   running_thread_at(site).refuse(
       Check::kInvalidLaunch,
       fmt::format(
-          "belongs to a block of {} threads: expected at most {}, as __launch_bounds__ has it",
+          "belongs to a block of {} threads: expected at most {}, the limit of __launch_bounds__",
           threads, most));
 }
 

@@ -29,8 +29,8 @@ void require_aligned_source(const ThreadState& thread, const CopyRequest& reques
                             std::size_t alignment) {
   if (is_aligned(request.source, alignment)) return;
   thread.refuse(Check::kMisaligned,
-                fmt::format("calls {} from {}, which is no multiple of {} bytes", thread.operation,
-                            request.source, alignment));
+                fmt::format("calls {} from {}, which is not a multiple of {} bytes",
+                            thread.operation, request.source, alignment));
 }
 
 // A fault, such as that of a null pointer, must occur where the copy is requested, not at its wait.
@@ -81,7 +81,7 @@ void require_shared(const void* address, std::size_t bytes, std::size_t alignmen
   }
   if (!is_aligned(address, alignment)) {
     thread.refuse(Check::kMisaligned,
-                  fmt::format("calls {} with {}+{}, which is no multiple of {} bytes", call.name,
+                  fmt::format("calls {} with {}+{}, which is not a multiple of {} bytes", call.name,
                               placed->name(), offset, alignment));
   }
 }

@@ -47,14 +47,14 @@ std::string LogicalBounds::owners_text(std::size_t piece) const {
   for (std::size_t owner = 0; owner < may_touch.size(); ++owner) {
     if (may_touch[owner][piece]) owners.push_back(owner);
   }
-  if (owners.empty()) return "nobody's";
-  if (owners.size() == 1) return fmt::format("owner {}'s", owners.front());
+  if (owners.empty()) return "no owner";
+  if (owners.size() == 1) return fmt::format("owner {}", owners.front());
   const std::size_t named = std::min(kNamedMax, owners.size() - 1);
   const std::span<const std::size_t> first(owners.data(), named);
   const std::string last = owners.size() - named == 1
                                ? fmt::format("{}", owners.back())
                                : fmt::format("{} others", owners.size() - named);
-  return fmt::format("for owners {} and {}", fmt::join(first, ", "), last);
+  return fmt::format("owners {} and {}", fmt::join(first, ", "), last);
 }
 
 Status DeviceMemory::add(Buffer buffer) {
@@ -113,8 +113,7 @@ std::string DeviceMemory::describe(std::uintptr_t address) const {
   if (after != buffers_.begin()) before = named(std::prev(after)->second);
   if (after != buffers_.end()) behind = named(after->second);
   const std::string text = address_text(address, before, behind);
-  return text.empty() ? fmt::format("memory at {:#x}, which is no registered buffer", address)
-                      : text;
+  return text.empty() ? fmt::format("memory at {:#x}, not a registered buffer", address) : text;
 }
 
 }  // namespace recto::simt

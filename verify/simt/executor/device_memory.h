@@ -34,7 +34,7 @@ struct LogicalBounds {
     if (owner_of_block.empty() && may_touch.size() == 1) return may_touch[0][piece];
     return thread_block < owner_of_block.size() && may_touch[owner_of_block[thread_block]][piece];
   }
-  // The owners that may touch that piece: "owner 1's", "for owners 1, 2 and 3", "nobody's".
+  // The owners that may touch that piece: "owner 1", "owners 1, 2 and 3", "no owner".
   // O(owners).
   std::string owners_text(std::size_t piece) const;
 };

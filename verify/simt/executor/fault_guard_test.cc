@@ -65,8 +65,8 @@ TEST_CASE("a kernel that spins is told with where each of its threads stands") {
     return "at verify/simt/executor/fault_guard_test.cc:" + std::to_string(kLineOfWaiting + line);
   };
   CHECK(finding.what ==
-        "has run for 1 seconds without a barrier, a warp-wide or an atomic operation, where alone "
-        "threads take turns; threads 0 to 1: exited, "
+        "has run for 1 seconds without a barrier, a warp-wide or an atomic operation, the only "
+        "places where threads take turns; threads 0 to 1: exited, "
         "threads 2 to 7: waiting __syncthreads " +
             at_line(0) + ", threads 8 to 15: waiting __syncwarp " + at_line(1) +
             ", thread 16: running, last __syncwarp " + at_line(2) + ", threads 17 to 39: running");

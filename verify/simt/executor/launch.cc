@@ -54,8 +54,8 @@ std::string what_is_invalid(const LaunchConfig& config) {
   }
   if (config.dynamic_shared_bytes > config.dynamic_shared_max) {
     return fmt::format(
-        "dynamic shared memory: expected at most {} bytes, as cudaFuncSetAttribute has not asked "
-        "for more (cudaFuncAttributeMaxDynamicSharedMemorySize), got {}",
+        "dynamic shared memory: expected at most {} bytes, because cudaFuncSetAttribute has not "
+        "requested more (cudaFuncAttributeMaxDynamicSharedMemorySize), got {}",
         config.dynamic_shared_max, config.dynamic_shared_bytes);
   }
   if (config.is_cooperative && grid.count() * block.count() > kCooperativeThreadsMax) {

@@ -102,7 +102,7 @@ void device::init_mbarrier(std::uint64_t* object, unsigned arrivals, const Call&
   const OutsideKernel outside;
   const ThreadState& thread = caller_of(call, object);
   if (find(thread, object) != nullptr) {
-    refuse(thread, "initialises an mbarrier that is one already, and was not invalidated");
+    refuse(thread, "initialises an mbarrier that is already initialised and was not invalidated");
   }
   if (arrivals == 0 || arrivals > Mbarriers::kArrivalsMax) {
     refuse(thread, fmt::format("initialises an mbarrier for {} arrivals: expected 1 to {}",
@@ -128,8 +128,9 @@ void device::arrive_at_mbarrier(std::uint64_t* object, unsigned bytes, const Cal
   ThreadState& thread = caller_of(call, object);
   Mbarrier& barrier = valid(thread, object);
   if (barrier.pending == 0) {
-    refuse(thread, fmt::format("arrives at an mbarrier whose phase has had all of its {} arrivals",
-                               barrier.arrivals));
+    refuse(thread,
+           fmt::format("arrives at an mbarrier whose phase already has all of its {} arrivals",
+                       barrier.arrivals));
   }
   Observer* observer = thread.block->launch().observer;
   if (observer != nullptr) observer->release(thread, object);

@@ -213,21 +213,21 @@ std::string Scheduler::fault_text() const {
   const ThreadState& thread = *fault_->thread;
   const auto stack = reinterpret_cast<std::uintptr_t>(thread.fiber.stack().bottom);
   if (fault_->kind == FaultKind::kArithmetic) {
-    return "divides an integer by zero, or its quotient does not fit";
+    return "divides an integer by zero, or the quotient overflows";
   }
   if (fault_->kind == FaultKind::kStall) {
     // Other threads' plain or volatile writes would reach it only if those threads ran.
     return fmt::format(
         "{}has run for {} seconds without a barrier, a warp-wide or an atomic "
-        "operation, where alone threads take turns; {}",
-        fault_->last_access == 0 ? "" : "touched memory last of all here, and ",
+        "operation, the only places where threads take turns; {}",
+        fault_->last_access == 0 ? "" : "last touched memory here, and ",
         launch_->options.stall_seconds, thread.block->standings());
   }
   if (fault_->address < stack && stack - fault_->address <= kStackGuardBytes) {
     return fmt::format("needs more local memory and calls than its stack of {} bytes holds",
                        thread.fiber.stack().bytes);
   }
-  return fmt::format("touches {:#x}, where there is no memory for it", fault_->address);
+  return fmt::format("touches {:#x}, which is not accessible memory", fault_->address);
 }
 
 void Scheduler::report_fault() {

@@ -155,8 +155,9 @@ unsigned ThreadBlock::find_meeting(const ThreadState& thread, const Collective& 
   WarpState& warp = *thread.warp;
   const std::uint32_t own = bit(thread.lane());
   if ((thread.mask & own) == 0) {
-    thread.refuse(Check::kWarpMask, fmt::format("calls {} with mask {:#010x}, which it is not in",
-                                                collective.name, thread.mask));
+    thread.refuse(Check::kWarpMask,
+                  fmt::format("calls {} with mask {:#010x}, which does not include it",
+                              collective.name, thread.mask));
   }
   for (std::uint32_t left = warp.waiting; left != 0; left &= left - 1) {
     const auto number = static_cast<unsigned>(std::countr_zero(left));

@@ -50,8 +50,8 @@ void ThreadBlock::refuse_meeting(const ThreadState& thread, const Collective& co
 
 void ThreadBlock::refuse_branches(const ThreadState& lane, const ThreadState& other) {
   Finding finding = both(lane, other, Check::kBarrierDivergence);
-  finding.what =
-      fmt::format("calls {}, which all lanes of a warp call at one place", lane.operation);
+  finding.what = fmt::format("calls {}, which all lanes of a warp must call at the same place",
+                             lane.operation);
   scheduler_->abandon(std::move(finding));
 }
 
@@ -77,10 +77,10 @@ void ThreadBlock::check_copies(const ThreadState& thread) const {
   const AsyncCopy& copy =
       thread.copies.empty() ? mbarriers_.copies.front() : thread.copies.front().copy;
   Finding finding =
-      thread.finding(Check::kUnfinishedCopy, "exits with an asynchronous copy under way");
+      thread.finding(Check::kUnfinishedCopy, "exits with an unfinished asynchronous copy");
   finding.place = {};
   finding.other_place.site = copy.site;
-  finding.other_what = fmt::format("{} bytes were asked for", copy.destination_bytes);
+  finding.other_what = fmt::format("{} bytes were requested", copy.destination_bytes);
   scheduler_->abandon(std::move(finding));
 }
 
@@ -104,7 +104,7 @@ Finding ThreadBlock::stuck() const {
     return finding;
   }
   const ThreadState& waiting = elsewhere == nullptr ? threads_[0] : *elsewhere;
-  return waiting.finding(Check::kDeadlock, "waits for what nobody will do; " + standings());
+  return waiting.finding(Check::kDeadlock, "waits for an event that cannot occur; " + standings());
 }
 
 std::string ThreadBlock::standings() const {

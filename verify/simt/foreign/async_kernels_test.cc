@@ -58,7 +58,7 @@ void check_unfinished(const Run& run, const std::string& text, const std::vector
 #ifdef RECTO_SIMT_CHECKED
   CHECK_THAT(text, ContainsSubstring("unfinished copy in kernel '" + kernel +
                                      "': verify/simt/foreign/testdata/async_kernels.cu:") &&
-                       ContainsSubstring("began a copy to there, which nobody has waited for"));
+                       ContainsSubstring("began a copy to it, not yet waited for"));
 #else
   CHECK(text.empty());
 #endif

@@ -64,7 +64,7 @@ TEST_CASE("a thread block larger than its kernel's __launch_bounds__ is refused"
              Catch::Matchers::StartsWith("invalid launch in kernel 'set_ones<64>': "
                                          "verify/simt/foreign/testdata/limited_kernels.cu:10: ") &&
                  Catch::Matchers::ContainsSubstring(
-                     "a block of 65 threads: expected at most 64, as __launch_bounds__ has it"));
+                     "a block of 65 threads: expected at most 64, the limit of __launch_bounds__"));
   CHECK(out[0] == 0.0F);
 }
 

@@ -54,8 +54,8 @@ inline constexpr bool kHasAtomicAdd<T> = true;
 // translate.py translates all of these, and an empty definition would make a local variable.
 #define __shared__ \
   _Pragma(         \
-      "GCC error \"verify/simt: __shared__ in a file that was not translated: it is to \
-be among the srcs or hdrs of foreign_kernels\"")
+      "GCC error \"verify/simt: __shared__ in a file that was not translated: \
+add it to the srcs or hdrs of foreign_kernels\"")
 
 #define SIMT_FOREIGN_SHARED(name, type, alignment) \
   RECTO_SIMT_SHARED(name, type, std::max<std::size_t>(alignof(type), alignment))

@@ -179,7 +179,7 @@ REFUSED_HEADERS = re.compile(
 
 def refuse_headers(text):
     return REFUSED_HEADERS.sub(
-        lambda match: f"{match.group(1)}error verify/simt: {match['header']} is not there; "
+        lambda match: f"{match.group(1)}error verify/simt: {match['header']} is not supported; "
         "cp.async in PTX and the primitives of cuda_pipeline.h are",
         text,
     )

@@ -158,7 +158,7 @@ class Headers(unittest.TestCase):
         for header in ["<cuda/pipeline>", "<cuda/std/barrier>", '"cuda_awbarrier.h"']:
             self.assertEqual(
                 body(f"#if N\n# include {header}  // of sm_80\n#endif"),
-                f"#if N\n# error verify/simt: {header} is not there; "
+                f"#if N\n# error verify/simt: {header} is not supported; "
                 "cp.async in PTX and the primitives of cuda_pipeline.h are\n#endif",
             )
         for source in ["#include <cuda/pipelines>", "#include <cuda_pipeline.h>"]:

@@ -61,7 +61,7 @@ def compare_function(kind, name, executor, gpu):
     error, bound, unit = FUNCTIONS[kind]
     worst = max(error(number(x), number(y)) for x, y in zip(executor["input"], gpu))
     is_right = worst <= bound and len(gpu) == len(executor["input"])
-    return is_right, f"{name}: off by at most {worst:.3f} {unit}, documented are {bound}"
+    return is_right, f"{name}: off by at most {worst:.3f} {unit}, documented: {bound}"
 
 
 def compare_exact(name, executor, gpu):
@@ -99,7 +99,7 @@ def compare_product(name, executor, gpu):
                 f"which may differ by {number(bound):.3g}"
             )
     neither = [i for i, seen in enumerate(gpu) if all(w[i] != seen for w in executor.values())]
-    lines = [f"{name}: of {len(gpu)} sums, {len(neither)} are like none of the executor's"]
+    lines = [f"{name}: of {len(gpu)} sums, {len(neither)} match none of the executor's"]
     for i in neither[:TOLD_MAX]:
         lines.append(f"  {place[i]}: GPU {told(gpu[i])}, to nearest {told(nearest[i])}")
     agreeing = {mode: sum(map(str.__eq__, words, gpu)) for mode, words in executor.items()}

@@ -50,7 +50,7 @@ class Comparison(unittest.TestCase):
         failures, lines = compare_probes.compare(EXECUTOR, GPU)
         self.assertEqual(failures, 0)
         self.assertIn("copy: 4 words agree bit for bit", lines)
-        self.assertIn("fast_exp2: off by at most 2.000 ulp, documented are 2.0", lines)
+        self.assertIn("fast_exp2: off by at most 2.000 ulp, documented: 2.0", lines)
 
     def test_a_word_that_differs_is_named(self):
         self.assertIn("word 2: executor 00000003, GPU 00000005", self.failing("00000003 00000004",
@@ -78,7 +78,7 @@ class Comparison(unittest.TestCase):
     def test_products_say_whom_the_card_follows(self):
         _, lines = compare_probes.compare(EXECUTOR, GPU)
         said = next(line for line in lines if line.startswith("multiply"))
-        self.assertIn("of 130 sums, 0 are like none", said)
+        self.assertIn("of 130 sums, 0 match none", said)
         self.assertLess(said.index("130 are as truncated"), said.index("129 are as nearest"))
 
     def test_sums_that_are_like_none_are_told(self):
@@ -86,14 +86,14 @@ class Comparison(unittest.TestCase):
         failures, lines = compare_probes.compare(EXECUTOR, gpu)
         self.assertEqual(failures, 0)
         said = "\n".join(lines)
-        self.assertIn("of 130 sums, 1 are like none", said)
+        self.assertIn("of 130 sums, 1 match none", said)
         self.assertIn("trial 1, sum 1: GPU 9.25 (41140000), to nearest 9 (41100000)", said)
 
     def test_of_many_sums_like_none_a_few_are_told(self):
         gpu = GPU.replace(word(1.0), word(1.5))
         _, lines = compare_probes.compare(EXECUTOR.replace(word(0.5), word(1.0)), gpu)
         said = "\n".join(lines)
-        self.assertIn("128 are like none", said)
+        self.assertIn("128 match none", said)
         self.assertEqual(said.count("trial 0, sum"), compare_probes.TOLD_MAX)
 
     def test_sums_beyond_their_bound_fail(self):

@@ -77,7 +77,7 @@ Finding DependencyCheck::finding_of(OperationId operation, const UnorderedAccess
   finding.what = access_text(text_of(first).c_str(), access.range.end - access.range.begin,
                              describe(access.range.begin, memory));
   finding.other_what =
-      fmt::format("{} the same, and no stream, event, graph or wait of the host orders the two",
+      fmt::format("{} the same bytes, and no stream, event, graph or host wait orders the two",
                   text_of(second));
   return finding;
 }

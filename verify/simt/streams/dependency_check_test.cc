@@ -99,8 +99,8 @@ TEST_CASE("a missing dependency is told with both operations, what they do, and 
     fill(device, device.second);
     CHECK(device.text() ==
           "missing dependency in the host program: copy (operation 1) writes 48 bytes of "
-          "device+16; fill (operation 2) writes the same, and no stream, event, graph or wait of "
-          "the host orders the two\n");
+          "device+16; fill (operation 2) writes the same bytes, and no stream, event, graph or "
+          "host wait orders the two\n");
   }
   // Host memory has no name.
   Device device;

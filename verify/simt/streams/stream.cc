@@ -199,12 +199,11 @@ Status Stream::end_capture(Graph& graph) {
     stream->after_ = std::move(stream->before_capture_);
   }
   if (capture->is_spoilt) {
-    return Status::invalid_input("capture: expected no wait of the host for a stream in it");
+    return Status::invalid_input("capture: expected no host wait for its streams");
   }
   if (!all_joined) {
     return Status::invalid_input(
-        "capture: expected the work of all streams in it to be waited for by the one that began "
-        "it");
+        "capture: expected the stream that began it to wait for the work of all its streams");
   }
   graph = std::move(capture->graph);
   graph.runtime_ = runtime_;

@@ -18,12 +18,12 @@ SEEN = {
     "row_sums_forgets_barrier_races": [
         "race in kernel 'row_sums': verify/simt/examples/row_sums/row_sums.cu:",
         "of shared parts+",
-        "no __syncthreads lies between (found under {",
+        "no __syncthreads in between (found under {",
     ],
     "row_sums_reads_padding_plain": ["wrong outputs"],
     "row_sums_reads_padding_races": [
         "uninitialised read in kernel 'row_sums': verify/simt/examples/row_sums/row_sums.cu:11:",
-        "reads 4 bytes of in+400, which nobody has written",
+        "reads 4 bytes of in+400, which were never written",
     ],
     "row_sums_reads_padding_taint": ["out depends on padding"],
 }

@@ -93,8 +93,8 @@ TEST_CASE("a row of another owner is told, although it lies in the pool") {
   CHECK_THAT(problem.run(Waiting::kByEvent),
              ContainsSubstring("logical bounds in kernel 'turn_rows': "
                                "verify/simt/examples/two_streams/testdata/two_streams.cu:10: ") &&
-                 ContainsSubstring("reads 4 bytes of pool+256, in piece 2 (of 128 bytes), which "
-                                   "is not for owner 0: it is owner 1's"));
+                 ContainsSubstring("reads 4 bytes of pool+256, in piece 2 (of 128 bytes), outside "
+                                   "the pieces of owner 0: it belongs to owner 1"));
 }
 #endif
 
