@@ -107,7 +107,8 @@ TEST_CASE("a device that fails ends the library's process, and the next call has
   StandInDevice device;
   device.failure = "an illegal memory access was encountered";
   const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
-  const std::string words = "left the device with 'an illegal memory access was encountered'";
+  const std::string words =
+      "left the device with the error 'an illegal memory access was encountered'";
   check_wrong(library->attend(KernelFunction::kPrefill, placed().inputs(), {}), words);
   device.failure = nullptr;
   const PlacedProblem other(
@@ -138,7 +139,7 @@ TEST_CASE("a device that gives nothing for an error of before is told by that er
   device.room_bytes = 1 << 10;
   device.failure = "an illegal memory access was encountered";
   check_wrong(outcome_with("", device),
-              "left the device with 'an illegal memory access was encountered'");
+              "left the device with the error 'an illegal memory access was encountered'");
 }
 
 TEST_CASE("a library that takes a device's memory alone is refused where there is none") {

@@ -15,9 +15,9 @@
 #include <string>
 #include <vector>
 
-#define RECTO_SIMT_REFUSAL(name)                   \
-  __attribute__((unavailable("verify/simt: " #name \
-                             " is not supported; docs/executor.md lists what is")))
+#define RECTO_SIMT_REFUSAL(name) \
+  __attribute__((                \
+      unavailable("verify/simt: " #name " is not supported; docs/executor.md lists what is")))
 
 // With any arguments, and any template arguments.
 #define RECTO_SIMT_REFUSE(name) \
