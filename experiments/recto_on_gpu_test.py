@@ -86,7 +86,7 @@ class RectoOnGpu(unittest.TestCase):
                               text=True, check=False, cwd=self.folder)
         self.assertEqual((done.returncode, done.stdout), (2, ""))
         self.assertRegex(done.stderr, r"\Arecto: --kernel: .+: memories: expected .+, got "
-                         r"kRectoDeviceMemory \(2\) alone: .+ recto_on_gpu .+ has\n\Z")
+                         r"kRectoDeviceMemory \(2\) alone: .+ recto_on_gpu .+ has it\n\Z")
         why = self.why_no_gpu()
         if why is not None:
             self.skip(f"a library for device memory: no GPU: {why}")

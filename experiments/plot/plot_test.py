@@ -131,7 +131,7 @@ class Plot(unittest.TestCase):
         for text, expected in (
             (None, "report.json: No such file or directory; expected what recto fragmentation "
              "--out writes; run it again"),
-            ('{"written_by":"recto report",<html', "report.json: is not what recto report wrote"),
+            ('{"written_by":"recto report",<html', "report.json: does not belong to "),
         ):
             (self.results / "report.json").unlink(missing_ok=True)
             if text:
