@@ -65,10 +65,10 @@ TEST_CASE("making a case small ends with its work or its trials, too, and says s
     REQUIRE(kept->cases.size() == 1);
     CHECK(kept->cases[0].law_case.placement.block_size > 30);
     CHECK(report.cut_short == 1);
-    CHECK_THAT(report.failures[0],
-               ContainsSubstring(
-                   "\nfails\n  perhaps not fully reduced: the reduction was stopped after ") &&
-                   ContainsSubstring(kept == &by_work ? "work limit" : "3 trials\n"));
+    CHECK_THAT(
+        report.failures[0],
+        ContainsSubstring("\nfails\n  perhaps not fully reduced: the reduction was stopped ") &&
+            ContainsSubstring(kept == &by_work ? "at the work limit" : "after 3 trials\n"));
   }
 }
 
