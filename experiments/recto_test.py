@@ -104,7 +104,8 @@ class Folders(unittest.TestCase):
                 )
                 self.assertEqual(done.returncode, 0, done.stderr)
             names = sorted(os.listdir(Path(folder, "a")))
-            self.assertEqual(names, ["fragmentation.csv", "manifest.json", "series.csv"])
+            self.assertEqual(names, ["fragmentation.csv", "manifest.json", "report.json",
+                                     "series.csv"])
             for name in names:
                 a, b = (Path(folder, run, name).read_bytes() for run in "ab")
                 self.assertEqual(a, b, name)

@@ -110,8 +110,10 @@ TEST_CASE("batch-invariant splits have 1024 keys, whatever the batch and the car
 }
 
 TEST_CASE("one row of each sequence is decode, anything else prefill") {
-  const auto chosen = [](const std::vector<std::int64_t>& rows, std::int64_t max_query_length) {
+  const auto chosen = [](const std::vector<std::int64_t>& rows, std::int64_t max_query_length,
+                         std::int64_t block_size = 8) {
     CaseSpec spec = spec_of(std::ssize(rows), 40);
+    spec.placement.block_size = block_size;
     for (std::size_t s = 0; s < rows.size(); ++s) spec.sequences[s].num_rows = rows[s];
     PlanOptions options;
     options.max_query_length = max_query_length;
@@ -127,6 +129,8 @@ TEST_CASE("one row of each sequence is decode, anything else prefill") {
   CHECK(chosen({1, 31}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({1, 32}, 1) == Chosen{"prefill", "paged_prefill 1x1x2"});
   CHECK(chosen({1, 33}, 1) == Chosen{"prefill", "paged_prefill 2x1x2"});
+  // In blocks of 16, they are half of a thread block's 128 rows.
+  CHECK(chosen({1, 33}, 1, 16) == Chosen{"prefill", "paged_prefill_wide 1x1x2"});
 }
 
 constexpr std::int64_t kIntMax = 2147483647;
