@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Runs every canary in every mode, prints which mode reports it, and compares with the README.
+"""Runs every canary in every mode, prints which mode reports it, and compares with the document.
 
-    canaries_test.py README MESSAGES MODE=PROGRAM ...
+    canaries_test.py DOCUMENT MESSAGES MODE=PROGRAM ...
 
 A kernel without its fault must report nothing in any mode. Messages of the executor, its checks and
 the shadow memory must equal MESSAGES; of a sanitizer's report, the headline and the thread must. A
@@ -92,23 +92,23 @@ def cells(line):
 
 
 def compare_with(readme, canaries, modes, seen):
-    """Yields the differences between the README's table and the outcomes."""
+    """Yields the differences between the document's table and the outcomes."""
     lines = Path(readme).read_text(encoding="utf-8").splitlines()
     header = next((cells(line) for line in lines if line.startswith("| canary")), None)
     if header is None:
-        yield "the README has no table"
+        yield "the document has no table"
         return
     from_table = itertools.dropwhile(lambda line: not line.startswith("| canary"), lines)
     table = itertools.takewhile(lambda line: line.startswith("|"), from_table)
     rows = {cells(line)[0].strip("`"): cells(line) for line in table if line.startswith("| `")}
     for name in sorted(rows.keys() - {name for name, _ in canaries}):
-        yield f"{name}: the README has a row, and there is no such canary"
+        yield f"{name}: the document has a row, and there is no such canary"
     for name, _ in canaries:
         for mode in modes:
             row = rows.get(name)
             stated = row[header.index(mode)] if row and mode in header else "nothing"
             if stated != seen[name, mode]:
-                yield f"{name}, {mode}: seen '{seen[name, mode]}', the README says '{stated}'"
+                yield f"{name}, {mode}: seen '{seen[name, mode]}', the document says '{stated}'"
 
 
 def headlines(text):
@@ -159,7 +159,7 @@ def programs_of(arguments):
 def main(*arguments):
     programs = programs_of(arguments)
     if programs is None:
-        print("usage: canaries_test.py README MESSAGES MODE=PROGRAM ...", file=sys.stderr)
+        print("usage: canaries_test.py DOCUMENT MESSAGES MODE=PROGRAM ...", file=sys.stderr)
         return 2
     readme, messages = arguments[:2]
     for mode, program in list(programs.items()):
