@@ -1,18 +1,20 @@
 #!/usr/bin/env python3
 """Compares what was measured on a card with the aims (docs/benchmarks.md).
 
-    aims.py FOLDER      attention.json in it, and peers.json if it is there
+    aims.py FOLDER             attention.json in it, and peers.json if it is there
+    aims.py FOLDER BEFORE      and how many times faster than what BEFORE/attention.json has
 
 A line for each aim: met, not met, or not measured; with how many figures, and the worst. Fewer than
 8 cases give no verdict. An aim over peers is judged over the cases that both ran, and says how many
 of recto's these are, which peers had a figure in fewer than 8 of them or in none, and how often a
 peer refused a case or was wrong. Below it a line for each case that peers ran; no peer runs 8-bit
-or contiguous caches. Exit codes: 0 whatever the outcome, 2 bad usage or a file without
-measurements.
+or contiguous caches. Gains are geometric means over the cases that both folders have. Exit codes: 0
+whatever the outcome, 2 bad usage or a file without measurements.
 """
 
 import json
 import re
+import statistics
 import sys
 from collections import Counter
 from pathlib import Path
@@ -149,12 +151,27 @@ def report(folder):
            *over_peers(prefill, peers, lambda ratio: ratio <= 1.1))
 
 
+def gains(folder, before):
+    """For decode and for prefill, the earlier time over today's of the cases that both have."""
+    today, earlier = ({row["name"]: row["median_us"]
+                       for row in read(each / "attention.json", ("median_us",))[0]}
+                      for each in (folder, before))
+    for kind in ("decode", "prefill"):
+        ratios = [earlier[name] / today[name] for name in today
+                  if name in earlier and name.startswith(f"{kind}/")]
+        yield (f"{kind}, times faster than in {before}",
+               f"{statistics.geometric_mean(ratios):.3f} ({counted(len(ratios), 'case')}, "
+               f"{min(ratios):.3f} to {max(ratios):.3f})" if ratios else "not measured")
+
+
 def main(arguments):
-    if len(arguments) != 1:
+    if len(arguments) not in (1, 2):
         print(__doc__, file=sys.stderr)
         return 2
+    folders = [Path(argument) for argument in arguments]
     try:
-        for aim, outcome, *lines in report(Path(arguments[0])):
+        told = [*report(folders[0]), *(gains(*folders) if folders[1:] else ())]
+        for aim, outcome, *lines in told:
             print(f"{aim}: {outcome}", *lines, sep="\n")
     except BadFile as error:
         print(f"aims.py: {error}", file=sys.stderr)

@@ -121,6 +121,17 @@ class Aims(unittest.TestCase):
         eight_bits = decode(9) | {"name": near.replace("bf16-bf16", "bf16-e4m3")}
         self.assertRegex(told([], rows=[*rows, eight_bits]), "; 9 of 9 cases$")
 
+    def test_gains_are_over_the_cases_that_both_runs_have(self):
+        before = self.folder / "before"
+        before.mkdir()
+        self.write("before/attention.json", [decode(8), decode(9, group=8), decode(5, group=1)])
+        self.write("attention.json", [decode(2), decode(9, group=8), decode(7, block="1")])
+        status, lines, complaint = self.run_it(self.folder, before)
+        self.assertEqual((status, complaint), (0, ""))
+        self.assertEqual(lines[-2:], [
+            f"decode, times faster than in {before}: 2.000 (2 cases, 1.000 to 4.000)",
+            f"prefill, times faster than in {before}: not measured"])
+
     def test_bad_input(self):
         self.write("attention.json", [])
         for text in ('{"benchmarks": [{"name": "a", "median_us": 1}]}',
