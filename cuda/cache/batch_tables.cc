@@ -161,12 +161,17 @@ void BatchTables::write(std::int32_t row, std::int64_t first, std::int64_t end) 
   }
 }
 
-BlockTableView BatchTables::view(std::int32_t group) const {
+BlockTableView BatchTables::view(std::int32_t group) const { return view(group, 0, rows_.ssize()); }
+
+BlockTableView BatchTables::view(std::int32_t group, std::int64_t first, std::int64_t count) const {
   RECTO_CHECK_GE(group, 0);
   RECTO_CHECK_LT(group, core_->geometry.num_groups());
+  RECTO_CHECK_GE(first, 0);
+  RECTO_CHECK_GE(count, 0);
+  RECTO_CHECK_LE(count, rows_.ssize() - first);
   const std::int64_t columns = core_->geometry.max_blocks();
-  return {.data = buffer_.data() + group * rows_.ssize() * columns,
-          .num_seqs = rows_.ssize(),
+  return {.data = buffer_.data() + (group * rows_.ssize() + first) * columns,
+          .num_seqs = count,
           .max_blocks = columns,
           .row_stride = columns};
 }

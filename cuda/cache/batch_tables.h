@@ -58,9 +58,11 @@ class BatchTables {
   // remembers (ChangeLog::capacity). The result is valid until the next call.
   std::span<const TableRange> update();
 
-  // The table of one group, to be passed to kernels. The caller may leave out the rows after the
-  // last one in use. O(1).
+  // The table of one group, in the buffer. Kernels that cannot read the buffer's memory get the
+  // same view with `data` at the same place of its copy on the device. O(1).
   BlockTableView view(std::int32_t group) const;
+  // Rows [first, first + count) of it. Precondition: these rows exist.
+  BlockTableView view(std::int32_t group, std::int64_t first, std::int64_t count) const;
   // The row's sequence; none if the row is free or does not exist. O(1).
   std::optional<SequenceHandle> row(std::int32_t row) const;
 

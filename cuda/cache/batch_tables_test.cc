@@ -37,9 +37,8 @@ struct Tables {
     return written;
   }
   Row row(std::int32_t row, std::int32_t group = 0) const {
-    const BlockTableView view = tables.view(group);
-    const std::int32_t* begin = view.data + row * view.row_stride;
-    return {begin, begin + view.max_blocks};
+    const BlockTableView view = tables.view(group, row, 1);
+    return {view.data, view.data + view.max_blocks};
   }
 
   std::vector<std::int32_t> buffer;
@@ -118,6 +117,24 @@ TEST_CASE("blocks that a window gave back are padding") {
   CHECK(batch.row(0, 1)[1] == cache.table(sequence, 1)[1]);
   CHECK(batch.row(0, 0)[0] == cache.table(sequence, 0)[0]);
   CHECK(batch.row(1, 1) == Row(8, 1));
+}
+
+TEST_CASE("a view has the rows that exist, and no others") {
+  CacheOptions options = small_options(16);
+  options.groups = {LayerGroup{}, LayerGroup{}};
+  CheckedManager cache(options);
+  const Tables batch(cache.manager());
+  const BlockTableView all = batch.tables.view(1);
+  CHECK((all.num_seqs == 3 && all.max_blocks == 8 && all.row_stride == 8));
+  CHECK(all.data == batch.buffer.data() + 3 * 8);
+  CHECK(batch.tables.view(1, 2, 1).data == all.data + 2 * 8);
+  CHECK(batch.tables.view(1, 2, 1).num_seqs == 1);
+  CHECK(batch.tables.view(1, 3, 0).num_seqs == 0);
+  CHECK_THROWS_AS(batch.tables.view(1, 2, 2), ContractFailure);
+  CHECK_THROWS_AS(batch.tables.view(1, 4, 0), ContractFailure);
+  CHECK_THROWS_AS(batch.tables.view(1, -1, 1), ContractFailure);
+  CHECK_THROWS_AS(batch.tables.view(1, 0, -1), ContractFailure);
+  CHECK_THROWS_AS(batch.tables.view(2), ContractFailure);
 }
 
 TEST_CASE("who falls behind reads everything") {
@@ -208,14 +225,13 @@ TEST_CASE("a sequence has a row for each of its queries, if it may have several"
 void check_rows(const BlockManager& manager, const BatchTables& tables, std::int32_t max_rows) {
   const std::int64_t columns = manager.options().max_blocks_per_sequence.value();
   for (std::int32_t group = 0; group < std::ssize(manager.options().groups); ++group) {
-    const BlockTableView view = tables.view(group);
     for (std::int32_t i = 0; i < max_rows; ++i) {
       Row expected(static_cast<std::size_t>(columns), -1);
       if (const auto sequence = tables.row(i)) {
         std::ranges::transform(manager.block_table(*sequence, group).value(), expected.begin(),
                                &BlockId::value);
       }
-      const std::int32_t* begin = view.data + i * view.row_stride;
+      const std::int32_t* begin = tables.view(group, i, 1).data;
       REQUIRE(Row(begin, begin + columns) == expected);
     }
   }

@@ -1,6 +1,7 @@
-// A complete program around the host API, to start from: a small paged cache, and two sequences
-// that grow by one token per step. Each step appends the new K and V and attends to all tokens so
-// far.
+// A complete program around the host API and the block manager, to start from: a small paged cache,
+// and two sequences that grow by one token per step. In each step the manager makes room, the block
+// table on the device gets the new blocks, and a launch appends the new K and V and attends to all
+// tokens so far.
 //
 // Exit codes: 0 done, 1 CUDA or recto refused something, 3 no GPU.
 
@@ -12,15 +13,23 @@
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <vector>
 
 #include "core/dense_kv_view.h"
 #include "core/status.h"
+#include "core/units.h"
+#include "cuda/cache/batch_tables.h"
+#include "cuda/cache/block_manager.h"
 #include "cuda/decode_step.h"
 
 namespace {
 
+using recto::Result;
 using recto::RowsView;
 using recto::Status;
+using recto::cache::BatchTables;
+using recto::cache::BlockManager;
+using recto::cache::SequenceHandle;
 
 constexpr int kDone = 0;
 constexpr int kFailed = 1;
@@ -32,11 +41,12 @@ constexpr std::int64_t kKvHeads = 2;  // each is shared by a group of two query 
 constexpr std::int64_t kHeadDim = 64;
 constexpr std::int64_t kBlockSize = 16;
 constexpr std::int64_t kMaxBlocks = 3;  // of each sequence
-constexpr std::int64_t kTokens = 40;    // generated tokens: two and a half blocks
+constexpr std::int64_t kNumBlocks = kSeqs * kMaxBlocks;
+constexpr std::int64_t kTokens = 40;  // generated tokens: two and a half blocks
 
 constexpr std::int64_t kQSize = kSeqs * kQHeads * kHeadDim;
 constexpr std::int64_t kKvSize = kSeqs * kKvHeads * kHeadDim;
-constexpr std::int64_t kPoolSize = kSeqs * kMaxBlocks * kBlockSize * kKvHeads * kHeadDim;
+constexpr std::int64_t kPoolSize = kNumBlocks * kBlockSize * kKvHeads * kHeadDim;
 
 Status status_of(cudaError_t error) {
   return error == cudaSuccess ? Status::ok() : Status::failed(cudaGetErrorString(error));
@@ -84,7 +94,7 @@ struct Batch {
   DeviceArray<float> new_v{kKvSize};
   DeviceArray<float> k_pool{kPoolSize};
   DeviceArray<float> v_pool{kPoolSize};
-  DeviceArray<std::int32_t> block_table{kSeqs * kMaxBlocks};
+  DeviceArray<std::int32_t> block_table{kSeqs * kMaxBlocks};  // a copy of the host's
   DeviceArray<std::int32_t> cached_length{kSeqs};
   DeviceArray<float> out{kQSize};
   DeviceArray<float> lse_ln{kSeqs * kQHeads};
@@ -99,14 +109,14 @@ struct Batch {
 };
 
 // Views only describe memory; they own none, and serve every step.
-recto::Result<recto::DecodeStep> step_of(const Batch& batch) {
+Result<recto::DecodeStep> step_of(const Batch& batch, const BatchTables& tables) {
   const recto::KvPoolShape shape = {.layout = recto::KvLayout::kHeadMajor,
-                                    .num_blocks = kSeqs * kMaxBlocks,
+                                    .num_blocks = kNumBlocks,
                                     .block_size = kBlockSize,
                                     .num_kv_heads = kKvHeads,
                                     .head_dim_k = kHeadDim,
                                     .head_dim_v = kHeadDim};
-  const recto::Result<recto::MutablePagedKvView> kv =
+  const Result<recto::MutablePagedKvView> kv =
       recto::dense_kv_view(shape, batch.k_pool.data(), batch.v_pool.data());
   RECTO_RETURN_IF_ERROR(kv.status());
   recto::DecodeStep step = {
@@ -114,10 +124,43 @@ recto::Result<recto::DecodeStep> step_of(const Batch& batch) {
       .new_k = rows<const void*>(batch.new_k.data(), kKvHeads),
       .new_v = rows<const void*>(batch.new_v.data(), kKvHeads),
       .kv = kv.value(),
-      .block_table = {batch.block_table.data(), kSeqs, kMaxBlocks, kMaxBlocks},
+      .block_table = tables.view(0),
       .cached_length = {batch.cached_length.data(), static_cast<std::size_t>(kSeqs)}};
+  step.block_table.data = batch.block_table.data();
   step.options.scale = 0.125F;  // 1 / sqrt(head_dim)
   return step;
+}
+
+Result<BlockManager> make_manager() {
+  recto::cache::CacheOptions options;
+  options.num_blocks = recto::BlockCount(kNumBlocks);
+  options.block_size = recto::TokenCount(kBlockSize);
+  options.max_blocks_per_sequence = recto::BlockCount(kMaxBlocks);
+  options.prefix.caching = recto::cache::PrefixCaching::kOff;
+  return BlockManager::create(options);
+}
+
+// Starts the sequences, each with a prompt of one token, and gives row s of the tables to number s.
+Result<std::vector<SequenceHandle>> admit(BlockManager& manager, BatchTables& tables) {
+  std::vector<SequenceHandle> sequences;
+  for (std::int32_t s = 0; s < kSeqs; ++s) {
+    const std::array<recto::cache::TokenId, 1> prompt = {s};
+    const Result<recto::cache::Admission> admitted = manager.admit({.tokens = {.ids = prompt}});
+    RECTO_RETURN_IF_ERROR(admitted.status());
+    sequences.push_back(admitted.value().sequence);
+    RECTO_RETURN_IF_ERROR(tables.assign(s, sequences.back()));
+  }
+  return sequences;
+}
+
+// Makes room for the next token of each sequence, and uploads the table if that changed it; from a
+// larger table only the ranges that `update` returns. These sequences share no blocks, so `append`
+// asks for no copies. When it runs out of blocks, a serving engine preempts (cuda/cache/example).
+Status grow(BlockManager& manager, const std::vector<SequenceHandle>& sequences,
+            BatchTables& tables, Batch& batch, cudaStream_t stream) {
+  RECTO_RETURN_IF_ERROR(manager.append(sequences).status());
+  if (tables.update().empty()) return Status::ok();
+  return batch.block_table.upload(tables.view(0).data, stream);
 }
 
 // Token number t of sequence 0 has the value t + 1 in every dim, that of sequence 1 its negative.
@@ -135,15 +178,19 @@ Status upload_token(Batch& batch, std::int32_t token, cudaStream_t stream) {
 Status generate(cudaStream_t stream) {
   Batch batch;
   RECTO_RETURN_IF_ERROR(batch.status());
-  // The blocks of each sequence, in any order. In cuda/cache there is a manager that allocates
-  // blocks as sequences grow.
-  const std::array<std::int32_t, kSeqs* kMaxBlocks> table = {4, 1, 0, 2, 5, 3};
-  RECTO_RETURN_IF_ERROR(batch.block_table.upload(table.data(), stream));
+  Result<BlockManager> manager = make_manager();
+  RECTO_RETURN_IF_ERROR(manager.status());
+  std::vector<std::int32_t> host_table(kSeqs * kMaxBlocks);
+  Result<BatchTables> tables =
+      BatchTables::create(manager.value(), {.max_rows = kSeqs}, host_table);
+  RECTO_RETURN_IF_ERROR(tables.status());
+  const Result<std::vector<SequenceHandle>> sequences = admit(manager.value(), tables.value());
+  RECTO_RETURN_IF_ERROR(sequences.status());
 
   // Plans once, before the first step: kernel, number of splits, workspace.
-  const recto::Result<recto::DecodeStep> step = step_of(batch);
+  const Result<recto::DecodeStep> step = step_of(batch, tables.value());
   RECTO_RETURN_IF_ERROR(step.status());
-  const recto::Result<recto::AttentionPlan> plan =
+  const Result<recto::AttentionPlan> plan =
       recto::plan_decode_step(step.value(), {.max_context_length = kTokens});
   RECTO_RETURN_IF_ERROR(plan.status());
   const DeviceArray<std::byte> workspace(plan.value().workspace_bytes);
@@ -155,8 +202,10 @@ Status generate(cudaStream_t stream) {
       "%s, splits: %d, workspace: %d bytes\n", recto::attention_kernel_name(plan.value().kernel),
       static_cast<int>(plan.value().num_splits), static_cast<int>(plan.value().workspace_bytes));
 
-  // A step only launches kernels. Uploads from pageable memory have been read when they return.
+  // A launch reads nothing on the host but views. Uploads from pageable memory have been read when
+  // they return.
   for (std::int32_t token = 0; token < kTokens; ++token) {
+    RECTO_RETURN_IF_ERROR(grow(manager.value(), sequences.value(), tables.value(), batch, stream));
     RECTO_RETURN_IF_ERROR(upload_token(batch, token, stream));
     RECTO_RETURN_IF_ERROR(recto::run_decode_step(plan.value(), step.value(), outputs,
                                                  {workspace.data(), plan.value().workspace_bytes},

@@ -3,7 +3,8 @@
 
 #include <algorithm>
 #include <memory>
-#include <set>
+#include <ranges>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -36,14 +37,11 @@ struct Held {
 };
 
 Held held_in(const GenerateConfig& config, const EngineStep& step) {
-  std::set<std::int32_t> blocks;
-  Held held;
+  Held held{.blocks = step.distinct_blocks};
   for (const SequenceStep& sequence : step.sequences) {
-    blocks.insert(sequence.blocks.begin(), sequence.blocks.end());
-    held.entries += std::ssize(sequence.blocks);
+    held.entries += sequence.num_blocks;
     held.reserved += config.engine.max_length;
   }
-  held.blocks = std::ssize(blocks);
   return held;
 }
 
@@ -62,8 +60,19 @@ std::string percent_less(std::int64_t less, std::int64_t than) {
   return fmt::format("{:.1f} %", 100 * (1 - static_cast<double>(less) / static_cast<double>(than)));
 }
 
-std::string steps_text(const GenerateConfig& config, const EngineRun& run) {
+std::string line_of(const GenerateConfig& config, const SequenceStep& sequence,
+                    std::span<const BlockId> table) {
+  return fmt::format("  {:<4} cached {:>3}, computed {:>2}{}  blocks {}\n",
+                     sequence_name(config, sequence.request, sequence.member), sequence.context,
+                     sequence.rows,
+                     sequence.drafts == 0 ? "" : fmt::format(" ({} drafts)", sequence.drafts),
+                     fmt::join(table | std::views::transform(&BlockId::value), " "));
+}
+
+// `lines` has one for each sequence of each step.
+std::string steps_text(const EngineRun& run, const std::vector<std::string>& lines) {
   std::string text;
+  auto line = lines.begin();
   auto event = run.events.begin();
   const auto tell_until = [&](std::int64_t step) {
     for (; event != run.events.end() && event->step < step; ++event) {
@@ -74,13 +83,7 @@ std::string steps_text(const GenerateConfig& config, const EngineRun& run) {
   for (const EngineStep& step : run.steps) {
     tell_until(step.step);
     text += fmt::format("step {}\n", step.step);
-    for (const SequenceStep& sequence : step.sequences) {
-      text += fmt::format("  {:<4} cached {:>3}, computed {:>2}{}  blocks {}\n",
-                          sequence_name(config, sequence.request, sequence.member),
-                          sequence.context, sequence.rows,
-                          sequence.drafts == 0 ? "" : fmt::format(" ({} drafts)", sequence.drafts),
-                          fmt::join(sequence.blocks, " "));
-    }
+    for (std::size_t i = 0; i < step.sequences.size(); ++i) text += *line++;
   }
   tell_until(run.steps.empty() ? 1 : run.steps.back().step + 1);
   return text;
@@ -179,10 +182,14 @@ Status generate(const GenerateArguments& arguments, CommandContext& context) {
   const std::string name = arguments.config.empty() ? "example" : arguments.config;
   const Result<verify::ModelWeights> weights = weights_of(config.value());
   if (!weights.is_ok()) return weights.status().in(name);
+  std::vector<std::string> lines;
+  const auto reader = [&](const SequenceStep& sequence, std::span<const BlockId> table) {
+    if (!arguments.is_brief) lines.push_back(line_of(config.value(), sequence, table));
+  };
   const Result<verify::EngineRun> run =
-      verify::run_engine(weights.value(), config.value().requests, config.value().engine);
+      verify::run_engine(weights.value(), config.value().requests, config.value().engine, reader);
   if (!run.is_ok()) return run.status().in(name);
-  if (!arguments.is_brief) context.out << steps_text(config.value(), run.value()) << '\n';
+  if (!arguments.is_brief) context.out << steps_text(run.value(), lines) << '\n';
   context.out << outputs_text(config.value(), run.value()) << '\n'
               << savings_text(config.value(), run.value());
   return Status::ok();

@@ -55,14 +55,11 @@ TableCallShape shape_of(std::size_t number) {
 class NewTables {
  public:
   TableSnapshot of(const TableSnapshot& step) {
-    TableSnapshot batch = step;
-    batch.sequences.clear();
-    for (const TracedSequence& sequence : step.sequences) {
-      const std::span<const std::int32_t> blocks = reached(step, sequence);
-      if (!seen_.emplace(blocks.begin(), blocks.end()).second) continue;
-      batch.sequences.push_back(sequence);
-      batch.sequences.back().num_rows = 1;
-    }
+    TableSnapshot batch = step.part([&](std::size_t i) {
+      const std::span<const std::int32_t> blocks = step.reached(i);
+      return seen_.emplace(blocks.begin(), blocks.end()).second;
+    });
+    for (TracedSequence& sequence : batch.sequences) sequence.num_rows = 1;
     return batch;
   }
   std::size_t count() const { return seen_.size(); }

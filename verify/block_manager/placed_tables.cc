@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <set>
+#include <span>
 #include <vector>
 
 #include "core/dense_kv_view.h"
@@ -17,9 +18,10 @@ std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value)
 // The slots of all contexts, each once.
 std::vector<std::int64_t> addressed_slots(const TableSnapshot& snapshot) {
   std::set<std::int64_t> slots;
-  for (const TracedSequence& sequence : snapshot.sequences) {
-    for (std::int64_t token = 0; token < sequence.context_length; ++token) {
-      const std::int64_t block = sequence.blocks[as_size(token / snapshot.block_size)];
+  for (std::size_t i = 0; i < snapshot.sequences.size(); ++i) {
+    const std::span<const std::int32_t> blocks = snapshot.reached(i);
+    for (std::int64_t token = 0; token < snapshot.sequences[i].context_length; ++token) {
+      const std::int64_t block = blocks[as_size(token / snapshot.block_size)];
       slots.insert(block * snapshot.block_size + token % snapshot.block_size);
     }
   }
@@ -38,7 +40,7 @@ BatchLayout layout_of(const TableSnapshot& snapshot, const TableCallShape& shape
       .q = dense_rows<const void*>(nullptr, shape.q_type, 0, shape.num_q_heads, shape.head_dim),
       .kv = as_const(dense_kv_view(pool, nullptr, nullptr).value())};
   for (const TracedSequence& sequence : snapshot.sequences) {
-    layout.sequences.push_back({sequence.num_rows, sequence.context_length, sequence.blocks});
+    layout.sequences.push_back({sequence.num_rows, sequence.context_length});
   }
   for (std::int64_t head = 0; is_fp8(pool.type) && head < pool.num_kv_heads; ++head) {
     layout.k_scales.push_back(0.5F / static_cast<float>(head + 1));
@@ -52,6 +54,7 @@ BatchLayout layout_of(const TableSnapshot& snapshot, const TableCallShape& shape
 Batch place_tables(const TableSnapshot& snapshot, const TableCallShape& shape, Poison poison,
                    std::uint64_t seed) {
   Batch batch(layout_of(snapshot, shape));
+  batch.inputs.block_table = snapshot.table();  // the layout has no blocks
   const RandomStream stream(seed);
   RandomStream q_stream = stream.split("q");
   fill_with_units(batch.q, shape.q_type, q_stream);

@@ -1,7 +1,7 @@
 #pragma once
 
-// A batch with given block tables, laid out in memory. Slots that its contexts address hold random
-// numbers, drawn once per slot however many contexts share it. All other slots hold poison.
+// K, V and queries for given block tables, laid out in memory. Slots that its contexts address hold
+// random numbers, drawn once per slot however many contexts share it. All other slots hold poison.
 
 #include <cstdint>
 
@@ -21,7 +21,8 @@ struct TableCallShape {
   std::int64_t head_dim = 64;
 };
 
-// Rows of the table are padded with -1. The caller sets the options of `inputs`.
+// The inputs read the snapshot's table in place, so the snapshot must outlive the batch. The caller
+// sets their options.
 Batch place_tables(const TableSnapshot& snapshot, const TableCallShape& shape, Poison poison,
                    std::uint64_t seed);
 

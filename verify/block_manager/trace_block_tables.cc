@@ -17,11 +17,31 @@
 
 namespace recto::verify {
 
-std::span<const std::int32_t> reached(const TableSnapshot& snapshot,
-                                      const TracedSequence& sequence) {
-  const std::int64_t count = ceil_div(sequence.context_length, snapshot.block_size);
-  RECTO_CHECK_LE(count, std::ssize(sequence.blocks));
-  return std::span(sequence.blocks).first(static_cast<std::size_t>(count));
+BlockTableView TableSnapshot::table() const {
+  return {.data = entries.data(),
+          .num_seqs = std::ssize(sequences),
+          .max_blocks = max_blocks,
+          .row_stride = max_blocks};
+}
+
+std::span<const std::int32_t> TableSnapshot::reached(std::size_t i) const {
+  const std::int64_t count = ceil_div(sequences.at(i).context_length, block_size);
+  RECTO_CHECK_LE(count, max_blocks);
+  return std::span(entries).subspan(i * static_cast<std::size_t>(max_blocks),
+                                    static_cast<std::size_t>(count));
+}
+
+TableSnapshot TableSnapshot::part(const std::function<bool(std::size_t)>& is_in) const {
+  TableSnapshot part = *this;
+  part.entries.clear();
+  part.sequences.clear();
+  for (std::size_t i = 0; i < sequences.size(); ++i) {
+    if (!is_in(i)) continue;
+    const auto row = entries.begin() + static_cast<std::int64_t>(i) * max_blocks;
+    part.entries.insert(part.entries.end(), row, row + max_blocks);
+    part.sequences.push_back(sequences[i]);
+  }
+  return part;
 }
 
 namespace {
@@ -54,13 +74,13 @@ constexpr std::array<Moment, 5> kMoments = {{
     {"later", [](const TableTraits&, std::int64_t) { return true; }, 200},
 }};
 
-// A sequence's blocks in logical order.
-using TableOf = std::function<std::vector<std::int32_t>(sim::SequenceId)>;
+// Writes a sequence's table to a row of -1, [max_blocks].
+using WriteRow = std::function<void(sim::SequenceId, std::span<std::int32_t> row)>;
 
 class TableObserver final : public sim::SimulationObserver {
  public:
-  TableObserver(const sim::Allocator& allocator, TableOf table_of, const SnapshotOptions& options)
-      : allocator_(allocator), table_of_(std::move(table_of)), options_(options) {}
+  TableObserver(const sim::Allocator& allocator, WriteRow write_row, const SnapshotOptions& options)
+      : allocator_(allocator), write_row_(std::move(write_row)), options_(options) {}
 
   void on_step(const sim::StepPlan& plan, const sim::StepCost&, SimTime) override {
     is_new_step_ = plan.kind == sim::StepPlan::Kind::kStep;
@@ -116,8 +136,8 @@ class TableObserver final : public sim::SimulationObserver {
     TableSnapshot snapshot = {.moment = "",
                               .step = steps_,
                               .num_blocks = allocator_.counts().pool.value() / block_size,
-                              .block_size = block_size,
-                              .sequences = {}};
+                              .block_size = block_size};
+    std::vector<sim::SequenceId> ids;
     for (const sim::Group* group : scheduler.holders()) {
       for (std::size_t member = 0; member < group->members.size(); ++member) {
         const std::int64_t rows = rows_of(*group, member);
@@ -126,8 +146,15 @@ class TableObserver final : public sim::SimulationObserver {
         sequence.num_rows = rows;
         sequence.context_length = scheduler.context(*group, member) + rows;
         sequence.was_preempted = preempted_.contains(group->request.id);
-        sequence.blocks = table_of_(group->members[member]);
+        ids.push_back(group->members[member]);
+        snapshot.max_blocks =
+            std::max(snapshot.max_blocks, std::ssize(allocator_.block_table(ids.back())));
       }
+    }
+    const auto columns = static_cast<std::size_t>(snapshot.max_blocks);
+    snapshot.entries.assign(ids.size() * columns, -1);
+    for (std::size_t i = 0; i < ids.size(); ++i) {
+      write_row_(ids[i], std::span(snapshot.entries).subspan(i * columns, columns));
     }
     return snapshot;
   }
@@ -141,7 +168,7 @@ class TableObserver final : public sim::SimulationObserver {
   }
 
   const sim::Allocator& allocator_;
-  const TableOf table_of_;
+  const WriteRow write_row_;
   const SnapshotOptions options_;
   std::array<Moment, kMoments.size()> moments_ = kMoments;
   bool is_new_step_ = false;
@@ -151,16 +178,12 @@ class TableObserver final : public sim::SimulationObserver {
   std::vector<TableSnapshot> snapshots_;
 };
 
-struct TraceOptions {
-  const sim::SchedulerOptions& rules;
-  const SnapshotOptions& snapshots;
-};
-
 Result<TracedTables> trace(sim::RequestSource& requests, sim::Allocator& allocator,
-                           const TraceOptions& options, const TableOf& table_of) {
-  TableObserver observer(allocator, table_of, options.snapshots);
+                           const sim::SchedulerOptions& rules, const SnapshotOptions& options,
+                           const WriteRow& write_row) {
+  TableObserver observer(allocator, write_row, options);
   sim::SimulationOptions simulation;
-  simulation.scheduler = options.rules;
+  simulation.scheduler = rules;
   const Result<sim::Report> report =
       sim::simulate(requests, allocator, time_model(), simulation, &observer);
   RECTO_RETURN_IF_ERROR(report.status());
@@ -178,11 +201,11 @@ Result<TracedTables> trace(sim::RequestSource& requests, sim::Allocator& allocat
 TableTraits traits_of(const TableSnapshot& snapshot) {
   TableTraits traits;
   std::map<std::int32_t, std::int64_t> contexts;  // number of contexts with the block
-  for (const TracedSequence& sequence : snapshot.sequences) {
+  for (std::size_t i = 0; i < snapshot.sequences.size(); ++i) {
     ++traits.sequences;
-    traits.tokens += sequence.context_length;
-    traits.preempted += sequence.was_preempted ? 1 : 0;
-    const std::span<const std::int32_t> blocks = reached(snapshot, sequence);
+    traits.tokens += snapshot.sequences[i].context_length;
+    traits.preempted += snapshot.sequences[i].was_preempted ? 1 : 0;
+    const std::span<const std::int32_t> blocks = snapshot.reached(i);
     traits.unordered += std::ranges::is_sorted(blocks) ? 0 : 1;
     for (const std::int32_t block : blocks) ++contexts[block];
   }
@@ -191,21 +214,16 @@ TableTraits traits_of(const TableSnapshot& snapshot) {
 }
 
 TableSnapshot decoding_part(const TableSnapshot& snapshot) {
-  TableSnapshot part = snapshot;
-  std::erase_if(part.sequences, [](const TracedSequence& each) { return each.num_rows != 1; });
-  return part;
+  return snapshot.part([&](std::size_t i) { return snapshot.sequences[i].num_rows == 1; });
 }
 
 Result<TracedTables> trace_block_tables(sim::RequestSource& requests, sim::Allocator& allocator,
                                         const sim::SchedulerOptions& rules,
                                         const SnapshotOptions& options) {
-  const auto table_of = [&allocator](sim::SequenceId sequence) {
-    const std::span<const BlockId> blocks(allocator.block_table(sequence));
-    std::vector<std::int32_t> ids(blocks.size());
-    std::ranges::transform(blocks, ids.begin(), &BlockId::value);
-    return ids;
+  const auto write_row = [&](sim::SequenceId sequence, std::span<std::int32_t> row) {
+    std::ranges::transform(allocator.block_table(sequence), row.begin(), &BlockId::value);
   };
-  return trace(requests, allocator, {rules, options}, table_of);
+  return trace(requests, allocator, rules, options, write_row);
 }
 
 // The tables have one row for each place in the manager's list of sequences.
@@ -218,16 +236,15 @@ Result<TracedTables> trace_block_tables(sim::RequestSource& requests, ManagedAll
   cache::BatchTables tables =
       cache::BatchTables::create(allocator.manager(), {.max_rows = cache.max_sequences}, buffer)
           .value();
-  const auto table_of = [&](sim::SequenceId sequence) {
+  const auto write_row = [&](sim::SequenceId sequence, std::span<std::int32_t> row) {
     const cache::SequenceHandle handle = allocator.handle(sequence);
     if (tables.row(handle.index) != handle) {
       RECTO_CHECK_EQ(tables.assign(handle.index, handle), Status::ok());
     }
     tables.update();
-    const auto row = buffer.begin() + handle.index * columns;
-    return std::vector<std::int32_t>(row, row + std::ssize(allocator.block_table(sequence)));
+    std::copy_n(tables.view(0, handle.index, 1).data, row.size(), row.begin());
   };
-  return trace(requests, allocator, {rules, options}, table_of);
+  return trace(requests, allocator, rules, options, write_row);
 }
 
 }  // namespace recto::verify

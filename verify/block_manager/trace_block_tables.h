@@ -3,11 +3,14 @@
 // The block tables of a running batch, as a simulated engine has them while it serves requests: in
 // which order blocks were allocated, who shares them, and how much of them is context.
 
+#include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "core/units.h"
 #include "sim/allocators/allocator.h"
@@ -19,24 +22,27 @@ namespace recto::verify {
 
 // One sequence in one step.
 struct TracedSequence {
-  std::vector<std::int32_t> blocks;  // the whole table: physical ids in logical order
-  std::int64_t context_length = 0;   // tokens, including those that the step computes
-  std::int64_t num_rows = 0;         // tokens of the context that the step computes; at least 1
-  bool was_preempted = false;        // at least once before
+  std::int64_t context_length = 0;  // tokens, including those that the step computes
+  std::int64_t num_rows = 0;        // tokens of the context that the step computes; at least 1
+  bool was_preempted = false;       // at least once before
 };
 
-// All sequences that compute something in one step.
+// All sequences that compute something in one step, and their block tables, as kernels read them.
 struct TableSnapshot {
   std::string moment;
   std::int64_t step = 0;
-  std::int64_t num_blocks = 0;  // of the pool
-  std::int64_t block_size = 0;  // slots
-  std::vector<TracedSequence> sequences;
-};
+  std::int64_t num_blocks = 0;             // of the pool
+  std::int64_t block_size = 0;             // slots
+  std::int64_t max_blocks = 0;             // of a sequence
+  std::vector<std::int32_t> entries = {};  // [sequences, max_blocks]: physical ids, then -1
+  std::vector<TracedSequence> sequences = {};
 
-// The entries of a sequence's table that lie within its context.
-std::span<const std::int32_t> reached(const TableSnapshot& snapshot,
-                                      const TracedSequence& sequence);
+  BlockTableView table() const;
+  // The entries of sequence i's table that lie within its context.
+  std::span<const std::int32_t> reached(std::size_t i) const;
+  // The sequences i for which this is true, and their rows.
+  TableSnapshot part(const std::function<bool(std::size_t)>& is_in) const;
+};
 
 // Traits that make a batch worth testing.
 struct TableTraits {

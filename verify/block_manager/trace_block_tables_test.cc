@@ -160,8 +160,9 @@ TEST_CASE("a wrong block in a table is seen") {
       .moment = "by hand",
       .num_blocks = 8,
       .block_size = 16,
-      .sequences = {{.blocks = {5, 1, 3, 6}, .context_length = 41, .num_rows = 1},
-                    {.blocks = {5, 4, 2}, .context_length = 48, .num_rows = 1}}};
+      .max_blocks = 4,
+      .entries = {5, 1, 3, 6, 5, 4, 2, -1},
+      .sequences = {{.context_length = 41, .num_rows = 1}, {.context_length = 48, .num_rows = 1}}};
   CHECK(traits_of(batch).shared_blocks == 1);
   CHECK(traits_of(batch).unordered == 2);
   for (const Backend& backend : decode_backends()) {
@@ -173,7 +174,8 @@ TEST_CASE("a wrong block in a table is seen") {
     CHECK(compare(right, result_of(backend.call(right)), oracle.exact, oracle.worst_case).passed());
     // Block 4 belongs to the other sequence; block 6 lies beyond every context.
     for (const std::int32_t block : {4, 6}) {
-      std::vector<std::int32_t> table = {5, block, 3, 6, 5, 4, 2, -1};
+      std::vector<std::int32_t> table = batch.entries;
+      table[1] = block;
       PagedAttentionInputs wrong = right;
       wrong.block_table.data = table.data();
       CHECK_FALSE(

@@ -42,9 +42,9 @@ sim::Request scheduled(const GenerationRequest& request, std::size_t id) {
 
 class Engine final : public sim::SchedulerObserver {
  public:
-  // `weights` must outlive the engine.
-  Engine(const ModelWeights& weights, const EngineOptions& options)
-      : weights_(weights), options_(options), store_(weights.shape, options) {}
+  // `weights` and `reader` must outlive the engine.
+  Engine(const ModelWeights& weights, const EngineOptions& options, const TableReader& reader)
+      : weights_(weights), options_(options), reader_(reader), store_(weights.shape, options) {}
 
   // May be called once.
   Result<EngineRun> run(const std::vector<GenerationRequest>& requests) {
@@ -200,14 +200,18 @@ class Engine final : public sim::SchedulerObserver {
   void note(const std::vector<EnginePart>& parts) {
     EngineStep& step = record_.run.steps.emplace_back();
     step.step = record_.now;
-    std::set<std::int32_t> blocks;
+    std::set<BlockId> blocks;
     for (const EnginePart& part : parts) {
-      step.sequences.push_back(part.shape);
-      blocks.insert(part.shape.blocks.begin(), part.shape.blocks.end());
-      counts().rows += part.shape.rows;
-      counts().shared_blocks += std::ssize(part.shape.blocks);
+      const std::span<const BlockId> table = cache_->block_table(part.sequence);
+      SequenceStep& sequence = step.sequences.emplace_back(part.shape);
+      sequence.num_blocks = std::ssize(table);
+      if (reader_) reader_(sequence, table);
+      blocks.insert(table.begin(), table.end());
+      counts().rows += sequence.rows;
+      counts().shared_blocks += sequence.num_blocks;
     }
-    counts().shared_blocks -= std::ssize(blocks);
+    step.distinct_blocks = std::ssize(blocks);
+    counts().shared_blocks -= step.distinct_blocks;
     ++counts().steps;
   }
 
@@ -265,6 +269,7 @@ class Engine final : public sim::SchedulerObserver {
 
   const ModelWeights& weights_;
   const EngineOptions options_;
+  const TableReader& reader_;
   KvStore store_;
   EngineRecord record_;
   std::unique_ptr<EngineCache> cache_;
@@ -279,10 +284,10 @@ class Engine final : public sim::SchedulerObserver {
 
 Result<EngineRun> run_engine(const ModelWeights& weights,
                              const std::vector<GenerationRequest>& requests,
-                             const EngineOptions& options) {
+                             const EngineOptions& options, const TableReader& reader) {
   RECTO_RETURN_IF_ERROR(check_shape(weights.shape));
   RECTO_RETURN_IF_ERROR(check_engine(weights.shape, requests, options));
-  return Engine(weights, options).run(requests);
+  return Engine(weights, options, reader).run(requests);
 }
 
 }  // namespace recto::verify

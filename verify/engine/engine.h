@@ -5,7 +5,9 @@
 // has the engine's options, and the record of a run.
 
 #include <cstdint>
+#include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -74,7 +76,7 @@ struct SequenceStep {
   std::int64_t context = 0;  // tokens in the cache before the step
   std::int64_t rows = 0;     // rows computed in the step, drafts included
   std::int64_t drafts = 0;
-  std::vector<std::int32_t> blocks = {};  // the table, as kernels read it
+  std::int64_t num_blocks = 0;  // entries of its table
 
   // True if the step computes only the sequence's last token, and perhaps drafts after it.
   bool decodes() const { return rows == 1 + drafts; }
@@ -83,7 +85,11 @@ struct SequenceStep {
 struct EngineStep {
   std::int64_t step = 0;
   std::vector<SequenceStep> sequences;
+  std::int64_t distinct_blocks = 0;  // in their tables, shared ones once
 };
+
+// Called in each step for each sequence, with its block table [num_blocks], valid during the call.
+using TableReader = std::function<void(const SequenceStep&, std::span<const BlockId>)>;
 
 struct EngineCounts {
   std::int64_t steps = 0;
@@ -125,6 +131,6 @@ Status check_engine(const ModelShape& shape, const std::vector<GenerationRequest
 // Serves all requests. Invalid input if the scheduler rejects a request, or if no kernel serves it.
 Result<EngineRun> run_engine(const ModelWeights& weights,
                              const std::vector<GenerationRequest>& requests,
-                             const EngineOptions& options);
+                             const EngineOptions& options, const TableReader& reader = {});
 
 }  // namespace recto::verify

@@ -56,6 +56,7 @@ void EngineBatch::compute(std::span<EnginePart> parts, EngineCounts& counts) {
       rows.insert(rows.end(), static_cast<std::size_t>(count), cache_.handle(part->sequence));
       counts.replayed_drafts += call->is_replayed ? part->shape.drafts : 0;
     }
+    call->num_rows = std::ssize(rows) - call->first_row;
   }
   place(rows);
   for (const Call* call : {&single, &several}) {
@@ -79,31 +80,31 @@ void EngineBatch::place(std::span<const cache::SequenceHandle> rows) {
   tables_.update();
 }
 
-// The cache slots of the call's rows. Sets the parts' blocks.
+// The cache slots and table rows of the call. A graph reads as many rows as it is padded to.
 StepRows EngineBatch::rows_of(const Call& call) {
-  StepRows step{.query_start = {0}, .table = tables_.view(0)};
-  std::int32_t* entries = table_memory_.data() + call.first_row * step.table.row_stride;
-  step.table.data = entries;
+  const auto used = static_cast<std::uint64_t>(call.num_rows);
+  const auto read = static_cast<std::int64_t>(call.is_replayed ? std::bit_ceil(used) : used);
+  StepRows step{.query_start = {0}, .table = tables_.view(0, call.first_row, read)};
   std::vector<cache::TokenRange> ranges;
-  for (EnginePart* part : call.parts) {
+  for (const EnginePart* part : call.parts) {
     const std::int64_t context = part->shape.context;
     const std::int64_t rows = part->shape.rows;
     ranges.push_back({.sequence = cache_.handle(part->sequence), .first = context, .count = rows});
     const std::int64_t blocks = std::ssize(cache_.block_table(part->sequence));
-    part->shape.blocks.assign(entries, entries + blocks);
     const bool is_new = context % options_.block_size == 0 && blocks > 1;
     if (options_.fault == EngineFault::kStaleTable && is_new) {
-      entries[blocks - 1] = entries[blocks - 2];
+      const std::int64_t row = call.first_row + std::ssize(step.context_length);
+      const auto last = static_cast<std::size_t>(row * step.table.row_stride + blocks - 1);
+      table_memory_[last] = table_memory_[last - 1];
     }
     // A replayed row is a sequence of its own, one token longer than the row before.
     const std::int64_t each = call.is_replayed ? 1 : rows;
     for (std::int64_t end = each; end <= rows; end += each) {
       step.context_length.push_back(static_cast<std::int32_t>(context + end));
       step.query_start.push_back(step.query_start.back() + static_cast<std::int32_t>(each));
-      entries += step.table.row_stride;
     }
   }
-  step.table.num_seqs = std::ssize(step.context_length);
+  RECTO_CHECK_EQ(std::ssize(step.context_length), call.num_rows);
   step.slots.resize(static_cast<std::size_t>(step.query_start.back()));
   RECTO_CHECK_EQ(cache::write_slot_mapping(cache_.manager(), 0, ranges, step.slots), Status::ok());
   return step;

@@ -40,7 +40,7 @@ class EngineBatch {
   EngineBatch(const EngineBatch&) = delete;
   EngineBatch& operator=(const EngineBatch&) = delete;
 
-  // Sets the parts' blocks and logits, and counts the batches that graphs compute.
+  // Sets the parts' logits, and counts the batches that graphs compute.
   void compute(std::span<EnginePart> parts, EngineCounts& counts);
 
  private:
@@ -48,6 +48,7 @@ class EngineBatch {
   struct Call {
     std::vector<EnginePart*> parts = {};
     std::int64_t first_row = 0;  // of the block tables
+    std::int64_t num_rows = 0;   // of the block tables
     bool is_replayed = false;    // with a table row per row, not per part
   };
 

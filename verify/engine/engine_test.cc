@@ -1,5 +1,9 @@
 #include "verify/engine/engine.h"
 
+#include <set>
+#include <span>
+#include <vector>
+
 #include "bazel/testing/catch.h"
 
 namespace recto::verify {
@@ -15,19 +19,28 @@ Status status_of(const std::vector<GenerationRequest>& requests, const EngineOpt
   return run_engine(drawn_weights(kShape, {}), requests, options).status();
 }
 
-TEST_CASE("steps, tables and events of a run are kept") {
+TEST_CASE("steps and events of a run are kept, and its tables are read as they are") {
   EngineOptions options;
   options.block_size = 2;
   const std::vector<GenerationRequest> requests = {request_of({1, 2, 3})};
-  const EngineRun run = run_engine(drawn_weights(kShape, {}), requests, options).value();
+  std::vector<std::vector<BlockId>> tables;
+  const TableReader reader = [&tables](const SequenceStep&, std::span<const BlockId> table) {
+    tables.emplace_back(table.begin(), table.end());
+  };
+  const EngineRun run = run_engine(drawn_weights(kShape, {}), requests, options, reader).value();
   REQUIRE(run.texts.size() == 1);
   CHECK(run.texts.at(0).outputs.at(0).size() == 4);
   // One step for the prompt, then one per token; the last token is not computed.
   REQUIRE(run.steps.size() == 4);
   CHECK(run.steps[0].sequences.at(0).rows == 3);
-  CHECK(run.steps[0].sequences.at(0).blocks.size() == 2);
+  CHECK(run.steps[0].sequences.at(0).num_blocks == 2);
   CHECK(run.steps[3].sequences.at(0).context == 5);
-  CHECK(run.steps[3].sequences.at(0).blocks.size() == 3);
+  CHECK(run.steps[3].sequences.at(0).num_blocks == 3);
+  CHECK(run.steps[3].distinct_blocks == 3);
+  REQUIRE(tables.size() == 4);
+  REQUIRE(tables[3].size() == 3);
+  CHECK(std::set(tables[3].begin(), tables[3].end()).size() == 3);
+  CHECK(std::vector(tables[3].begin(), tables[3].begin() + 2) == tables[0]);
   REQUIRE(run.events.size() == 2);
   CHECK(run.events[0].text == "is admitted; 0 of 3 tokens are cached");
   CHECK(run.events[1].text == "is finished");

@@ -164,7 +164,6 @@ void KvStore::capture(std::int64_t layer, const StepRows& step, std::int64_t num
                     .block_table = step.table,
                     .cached_length = graph.cached_length,
                     .options = {.scale = shape_.attention_scale()}};
-  decode.block_table.num_seqs = num_rows;
   const Result<AttentionPlan> plan =
       plan_decode_step(decode, {.max_context_length = options_.max_length,
                                 .kernel = options_.decode_kernel,

@@ -25,7 +25,7 @@ struct StepRows {
   std::vector<std::int64_t> slots = {};           // [rows]
   std::vector<std::int32_t> query_start = {};     // [sequences + 1]
   std::vector<std::int32_t> context_length = {};  // [sequences], including the step's tokens
-  BlockTableView table = {};                      // [sequences, max_blocks]
+  BlockTableView table = {};                      // [sequences, or rows of the graph, max_blocks]
 };
 
 class KvStore {
@@ -48,7 +48,7 @@ class KvStore {
   // The same by a graph of the host API's decode step. A graph is captured once for each layer and
   // number of rows, which may be padded. It is replayed while contexts grow and sequences come and
   // go. The graph reads step.table in place, so the table must be the same memory at each call,
-  // with as many rows as the next power of two.
+  // with as many rows as the graph.
   reference::Matrix replay(std::int64_t layer, const StepRows& step, const ProjectedRows& rows);
   std::int64_t captured_graphs() const { return std::ssize(graphs_); }
 
