@@ -82,6 +82,8 @@ CaseDomain tile_domain() {
   domain.types = {{kFp16, kFp16}, {kBf16, kBf16}, {kFp16, kE4m3}, {kBf16, kE5m2}};
   domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
   domain.block_sizes = {16, 32, 48};
+  domain.groups = {1, 3};
+  domain.num_seqs_max = 2;
   domain.context_max = 300;
   domain.has_softcap = domain.has_alibi = domain.has_negative_scale = false;
   return domain;
@@ -110,6 +112,7 @@ CaseDomain wide_domain() {
   domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
   domain.block_sizes = {16, 32, 48};
   domain.head_dims = {64, 128};
+  domain.groups = {1, 3};
   domain.num_seqs_max = 2;
   domain.num_rows_max = 60;
   domain.has_softcap = domain.has_alibi = domain.has_negative_scale = false;

@@ -73,6 +73,7 @@ KERNELS = {
         ("kv_write|kv_append|block_copy|gather|rotary|row_move", ["moves of K and V"]),
         ("block_cursor", ["first cases", "thresholds", "moves of K and V"]),
         ("kv_scale|element\\.cuh|row_access", ["first cases", "moves of K and V"]),
+        ("dispatch\\.cuh|_entries", ["refusals, plans and calls", "first cases", "thresholds"]),
         ("prefill_wide", ["first cases", "thresholds", "wide prefill", "NaN and infinities"]),
         ("\\.cuh", ["first cases", "more cases", "NaN and infinities", "laws"]),
         ("\\.cu", ["refusals, plans and calls"]),
