@@ -18,6 +18,7 @@
 #include "verify/explain/explanation.h"
 #include "verify/explain/judged_runs.h"
 #include "verify/law_runner.h"
+#include "verify/quoted_text.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {

@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "verify/reason_kind.h"
+#include "verify/cases/reason_kind.h"
 
 namespace recto::experiments {
 namespace {

@@ -10,9 +10,9 @@
 #include "experiments/support/table.h"
 #include "verify/block_manager/engine_tables_law.h"
 #include "verify/kernels/kernel_heap.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
 #include "verify/library/kernel_device.h"
-#include "verify/oracle_comparison.h"
 #include "verify/own_process.h"
 
 namespace recto::experiments {

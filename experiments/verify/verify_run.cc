@@ -12,8 +12,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/verify/pair_cover.h"
-#include "verify/case_work.h"
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 #include "verify/own_process.h"
 #include "verify/saved_case.h"
 
@@ -26,7 +25,7 @@ using verify::DescribedCase;
 using verify::Law;
 
 // For a case of serving size: the number of laws besides the oracle, their work limit, and the
-// executor's, as counted by case_work.h.
+// executor's, as counted by AttentionProblem::work.
 constexpr std::size_t kLawsOfLarge = 2;
 constexpr std::int64_t kLawsWorkMax = 12'000'000;
 constexpr std::int64_t kSlowWorkMax = 20'000'000;
@@ -207,7 +206,7 @@ class VerifyRun {
       return "a case drawn for laws that had applied to none";
     }
     if (!supply_.is_of_serving_size()) return std::nullopt;
-    const std::int64_t work = case_work(drawn.law_case.problem);
+    const std::int64_t work = drawn.law_case.problem.work();
     if (is_slow(backend) && work > kSlowWorkMax)
       return "of serving size, too large for the executor";
     if (law.name == "oracle" || !backend.computes_attention()) return std::nullopt;

@@ -230,9 +230,9 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
     text += reasons_text(outcome.passed_over);
   }
   text += absent_text(trial) + tests_text(trial);
-  if (outcome.report.late > 0)
+  if (outcome.report.timed_out_once > 0)
     text += fmt::format("\nnote: calls that exceeded the time limit, but not when repeated: {}\n",
-                        outcome.report.late);
+                        outcome.report.timed_out_once);
   for (const std::string& backend : untried_backends(trial, outcome))
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
   return text + biases_text(outcome) + failures_text(options, outcome);
@@ -250,7 +250,7 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"seed", options.seed},
                {"bound", bound_kind_name(options.bound_kind)},
                {"passed_over", outcome.passed_over},
-               {"late_calls", outcome.report.late},
+               {"late_calls", outcome.report.timed_out_once},
                {"failed", outcome.report.failed()},
                {"cut_short", outcome.report.cut_short},
                {"replaced", outcome.replaced},

@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "verify/block_manager/engine_tables_law.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
 #include "verify/library/kernel_library_backends.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {
