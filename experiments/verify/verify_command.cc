@@ -92,23 +92,14 @@ Status verdict_of(const VerifyFlags& flags, const Selection& selection,
   return untried.empty() ? Status::ok() : Status::failed("every case was skipped by " + untried);
 }
 
-// Makes the folder and writes to it, to check before the run that failures can be saved; leaves
-// nothing behind.
-Status try_folder(const std::string& folder) {
-  namespace fs = std::filesystem;
+// Checks before the run that failures can be saved.
+Status check_folder(const std::string& folder) {
   std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) {
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
     return Status::invalid_input(
         fmt::format("--out: {}: expected a folder, or nothing yet", folder));
   }
-  std::vector<fs::path> made;
-  for (fs::path path = folder; !path.empty() && !fs::exists(path, error);
-       path = path.parent_path()) {
-    made.push_back(path);
-  }
-  Status status = make_folder(folder);
-  if (status.is_ok()) status = OutputFile::create(folder + "/failing-case").status();
-  for (const fs::path& path : made) fs::remove(path, error);
+  const Status status = try_folder(folder, "failing-case");
   return status.is_ok() ? status : Status::invalid_input("--out: " + status.message());
 }
 
@@ -140,7 +131,7 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
     context.out << selection_text(selection.value());
     return Status::ok();
   }
-  RECTO_RETURN_IF_ERROR(try_folder(flags.options.folder));
+  RECTO_RETURN_IF_ERROR(check_folder(flags.options.folder));
   const VerifyOutcome outcome = run_verify(selection.value(), flags.options, context);
   if (flags.is_json) {
     context.out << json_text(verify_json(selection.value(), flags.options, outcome), 2) << '\n';
