@@ -3,8 +3,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "core/contract.h"
 #include "reference/fp32_state.h"
 #include "reference/low_precision_attention.h"
 #include "verify/decode_step_backend.h"
@@ -95,6 +97,22 @@ Backend low_precision_backend(ElementType q_type, const std::string& way,
 }
 
 }  // namespace
+
+CallOutcome guarded(const std::function<CallOutcome()>& call) {
+  try {
+    return call();
+  } catch (const std::exception& exception) {
+    return Failed{kThrown, exception.what()};
+  } catch (...) {
+    return Failed{kThrown, "something other than a std::exception"};
+  }
+}
+
+reference::AttentionResult result_of(CallOutcome outcome) {
+  if (const auto* failed = std::get_if<Failed>(&outcome)) RECTO_CHECK_EQ(failed->message, "");
+  if (const auto* refused = std::get_if<Unsupported>(&outcome)) RECTO_CHECK_EQ(refused->reason, "");
+  return std::get<Done>(std::move(outcome)).result;
+}
 
 CallOutcome Backend::call(const PagedAttentionInputs& inputs, const CallOptions& options) const {
   if (!attend) return Unsupported{"it computes no attention"};

@@ -1,22 +1,66 @@
 #pragma once
 
-// An implementation of paged attention under test. Adding a backend to the list needs no test code:
-// every law and the comparison with the oracle run on it.
+// An implementation of paged attention under test, and the outcome of a call of it as a value: a
+// failed call is an outcome like any other. Adding a backend to the list needs no test code: every
+// law and the comparison with the oracle run on it.
 
 #include <cstdint>
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "core/attention_views.h"
 #include "reference/numerics.h"
 #include "reference/online_softmax.h"
-#include "verify/call_outcome.h"
+#include "reference/paged_attention.h"
 #include "verify/cases/placed_problem.h"
-#include "verify/cases/stale_memory.h"
+#include "verify/cases/poison.h"
 
 namespace recto::verify {
+
+// Kinds of failure, beside those of a kernel library ("SIGSEGV", "exit", "wrong memory", ...).
+inline constexpr const char* kWrongNumbers = "wrong numbers";
+inline constexpr const char* kTimeOut = "time-out";
+inline constexpr const char* kThrown = "thrown";  // a broken contract, or another exception
+
+// The backend does not support such a call, and computed nothing.
+struct Unsupported {
+  std::string reason;  // one line
+};
+
+// The backend supports the call, but gave no result.
+struct Failed {
+  std::string kind;
+  std::string message;  // what happened; several lines
+  // The call exceeded its time limit on a busy machine: it counts only if that happens again.
+  bool may_be_machine = false;
+};
+
+struct Done {
+  reference::AttentionResult result = {};  // empty after an operation on the KV cache
+  std::string printed = {};                // to standard output and standard error, if known
+};
+
+using CallOutcome = std::variant<Unsupported, Failed, Done>;
+
+// Makes the call and returns its outcome. An exception is a failure of the kind kThrown: on the
+// executor, a kernel breaks a contract where a check finds something.
+CallOutcome guarded(const std::function<CallOutcome()>& call);
+
+// The result of a call that must not fail: requires Done.
+reference::AttentionResult result_of(CallOutcome outcome);
+
+// Wraps `act` as a call that never fails and has no result.
+template <typename Act>
+auto done_after(Act act) {
+  return [act = std::move(act)](const auto&... arguments) -> CallOutcome {
+    act(arguments...);
+    return Done{};
+  };
+}
 
 // Settings of a call beside its inputs. A backend follows those listed in its Capabilities.
 struct CallOptions {

@@ -14,7 +14,7 @@
 #include "cuda/instantiations.h"
 #include "verify/drawn_cases.h"
 #include "verify/kernels/device_call.h"
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 
 namespace recto::verify {
 namespace {

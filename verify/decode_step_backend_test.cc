@@ -9,7 +9,7 @@
 #include "reference/numerics.h"
 #include "reference/paged_attention.h"
 #include "verify/cases/placed_problem.h"
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 
 namespace recto::verify {
 namespace {

@@ -5,9 +5,9 @@
 #include <cstdlib>
 #include <memory>
 
+#include "core/number_in.h"
 #include "core/random_stream.h"
 #include "verify/cases/case_shrinker.h"
-#include "verify/whole_number.h"
 
 namespace recto::verify {
 namespace {
@@ -61,7 +61,7 @@ Result<CaseChoice> parse_case_choice(std::string_view text, const std::vector<Dr
   for (const DrawnCases& cases : sets) {
     if (!choice.includes(cases)) continue;
     if (colon == std::string_view::npos) return choice;
-    choice.number = whole_number(text.substr(colon + 1));
+    choice.number = number_in<std::uint64_t>(text.substr(colon + 1));
     if (choice.number && *choice.number < cases.times_full * cases.count) return choice;
   }
   return unknown_choice(text, sets);

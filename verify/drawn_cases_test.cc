@@ -3,7 +3,6 @@
 #include <cstdlib>
 
 #include "bazel/testing/catch.h"
-#include "verify/whole_number.h"
 
 namespace recto::verify {
 namespace {
@@ -15,14 +14,6 @@ std::vector<DescribedCase> all_of(CaseSource source) {
   std::vector<DescribedCase> cases;
   while (std::optional<DescribedCase> next = source()) cases.push_back(std::move(*next));
   return cases;
-}
-
-TEST_CASE("whole numbers are digits alone, all of the text") {
-  CHECK(whole_number("0") == 0);
-  CHECK(whole_number("0017") == 17);
-  CHECK(whole_number("18446744073709551615") == 18446744073709551615U);
-  for (const char* text : {"", "abc", "-1", "+1", " 1", "1 ", "1x", "1.0", "18446744073709551616"})
-    CHECK_FALSE(whole_number(text));
 }
 
 TEST_CASE("a choice names a set, or a case of it that a full run has") {

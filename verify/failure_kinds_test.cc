@@ -10,7 +10,7 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/law_runner.h"
-#include "verify/reducer.h"
+#include "verify/restartable_backend.h"
 
 namespace recto::verify {
 namespace {

@@ -1,7 +1,8 @@
 #pragma once
 
 // A law: a property that every correct implementation must have, stated without knowing the correct
-// answer. One file per law in verify/laws/, written once and run on each backend.
+// answer. One file per law in verify/laws/, written once and run on each backend. The comparison
+// with the oracle has the same form, so that one runner tries, counts, shrinks and prints both.
 
 #include <cstdint>
 #include <functional>
@@ -14,6 +15,10 @@
 #include "verify/cases/attention_problem.h"
 #include "verify/cases/placed_problem.h"
 #include "verify/comparison.h"
+
+namespace recto::reference {
+struct BoundedResult;  // reference/error_bound.h
+}
 
 namespace recto::verify {
 
@@ -46,29 +51,15 @@ struct LawVerdict {
   }
   // For a failed law: what was checked, or that a call failed; details() says what is wrong, in
   // several lines.
-  std::string heading() const { return call_failure ? "thrown" : what; }
-  std::string details() const {
-    if (call_failure) return call_failure->message;
-    const std::string text = printed_text(printed);
-    return (found ? *found : comparison.text()) + (text.empty() ? "" : "\n" + text);
-  }
+  std::string heading() const;
+  std::string details() const;
 };
 
 // The call's result; or nothing, and then `verdict` says why (skipped, or the failure).
-inline const Done* done_or_verdict(const CallOutcome& outcome, LawVerdict& verdict) {
-  if (const auto* refused = std::get_if<Unsupported>(&outcome)) verdict.skipped = refused->reason;
-  if (const auto* failed = std::get_if<Failed>(&outcome)) verdict.call_failure = *failed;
-  return std::get_if<Done>(&outcome);
-}
+const Done* done_or_verdict(const CallOutcome& outcome, LawVerdict& verdict);
 
 // The verdict of a law that checked `what` and found these lines; unchanged if there are none.
-inline LawVerdict with_findings(LawVerdict verdict, const std::string& what, std::string found) {
-  if (found.empty()) return verdict;
-  if (found.ends_with('\n')) found.pop_back();
-  verdict.what = what;
-  verdict.found = std::move(found);
-  return verdict;
-}
+LawVerdict with_findings(LawVerdict verdict, const std::string& what, std::string found);
 
 struct Law {
   std::string name;
@@ -82,10 +73,28 @@ struct Law {
 };
 
 // Why the law cannot be applied to the backend, whatever the case, or nothing.
-inline std::optional<std::string> why_never(const Law& law, const Backend& backend) {
-  if (law.why_never) return law.why_never(backend);
-  if (!backend.computes_attention()) return "it computes no attention";
-  return std::nullopt;
-}
+std::optional<std::string> why_never(const Law& law, const Backend& backend);
+
+// The verdict of law.check; an exception is a failed call, as in guarded().
+LawVerdict guarded_check(const Law& law, const Backend& backend, const LawCase& law_case,
+                         BoundKind bound_kind);
+
+// Applies the law to the backend: skipped if it does not apply to the case or compares nothing.
+LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
+                      BoundKind bound_kind);
+
+// Called with results that lie within the bound, and with the oracle's results.
+using OracleObserver =
+    std::function<void(const Backend&, const PagedAttentionInputs&,
+                       const reference::AttentionResult& seen, const reference::BoundedResult&)>;
+
+// The verdict of a law that compares a backend's results for `inputs` with the fp64 result.
+// `inputs` must pass the gate.
+LawVerdict compare_with_oracle(const Backend& backend, const PagedAttentionInputs& inputs,
+                               BoundKind bound_kind, const CallOptions& options = {},
+                               const OracleObserver& observer = {});
+
+// "oracle": out and lse lie within the bound around the fp64 result.
+Law oracle_comparison(const OracleObserver& observer = {});
 
 }  // namespace recto::verify

@@ -3,13 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <exception>
 #include <limits>
 #include <set>
 #include <utility>
 
 #include "verify/cases/case_spec.h"
-#include "verify/indented.h"
+#include "verify/quoted_text.h"
 #include "verify/reducer.h"
 
 namespace recto::verify {
@@ -23,10 +22,10 @@ struct Pair {
   PrecedingCases preceding = {};
 };
 
-class Run {
+class LawRun {
  public:
-  Run(const std::vector<Law>& laws, const std::vector<Backend>& backends,
-      const LawRunOptions& options)
+  LawRun(const std::vector<Law>& laws, const std::vector<Backend>& backends,
+         const LawRunOptions& options)
       : options_(options),
         trials_left_{.work = options.shrinking_work, .seconds = options.all_shrinking_seconds} {
     for (const Law& law : laws)
@@ -38,65 +37,67 @@ class Run {
     while (!report_.lost) {
       std::optional<DescribedCase> next = next_case();
       if (!next) break;
-      put_to_all(std::make_shared<const DescribedCase>(*std::move(next)));
+      check_all(std::make_shared<const DescribedCase>(*std::move(next)));
     }
     for (Pair& pair : pairs_) report_.counts.push_back(std::move(pair.count));
     return std::move(report_);
   }
 
  private:
-  void put_to_all(const std::shared_ptr<const DescribedCase>& described) {
-    std::set<const Backend*> late;  // in this case: other laws would wait as long
+  // Checks each law on each backend with the case.
+  void check_all(const std::shared_ptr<const DescribedCase>& described) {
+    std::set<const Backend*> timed_out;  // in this case: other laws would wait as long
     for (Pair& pair : pairs_) {
       if (options_.is_meant_for && !options_.is_meant_for(pair.law, pair.backend)) continue;
       if (!report_.lost && options_.before_each) options_.before_each(pair.law, pair.backend);
-      if (const auto why = why_not_tried(pair, *described, late.contains(&pair.backend))) {
+      if (const auto why = why_not_checked(pair, *described, timed_out)) {
         ++pair.count.skipped[*why];
         continue;
       }
-      has_tried_again_ = false;
-      const LawVerdict verdict = verdict_for_sure(pair, *described);
-      count(pair, *described, verdict);
-      if (verdict.call_failure && verdict.kind() == kTimeOut) late.insert(&pair.backend);
+      has_run_trials_ = false;
+      const LawVerdict verdict = confirmed_verdict(pair, *described);
+      if (!verdict.skipped && options_.after_each)
+        options_.after_each(pair.law, pair.backend, *described);
+      count(verdict, pair.count);
+      if (!verdict.skipped && verdict.failed()) reduce_if_new(pair, *described, verdict);
+      if (verdict.call_failure && verdict.kind() == kTimeOut) timed_out.insert(&pair.backend);
       if (!pair.backend.restart) continue;
       pair.preceding.add(described);
-      if (!has_tried_again_) continue;
+      if (!has_run_trials_) continue;
       pair.backend.restart(CallsAre::kOfDrawnCases);
       for (Pair& each : pairs_) each.preceding = {};
     }
   }
 
-  std::optional<std::string> why_not_tried(const Pair& pair, const DescribedCase& described,
-                                           bool is_late) const {
+  std::optional<std::string> why_not_checked(const Pair& pair, const DescribedCase& described,
+                                             const std::set<const Backend*>& timed_out) const {
     if (report_.lost) return "not run: the run ended with " + *report_.lost;
-    if (is_late) return "one of its calls for this case did not return";
+    if (timed_out.contains(&pair.backend)) return "one of its calls for this case did not return";
     if (!options_.why_left_out) return std::nullopt;
     return options_.why_left_out(pair.law, pair.backend, described);
   }
 
-  // If a call was late and the machine may be to blame, runs the case again in a fresh process
-  // after the same preceding cases; the second verdict counts.
-  LawVerdict verdict_for_sure(const Pair& pair, const DescribedCase& described) {
+  // If a call exceeded its time limit and the machine may be to blame, runs the case again in a
+  // fresh process after the same preceding cases; the second verdict counts.
+  LawVerdict confirmed_verdict(const Pair& pair, const DescribedCase& described) {
     LawVerdict verdict =
         verdict_of(pair.law, pair.backend, described.law_case, options_.bound_kind);
     const bool is_sure = !verdict.call_failure || !verdict.call_failure->may_be_machine;
     if (is_sure || !pair.backend.restart) return verdict;
-    has_tried_again_ = true;
+    has_run_trials_ = true;
     DescribedCase again = described;
     again.after = pair.preceding.all();
-    LawVerdict second = verdict_again({pair.law, pair.backend, options_}, again);
+    LawVerdict second = verdict_in_fresh_process({pair.law, pair.backend, options_}, again);
     if (second.skipped) return verdict;
-    if (!second.call_failure) ++report_.late;
+    if (!second.call_failure) ++report_.timed_out_once;
     return second;
   }
 
-  void count(Pair& pair, const DescribedCase& described, const LawVerdict& verdict) {
-    LawCount& count = pair.count;
+  static void count(const LawVerdict& verdict, LawCount& count) {
     if (verdict.skipped) {
       ++count.skipped[*verdict.skipped];
       return;
     }
-    if (options_.after_each) options_.after_each(pair.law, pair.backend, described);
     for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
     count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
     // Failures that are not about numbers have no ratio of error to bound.
@@ -104,15 +105,15 @@ class Run {
       count.worst_ratio = std::numeric_limits<double>::infinity();
     count.elements += verdict.comparison.elements;
     count.by_bits += verdict.comparison.by_bits;
-    if (!verdict.failed()) {
-      ++count.held;
-      return;
-    }
+    ++(verdict.failed() ? count.failed : count.held);
+    if (verdict.failed()) ++count.failures[verdict.kind()].cases;
+  }
+
+  // Reduces the first failures of each kind; later ones are only counted.
+  void reduce_if_new(Pair& pair, const DescribedCase& described, const LawVerdict& verdict) {
     const Check check{pair.law, pair.backend, options_};
     FailingCase failing = failing_case(check, described, verdict);
-    ++count.failed;
-    FailureCount& of_kind = count.failures[verdict.kind()];
-    ++of_kind.cases;
+    const FailureCount& of_kind = pair.count.failures[verdict.kind()];
     const std::int64_t made_small = of_kind.shown + of_kind.shrunk_to_shown;
     if (made_small < options_.failures_kept || failing.lost)
       reduce_and_show(check, std::move(failing), pair);
@@ -120,7 +121,7 @@ class Run {
 
   // Also shows failures of new kinds found while reducing.
   void reduce_and_show(const Check& check, FailingCase failing, Pair& pair) {
-    has_tried_again_ = true;
+    has_run_trials_ = true;
     FailingCases others;
     show(check, reduced(check, std::move(failing), pair.preceding, trials_left_, others), pair);
     for (auto& [kind, other] : others) {
@@ -156,7 +157,7 @@ class Run {
   const LawRunOptions& options_;
   std::vector<Pair> pairs_;
   TrialsLeft trials_left_;
-  bool has_tried_again_ = false;  // in the last check
+  bool has_run_trials_ = false;  // in fresh processes, since the last check began
   LawReport report_;
 };
 
@@ -221,21 +222,7 @@ void LawReport::print(std::ostream& out) const {
 
 LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& backends,
                    const CaseSource& next_case, const LawRunOptions& options) {
-  return Run(laws, backends, options).over(next_case);
-}
-
-LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
-                      BoundKind bound_kind) {
-  if (auto why = law.why_not_applicable(law_case)) return {.skipped = std::move(why)};
-  LawVerdict verdict;
-  try {
-    verdict = law.check(backend, law_case, bound_kind);
-  } catch (const std::exception& exception) {
-    verdict.call_failure = Failed{kThrown, exception.what()};
-  }
-  if (verdict.call_failure) return {.call_failure = std::move(verdict.call_failure)};
-  if (!verdict.skipped && verdict.comparison.elements == 0) verdict.skipped = "nothing to compare";
-  return verdict;
+  return LawRun(laws, backends, options).over(next_case);
 }
 
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,

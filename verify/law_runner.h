@@ -67,8 +67,8 @@ struct LawRunOptions {
   BoundKind bound_kind = BoundKind::kWorstCase;
   std::int64_t failures_kept = 3;       // texts kept per law, backend and kind of failure
   std::int64_t shrinking_trials = 400;  // at most, per failing case
-  // Work (case_work.h) of these trials over all failing cases. Each case gets a quarter of what is
-  // left, and at least what small cases need.
+  // Work (AttentionProblem::work) of these trials over all failing cases. Each case gets a quarter
+  // of what is left, and at least what small cases need.
   std::int64_t shrinking_work = 4'000'000'000;
   // Returns seconds; limits the trials of each failing case, and of all of them together, to the
   // times below. Without a clock, time is not limited.
@@ -101,8 +101,8 @@ struct LawReport {
   // Failures whose cases may not be minimal: they did not fail again, or trials ended for lack of
   // time or work.
   std::int64_t cut_short = 0;
-  // Checks in which a call was late and returned within its limit when it was made again.
-  std::int64_t late = 0;
+  // Checks in which a call exceeded its time limit, and did not when it was made again.
+  std::int64_t timed_out_once = 0;
 
   std::int64_t failed() const;  // cases, over all laws and backends
   // Backends to which no law applied: every case was skipped.
@@ -119,10 +119,6 @@ struct LawReport {
 
 LawReport run_laws(const std::vector<Law>& laws, const std::vector<Backend>& backends,
                    const CaseSource& next_case, const LawRunOptions& options);
-
-// Applies the law to the backend: skipped if it does not apply to the case or compares nothing.
-LawVerdict verdict_of(const Law& law, const Backend& backend, const LawCase& law_case,
-                      BoundKind bound_kind);
 
 // Human-readable failing case: law, case, which element, seen, expected, bound, ratio, replay.
 std::string failure_text(const Law& law, const Backend& backend, const DescribedCase& described,

@@ -1,11 +1,11 @@
 #include "verify/law_runner.h"
-#include "verify/reducer.h"
 
 #include <sstream>
 #include <stdexcept>
 
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
+#include "verify/restartable_backend.h"
 
 namespace recto::verify {
 namespace {

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "core/contract.h"
+#include "verify/quoted_text.h"
 
 namespace recto::verify {
 namespace {
@@ -254,16 +255,11 @@ Backend in_own_process(Backend backend) {
 }
 
 Law in_own_process(Law law, ForkNotes notes) {
-  law.check = [check = std::move(law.check), notes = std::move(notes)](
+  law.check = [plain = law, notes = std::move(notes)](
                   const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
     LawVerdict verdict;
     auto answer = bytes_from_fork([&] {
-      LawVerdict own;
-      const CallOutcome outcome = guarded([&]() -> CallOutcome {
-        own = check(backend, law_case, bound_kind);
-        return Done{};
-      });
-      if (const auto* failed = std::get_if<Failed>(&outcome)) own.call_failure = *failed;
+      const LawVerdict own = guarded_check(plain, backend, law_case, bound_kind);
       return bytes_of(own, notes.write ? notes.write(backend) : "");
     });
     if (auto* failed = std::get_if<Failed>(&answer)) {

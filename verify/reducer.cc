@@ -6,8 +6,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "verify/trial_budget.h"
-
 namespace recto::verify {
 namespace {
 
@@ -18,22 +16,14 @@ using Cases = std::vector<std::shared_ptr<const DescribedCase>>;
 // 1/1024.
 constexpr int kTrialsOfChance = 5;
 
-// The verdict in a fresh process; also skipped if the budget runs out of time before the case.
-LawVerdict verdict_in_fresh_process(const Check& check, const DescribedCase& described,
-                                    const TrialBudget* budget) {
-  const auto& [law, backend, options] = check;
-  if (backend.restart) backend.restart(CallsAre::kTrials);
-  for (const auto& before : described.after) {
-    LawVerdict verdict = verdict_of(law, backend, before->law_case, options.bound_kind);
-    if (verdict.call_failure && verdict.kind() == kTimeOut)
-      verdict.skipped = "a case before it did not return";
-    else if (budget != nullptr && budget->is_late())
-      verdict.skipped = "no time is left";
-    else
-      continue;
-    return verdict;
-  }
-  return verdict_of(law, backend, described.law_case, options.bound_kind);
+// Of preceding cases, in all.
+constexpr std::int64_t kNumbersMax = std::int64_t{1} << 26;
+
+std::int64_t numbers_in(const DescribedCase& described) {
+  std::size_t numbers = 0;
+  for (const SequenceProblem& sequence : described.law_case.problem.sequences)
+    numbers += sequence.q.size() + sequence.k.size() + sequence.v.size();
+  return static_cast<std::int64_t>(numbers);
 }
 
 // "1 other case" or how many, followed by their descriptions.
@@ -95,7 +85,7 @@ class Reducer {
   }
 
   bool is_reproduced_alone() {
-    alone_ = verdict_in_fresh_process(check_, smallest_.described, nullptr);
+    alone_ = verdict_in_fresh_process(check_, smallest_.described);
     std::optional<FailingCase> failing = same_failure(smallest_.described, alone_);
     if (failing) smallest_ = *std::move(failing);
     return failing.has_value();
@@ -212,7 +202,7 @@ class Reducer {
       const bool is_alone = times_alone.made == times_after.made;
       const DescribedCase& candidate = is_alone ? alone : smallest_.described;
       std::optional<FailingCase> failing = tried(candidate, budget);
-      if (!failing && !is_alone && budget.is_late()) break;  // perhaps before the case ran
+      if (!failing && !is_alone && budget.is_out_of_time()) break;  // perhaps before the case ran
       Times& times = is_alone ? times_alone : times_after;
       ++times.made;
       if (!failing) continue;
@@ -274,17 +264,30 @@ FailingCase failing_case(const Check& check, DescribedCase described, LawVerdict
   return failing;
 }
 
-LawVerdict verdict_again(const Check& check, const DescribedCase& described) {
-  return verdict_in_fresh_process(check, described, nullptr);
+LawVerdict verdict_in_fresh_process(const Check& check, const DescribedCase& described,
+                                    const TrialBudget* budget) {
+  const auto& [law, backend, options] = check;
+  if (backend.restart) backend.restart(CallsAre::kTrials);
+  for (const auto& before : described.after) {
+    LawVerdict verdict = verdict_of(law, backend, before->law_case, options.bound_kind);
+    if (verdict.call_failure && verdict.kind() == kTimeOut)
+      verdict.skipped = "a case before it did not return";
+    else if (budget != nullptr && budget->is_out_of_time())
+      verdict.skipped = "no time is left";
+    else
+      continue;
+    return verdict;
+  }
+  return verdict_of(law, backend, described.law_case, options.bound_kind);
 }
 
-DescribedCase shrink_failure(const Law& law, const Backend& backend, const DescribedCase& failing,
-                             const LawRunOptions& options) {
-  const Check check{law, backend, options};
-  TrialsLeft left{.work = 4 * options.shrinking_work, .seconds = options.all_shrinking_seconds};
-  FailingCases others;
-  FailingCase first = failing_case(check, failing, verdict_again(check, failing));
-  return reduced(check, std::move(first), {}, left, others).described;
+void PrecedingCases::add(std::shared_ptr<const DescribedCase> described) {
+  numbers_ += numbers_in(*described);
+  cases_.push_back(std::move(described));
+  while (!cases_.empty() && (cases_.size() > kMost || numbers_ > kNumbersMax)) {
+    numbers_ -= numbers_in(*cases_.front());
+    cases_.erase(cases_.begin());
+  }
 }
 
 FailingCase reduced(const Check& check, FailingCase failing, const PrecedingCases& preceding,

@@ -1,7 +1,7 @@
 #pragma once
 
-// For tests of the reducer: a backend that can be restarted, and laws that fail depending on what
-// the backend has seen since the last restart.
+// For tests of the reducer: a backend that can be restarted, laws that fail depending on what the
+// backend has seen since the last restart, and the reduction of a single failing case.
 
 #include <algorithm>
 #include <cstddef>
@@ -14,6 +14,7 @@
 #include <vector>
 
 #include "verify/law_runner.h"
+#include "verify/reducer.h"
 
 namespace recto::verify {
 
@@ -91,5 +92,15 @@ struct Kept {
     };
   }
 };
+
+// The simplest case found that breaks the law on the backend in the same way as `failing`.
+inline DescribedCase shrink_failure(const Law& law, const Backend& backend,
+                                    const DescribedCase& failing, const LawRunOptions& options) {
+  const Check check{law, backend, options};
+  TrialsLeft left{.work = 4 * options.shrinking_work, .seconds = options.all_shrinking_seconds};
+  FailingCases others;
+  FailingCase first = failing_case(check, failing, verdict_in_fresh_process(check, failing));
+  return reduced(check, std::move(first), {}, left, others).described;
+}
 
 }  // namespace recto::verify

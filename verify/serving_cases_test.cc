@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/case_work.h"
 #include "verify/cases/case_spec.h"
 
 namespace recto::verify {
@@ -245,7 +244,7 @@ TEST_CASE("a case takes the oracle two seconds at most, and a pass five, by the 
   for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kPasses; ++number) {
       CAPTURE(kind.cases.name, number);
-      const auto own = case_work(make_problem(serving_spec(kind, number, ServingValues::kAny)));
+      const auto own = make_problem(serving_spec(kind, number, ServingValues::kAny)).work();
       CHECK(own <= 2 * kSecond);
       work += own;
     }

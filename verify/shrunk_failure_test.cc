@@ -5,8 +5,8 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/drawn_cases.h"
+#include "verify/law.h"
 #include "verify/law_runner.h"
-#include "verify/oracle_comparison.h"
 #include "verify/qa/canary.h"
 
 namespace recto::verify {

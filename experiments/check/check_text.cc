@@ -10,7 +10,7 @@
 #include "core/json.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
-#include "verify/indented.h"
+#include "verify/quoted_text.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {

@@ -13,11 +13,12 @@
 
 #include "experiments/replay/replay_answer.h"
 #include "experiments/support/output_file.h"
-#include "experiments/verify/trial.h"
+#include "experiments/verify/selection.h"
 #include "verify/drawn_cases.h"
 #include "verify/explain/explanation.h"
 #include "verify/explain/judged_runs.h"
 #include "verify/law_runner.h"
+#include "verify/quoted_text.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -45,7 +46,7 @@ std::string function_of(const std::string& backend) {
 
 struct ReplayFlags {
   std::string file;
-  TrialFlags trial;
+  SelectionFlags selection;
 };
 
 Result<SavedCase> read_saved_case(const std::string& path) {
@@ -62,7 +63,7 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
     return Status::invalid_input(
         flags.file + ": backend: expected a name of recto verify --list, or the flag --backend");
   }
-  if (is_of_library && !flags.trial.has_library()) {
+  if (is_of_library && !flags.selection.has_library()) {
     return Status::invalid_input(fmt::format(
         "{}: backend: '{}' belongs to a kernel library; expected --kernel, --adapter or "
         "--backend",
@@ -72,8 +73,8 @@ Result<std::string> saved_backend(const ReplayFlags& flags, const SavedCase& sav
 }
 
 // The requested backends, by default the file's, and the law that the file names.
-Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
-  TrialFlags wanted = flags.trial;
+Result<Selection> selection_of(const ReplayFlags& flags, const SavedCase& saved) {
+  SelectionFlags wanted = flags.selection;
   wanted.laws = saved.law.empty() ? "oracle" : saved.law;
   wanted.laws_named_by = flags.file + ": law";
   if (wanted.backends.empty()) {
@@ -82,14 +83,14 @@ Result<Trial> trial_of(const ReplayFlags& flags, const SavedCase& saved) {
     wanted.backends = std::move(backend).value();
     wanted.backends_named_by = flags.file + ": backend";
   }
-  Result<Trial> chosen = choose_trial(wanted);
+  Result<Selection> chosen = select_checks(wanted);
   RECTO_RETURN_IF_ERROR(chosen.status());
-  Trial trial = std::move(chosen).value();
-  const std::set<std::string> names = names_on_executor(trial);
-  trial.laws = checked_in_forks(std::move(trial.laws), names);
-  for (verify::ListedBackend& listed : trial.backends)
+  Selection selection = std::move(chosen).value();
+  const std::set<std::string> names = names_on_executor(selection);
+  selection.laws = checked_in_forks(std::move(selection.laws), names);
+  for (verify::ListedBackend& listed : selection.backends)
     if (names.contains(listed.backend.name)) listed.backend = in_own_process(listed.backend);
-  return trial;
+  return selection;
 }
 
 // Resets the backend, and checks the law on the cases that precede the saved one, because the saved
@@ -179,7 +180,8 @@ Replayed replay_on(const Backend& backend, const Law& law, const SavedCase& save
 
 // False if another backend is requested.
 bool is_of_answer(const ReplayFlags& flags, const SavedCase& saved) {
-  return !saved.answer.empty() && flags.trial.backends.empty() && !flags.trial.has_library();
+  return !saved.answer.empty() && flags.selection.backends.empty() &&
+         !flags.selection.has_library();
 }
 
 Status run_replay(const ReplayFlags& flags, CommandContext& context) {
@@ -189,21 +191,21 @@ Status run_replay(const ReplayFlags& flags, CommandContext& context) {
     context.out << saved.value().spec << '\n';
     return replay_answer(flags.file, saved.value(), context.out);
   }
-  const Result<Trial> trial = trial_of(flags, saved.value());
-  RECTO_RETURN_IF_ERROR(trial.status());
+  const Result<Selection> selection = selection_of(flags, saved.value());
+  RECTO_RETURN_IF_ERROR(selection.status());
   const DescribedCase described = verify::drawn_case(saved.value().spec, "");
   context.out << described.description << '\n';
   if (const std::size_t after = saved.value().after.size(); after > 0)
     context.out << fmt::format("after      {} other {}, each time\n", after,
                                after == 1 ? "case" : "cases");
   std::int64_t counts[3] = {};
-  for (const verify::ListedBackend& listed : trial.value().backends) {
+  for (const verify::ListedBackend& listed : selection.value().backends) {
     if (listed.why_not_here) {
       context.out << fmt::format("\nSKIPPED: {}: {}\n", listed.backend.name, *listed.why_not_here);
       continue;
     }
-    const Replayed replayed = replay_on(listed.backend, trial.value().laws.front(), saved.value(),
-                                        described.law_case, context.out);
+    const Replayed replayed = replay_on(listed.backend, selection.value().laws.front(),
+                                        saved.value(), described.law_case, context.out);
     ++counts[static_cast<int>(replayed)];
   }
   const std::int64_t failed = counts[static_cast<int>(Replayed::kFailed)];
@@ -220,9 +222,9 @@ Command replay_command() {
   Command command("replay", "run a failed case again, and explain what is wrong in it");
   command.add("file FILE", nonempty_text(flags->file, "a file"),
               "case file written by recto verify or recto check");
-  add_backend_flag(command, flags->trial,
+  add_backend_flag(command, flags->selection,
                    "names or kinds of recto verify --list [that of the file]");
-  add_library_flags(command, flags->trial);
+  add_library_flags(command, flags->selection);
   command.footer = kFooter;
   command.run = [flags](CommandContext& context) { return run_replay(*flags, context); };
   return command;

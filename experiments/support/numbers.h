@@ -2,16 +2,14 @@
 
 // Formats numbers and lists for output, and parses those of flags and files.
 
-#include <charconv>
 #include <cstdint>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <system_error>
 #include <vector>
 
+#include "core/number_in.h"
 #include "core/status.h"
 
 namespace recto::experiments {
@@ -32,16 +30,6 @@ std::string compact_number(double value);
 
 // A path or another argument as a shell word: in quotes if needed.
 std::string shell_word(const std::string& text);
-
-// nullopt unless `text` is exactly one number.
-template <typename Number>
-std::optional<Number> number_in(std::string_view text) {
-  Number value{};
-  const char* const end = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), end, value);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  return value;
-}
 
 // Closed ranges.
 struct CountRange {

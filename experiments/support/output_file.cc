@@ -118,7 +118,7 @@ Status make_folder(const std::string& path) {
   return failure(path + ": cannot make this folder: ", error.value());
 }
 
-Status try_folder(const std::string& path) {
+Status try_folder(const std::string& path, const std::string& file) {
   std::error_code ignored;
   std::vector<std::filesystem::path> missing;  // the lowest one first
   for (std::filesystem::path part = path; !part.empty() && !std::filesystem::exists(part, ignored);
@@ -127,7 +127,7 @@ Status try_folder(const std::string& path) {
   }
   Status status = make_folder(path);
   // Never committed, so it leaves nothing behind.
-  if (status.is_ok()) status = OutputFile::create(path + "/manifest.json").status();
+  if (status.is_ok()) status = OutputFile::create(path + '/' + file).status();
   for (const std::filesystem::path& part : missing) std::filesystem::remove(part, ignored);
   return status;
 }

@@ -67,7 +67,8 @@ Status make_folder(const std::string& path);
 
 // Checks that the folder exists or can be made, and that files can be written there. Call it before
 // the work whose results go there. Leaves nothing behind, because that work may still be refused.
-Status try_folder(const std::string& path);
+// Messages name the file that will be written first.
+Status try_folder(const std::string& path, const std::string& file = "manifest.json");
 
 // Reads a whole file or open pipe, as core/input_file.h does. Invalid input names the file.
 Result<std::string> read_text_file(const std::string& path);

@@ -85,13 +85,13 @@ CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed,
     customers_.push_back({.backend = &backend, .sets = sets_});
 }
 
-std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_late) {
-  if (is_late()) return std::nullopt;
+std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_time_up) {
+  if (is_time_up()) return std::nullopt;
   if (customers_.empty()) return draw(sets_);
   std::optional<DescribedCase> drawn;
-  if (issued_ % large_every_ == large_every_ - 1) drawn = draw_large(is_late);
+  if (issued_ % large_every_ == large_every_ - 1) drawn = draw_large(is_time_up);
   is_of_serving_size_ = drawn.has_value();
-  if (!drawn) drawn = draw_small(is_late);
+  if (!drawn) drawn = draw_small(is_time_up);
   if (!drawn) return std::nullopt;
   for (Customer& customer : customers_) {
     if (why_refused_as_placed(*customer.backend, drawn->law_case)) continue;
@@ -113,27 +113,27 @@ std::optional<DescribedCase> CaseSupply::find(
   return std::nullopt;
 }
 
-std::optional<DescribedCase> CaseSupply::draw_large(const std::function<bool()>& is_late) {
+std::optional<DescribedCase> CaseSupply::draw_large(const std::function<bool()>& is_time_up) {
   Customer* const customer = whose_large_turn();
   if (customer == nullptr) return std::nullopt;
   ++customer->large_turns;
   const auto draw = [&] {
     return large_.draw_for(*customer->backend, customer->domain ? &*customer->domain : nullptr,
-                           is_late, refusals_);
+                           is_time_up, refusals_);
   };
   std::optional<DescribedCase> drawn = draw();
-  if (!drawn && !customer->domain && !is_late()) {
+  if (!drawn && !customer->domain && !is_time_up()) {
     narrow(*customer);
     drawn = draw();
   }
   return drawn;
 }
 
-std::optional<DescribedCase> CaseSupply::draw_small(const std::function<bool()>& is_late) {
+std::optional<DescribedCase> CaseSupply::draw_small(const std::function<bool()>& is_time_up) {
   std::optional<DescribedCase> drawn;
-  if (customers_.size() > 1 && issued_ % 2 == 0) drawn = draw_for_anybody(is_late);
-  while (Customer* const customer = drawn || is_late() ? nullptr : whose_turn()) {
-    drawn = draw_for(*customer, is_late);
+  if (customers_.size() > 1 && issued_ % 2 == 0) drawn = draw_for_anybody(is_time_up);
+  while (Customer* const customer = drawn || is_time_up() ? nullptr : whose_turn()) {
+    drawn = draw_for(*customer, is_time_up);
     // The first case is kept nevertheless, to report why it is refused.
     if (customer->gets_no_more && issued_ > 0) drawn.reset();
   }
@@ -142,8 +142,8 @@ std::optional<DescribedCase> CaseSupply::draw_small(const std::function<bool()>&
 
 // Draws from the original sets, so that a backend that supports nearly everything also gets cases
 // that the others refuse.
-std::optional<DescribedCase> CaseSupply::draw_for_anybody(const std::function<bool()>& is_late) {
-  for (int tried = 0; tried < kWideDraws && !is_late(); ++tried) {
+std::optional<DescribedCase> CaseSupply::draw_for_anybody(const std::function<bool()>& is_time_up) {
+  for (int tried = 0; tried < kWideDraws && !is_time_up(); ++tried) {
     DescribedCase drawn = draw(sets_);
     std::vector<std::string> reasons;
     for (const Customer& customer : customers_) {
@@ -187,13 +187,13 @@ DescribedCase CaseSupply::draw(const std::vector<DrawnCases>& sets) {
 
 // Returns the last case drawn if the backend gets no more cases; nullopt once it is late.
 std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
-                                                  const std::function<bool()>& is_late) {
+                                                  const std::function<bool()>& is_time_up) {
   for (int tried = 0;; ++tried) {
     DescribedCase drawn = draw(customer.sets);
     const std::optional<std::string> why = why_refused_as_placed(*customer.backend, drawn.law_case);
     if (!why) return drawn;
     ++refusals_[*why];
-    if (is_late()) return std::nullopt;
+    if (is_time_up()) return std::nullopt;
     if (tried == kWideDraws && customer.sets.size() == sets_.size()) narrow(customer);
     if (tried < kDrawsMax) continue;
     if (std::optional<DescribedCase> found = take_found(customer)) return found;

@@ -42,9 +42,9 @@ class CaseSupply {
   CaseSupply& operator=(const CaseSupply&) = delete;
 
   // Alternates between a case that any backend supports and one for the backend that has had the
-  // fewest cases, some of serving size. nullopt once `is_late`, and if no backend supports any
+  // fewest cases, some of serving size. nullopt once `is_time_up`, and if no backend supports any
   // case; such backends get one case, so that the reason can be reported.
-  std::optional<verify::DescribedCase> next(const std::function<bool()>& is_late);
+  std::optional<verify::DescribedCase> next(const std::function<bool()>& is_time_up);
 
   // Whether the last case that next() returned has a serving size.
   bool is_of_serving_size() const { return is_of_serving_size_; }
@@ -74,12 +74,12 @@ class CaseSupply {
 
   Customer* whose_turn();
   Customer* whose_large_turn();
-  std::optional<verify::DescribedCase> draw_small(const std::function<bool()>& is_late);
-  std::optional<verify::DescribedCase> draw_large(const std::function<bool()>& is_late);
+  std::optional<verify::DescribedCase> draw_small(const std::function<bool()>& is_time_up);
+  std::optional<verify::DescribedCase> draw_large(const std::function<bool()>& is_time_up);
   verify::DescribedCase draw(const std::vector<verify::DrawnCases>& sets);
-  std::optional<verify::DescribedCase> draw_for_anybody(const std::function<bool()>& is_late);
+  std::optional<verify::DescribedCase> draw_for_anybody(const std::function<bool()>& is_time_up);
   std::optional<verify::DescribedCase> draw_for(Customer& customer,
-                                                const std::function<bool()>& is_late);
+                                                const std::function<bool()>& is_time_up);
   void narrow(Customer& customer);
   static std::optional<verify::DescribedCase> take_found(Customer& customer);
 

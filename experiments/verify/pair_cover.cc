@@ -193,11 +193,11 @@ CaseSpec spec_of(const PairedCase& paired, std::uint64_t seed, const verify::Siz
   return spec;
 }
 
-PairCover::PairCover(const Trial& trial, const std::vector<verify::Backend>& backends,
+PairCover::PairCover(const Selection& selection, const std::vector<verify::Backend>& backends,
                      std::uint64_t seed, const verify::SizeLimits& limits)
     : seed_(seed), limits_(limits) {
-  const bool has_oracle = std::ranges::any_of(trial.laws, is_oracle);
-  for (const verify::ListedBackend& listed : trial.backends) {
+  const bool has_oracle = std::ranges::any_of(selection.laws, is_oracle);
+  for (const verify::ListedBackend& listed : selection.backends) {
     const auto backend = std::ranges::find(backends, listed.backend.name, &verify::Backend::name);
     const bool is_kernel = !listed.kernel.empty() && backend != backends.end();
     if (has_oracle && is_kernel && backend->computes_attention()) kernels_.push_back(&*backend);

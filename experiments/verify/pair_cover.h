@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "core/paged_kv_view.h"
-#include "experiments/verify/trial.h"
+#include "experiments/verify/selection.h"
 #include "verify/backend.h"
 #include "verify/drawn_cases.h"
 #include "verify/law.h"
@@ -65,8 +65,8 @@ verify::CaseSpec spec_of(const PairedCase& paired, std::uint64_t seed,
 // `backends` must outlive this object.
 class PairCover {
  public:
-  PairCover(const Trial& trial, const std::vector<verify::Backend>& backends, std::uint64_t seed,
-            const verify::SizeLimits& limits);
+  PairCover(const Selection& selection, const std::vector<verify::Backend>& backends,
+            std::uint64_t seed, const verify::SizeLimits& limits);
 
   bool is_for(const verify::Law& law, const verify::Backend& backend) const;
 

@@ -100,8 +100,8 @@ PairedOption option_of(const verify::CaseSpec& spec) {
 
 // As in a run of the default number of cases.
 TEST_CASE("the kernels of the list meet all pairs that they serve by the end of a default run") {
-  const Trial trial = choose_trial({.backends = "executor", .laws = "oracle"}).value();
-  const std::vector<verify::Backend> backends = trial.backends_here();
+  const Selection selection = select_checks({.backends = "executor", .laws = "oracle"}).value();
+  const std::vector<verify::Backend> backends = selection.backends_here();
   std::vector<const verify::Backend*> kernels;
   for (const verify::Backend& backend : backends)
     if (backend.computes_attention()) kernels.push_back(&backend);
@@ -122,7 +122,7 @@ TEST_CASE("the kernels of the list meet all pairs that they serve by the end of 
       }
     }
   }
-  PairCover cover(trial, backends, 2026, {});
+  PairCover cover(selection, backends, 2026, {});
   std::vector<Pairs> met(kernels.size());
   std::int64_t count = 0;
   for (std::int64_t drawn = 0; drawn < kDefaultCases; ++drawn) {

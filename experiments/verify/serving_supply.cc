@@ -95,7 +95,7 @@ std::vector<std::size_t> ServingSupply::kinds_for(const Share& share) const {
 }
 
 std::optional<DescribedCase> ServingSupply::draw_for(
-    const Backend& backend, const CaseDomain* served, const std::function<bool()>& is_late,
+    const Backend& backend, const CaseDomain* served, const std::function<bool()>& is_time_up,
     std::map<std::string, std::int64_t>& refusals) {
   Share& share = share_of(backend);
   // Kinds refused before may be supported within the backend's domain.
@@ -106,9 +106,9 @@ std::optional<DescribedCase> ServingSupply::draw_for(
     if (served != nullptr) kind = as_served(std::move(*kind), *served);
     std::optional<DescribedCase> drawn;
     const auto values = share.cases[number] == 0 ? ServingValues::kTelling : ServingValues::kAny;
-    if (kind) drawn = draw_of(*kind, backend, values, is_late, refusals);
+    if (kind) drawn = draw_of(*kind, backend, values, is_time_up, refusals);
     last_kind_ = number;
-    if (drawn || is_late()) return drawn;
+    if (drawn || is_time_up()) return drawn;
     share.is_refused[number] = true;
     // A refusal of single rows means that the backend refuses most cases: the caller must probe it.
     if (served == nullptr && kinds_[number].rows == ServedRows::kOne) return std::nullopt;
@@ -118,11 +118,11 @@ std::optional<DescribedCase> ServingSupply::draw_for(
 
 std::optional<DescribedCase> ServingSupply::draw_of(const ServingKind& kind, const Backend& backend,
                                                     ServingValues values,
-                                                    const std::function<bool()>& is_late,
+                                                    const std::function<bool()>& is_time_up,
                                                     std::map<std::string, std::int64_t>& refusals) {
   const bool is_longest_last = kind.cases.domain.has_padding && kind.rows == ServedRows::kOne &&
                                values == ServingValues::kTelling;
-  for (int draw = 0; draw < kDrawsOfAKind && !is_late(); ++draw) {
+  for (int draw = 0; draw < kDrawsOfAKind && !is_time_up(); ++draw) {
     CaseSpec spec = serving_spec(kind, drawn_++, values);
     if (is_longest_last) spec = with_longest_last(std::move(spec));
     DescribedCase drawn;

@@ -23,12 +23,12 @@ class ServingSupply {
                 const std::vector<std::int64_t>& gap_units);
 
   // A case of the kind of which the backend has had fewest cases, or of the next kind that it
-  // supports; nullopt once `is_late`, or if about two dozen draws of a kind found none. In the
+  // supports; nullopt once `is_time_up`, or if about two dozen draws of a kind found none. In the
   // backend's first case of a kind each key counts. `served` is its supported domain of small
   // sizes, found by probing, or null. Counts in `refusals` why other cases were refused.
   std::optional<verify::DescribedCase> draw_for(const verify::Backend& backend,
                                                 const verify::CaseDomain* served,
-                                                const std::function<bool()>& is_late,
+                                                const std::function<bool()>& is_time_up,
                                                 std::map<std::string, std::int64_t>& refusals);
 
   // Counts the last drawn case for a backend that supports it.
@@ -50,7 +50,7 @@ class ServingSupply {
   std::optional<verify::DescribedCase> draw_of(const verify::ServingKind& kind,
                                                const verify::Backend& backend,
                                                verify::ServingValues values,
-                                               const std::function<bool()>& is_late,
+                                               const std::function<bool()>& is_time_up,
                                                std::map<std::string, std::int64_t>& refusals);
 
   std::vector<verify::ServingKind> kinds_;

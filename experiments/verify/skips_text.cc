@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "verify/reason_kind.h"
+#include "verify/cases/reason_kind.h"
 
 namespace recto::experiments {
 namespace {
@@ -25,12 +25,12 @@ std::string shortened(const std::string& reason) {
 }
 
 // Laws that never apply to a backend: the reason, and the backends.
-std::string never_text(const Trial& trial) {
+std::string never_text(const Selection& selection) {
   constexpr std::size_t kLawsNamed = 8;
   std::map<std::pair<std::string, std::string>, std::string> backends;  // of a reason and laws
-  for (const verify::Backend& backend : trial.backends_here()) {
+  for (const verify::Backend& backend : selection.backends_here()) {
     std::map<std::string, std::vector<std::string>> laws;  // by reason
-    for (const verify::Law& law : trial.laws)
+    for (const verify::Law& law : selection.laws)
       if (const auto why = why_never(law, backend)) laws[*why].push_back(law.name);
     for (const auto& [why, names] : laws) {
       const std::string text = names.size() > kLawsNamed ? fmt::format("{} laws", names.size())
@@ -47,15 +47,15 @@ std::string never_text(const Trial& trial) {
 
 // For each backend on which some law ran, the laws that apply to the backend but to none of the
 // cases.
-std::string unmet_text(const Trial& trial, const verify::LawReport& report) {
+std::string unmet_text(const Selection& selection, const verify::LawReport& report) {
   std::string text;
-  for (const verify::Backend& backend : trial.backends_here()) {
+  for (const verify::Backend& backend : selection.backends_here()) {
     std::string laws;
     std::int64_t ran = 0;
     for (const LawCount& count : report.counts) {
       if (count.backend != backend.name) continue;
       ran += count.ran();
-      const auto law = std::ranges::find(trial.laws, count.law, &verify::Law::name);
+      const auto law = std::ranges::find(selection.laws, count.law, &verify::Law::name);
       if (count.ran() == 0 && !why_never(*law, backend)) laws += " " + count.law;
     }
     if (ran > 0 && !laws.empty()) text += fmt::format("  {}:{}\n", backend.name, laws);
@@ -64,14 +64,14 @@ std::string unmet_text(const Trial& trial, const verify::LawReport& report) {
 }
 
 // Counts the skips that never_text lists as one number.
-std::string counted_text(const Trial& trial, const verify::LawReport& report) {
+std::string counted_text(const Selection& selection, const verify::LawReport& report) {
   std::map<std::string, std::int64_t> whole;
   std::map<std::string, std::int64_t> parts;
   std::int64_t never = 0;
-  const std::vector<verify::Backend> backends = trial.backends_here();
+  const std::vector<verify::Backend> backends = selection.backends_here();
   for (const LawCount& count : report.counts) {
     const auto backend = std::ranges::find(backends, count.backend, &verify::Backend::name);
-    const auto law = std::ranges::find(trial.laws, count.law, &verify::Law::name);
+    const auto law = std::ranges::find(selection.laws, count.law, &verify::Law::name);
     if (why_never(*law, *backend)) {
       never += skipped_cases(count);
       continue;
@@ -128,8 +128,8 @@ std::string reasons_text(const std::map<std::string, std::int64_t>& reasons) {
   return text;
 }
 
-std::string skips_text(const Trial& trial, const verify::LawReport& report) {
-  return never_text(trial) + unmet_text(trial, report) + counted_text(trial, report);
+std::string skips_text(const Selection& selection, const verify::LawReport& report) {
+  return never_text(selection) + unmet_text(selection, report) + counted_text(selection, report);
 }
 
 }  // namespace recto::experiments

@@ -6,7 +6,7 @@
 #include <map>
 #include <string>
 
-#include "experiments/verify/trial.h"
+#include "experiments/verify/selection.h"
 #include "verify/law_runner.h"
 
 namespace recto::experiments {
@@ -18,6 +18,6 @@ std::int64_t skipped_cases(const verify::LawCount& count);
 std::string reasons_text(const std::map<std::string, std::int64_t>& reasons);  // reason -> times
 
 // Laws that do not apply to a backend, laws without a case, and skipped cases.
-std::string skips_text(const Trial& trial, const verify::LawReport& report);
+std::string skips_text(const Selection& selection, const verify::LawReport& report);
 
 }  // namespace recto::experiments

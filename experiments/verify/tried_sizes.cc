@@ -113,13 +113,13 @@ void TriedSizes::add(const Json& told) {
   add(other);
 }
 
-verify::Backend watched(verify::Backend backend,
-                        const std::function<void(const PagedAttentionInputs&)>& watch) {
+verify::Backend observed(verify::Backend backend,
+                         const std::function<void(const PagedAttentionInputs&)>& observer) {
   if (!backend.attend) return backend;
-  backend.attend = [attend = backend.attend, watch](const PagedAttentionInputs& inputs,
-                                                    const verify::CallOptions& options) {
+  backend.attend = [attend = backend.attend, observer](const PagedAttentionInputs& inputs,
+                                                       const verify::CallOptions& options) {
     verify::CallOutcome outcome = attend(inputs, options);
-    if (!std::holds_alternative<verify::Unsupported>(outcome)) watch(inputs);
+    if (!std::holds_alternative<verify::Unsupported>(outcome)) observer(inputs);
     return outcome;
   };
   return backend;

@@ -62,8 +62,8 @@ class TriedSizes {
   std::set<std::string> layouts_;
 };
 
-// The backend, which shows each call that it accepts to `watch`.
-verify::Backend watched(verify::Backend backend,
-                        const std::function<void(const PagedAttentionInputs&)>& watch);
+// The backend, which shows the inputs of each call that it accepts to `observer`.
+verify::Backend observed(verify::Backend backend,
+                         const std::function<void(const PagedAttentionInputs&)>& observer);
 
 }  // namespace recto::experiments

@@ -13,7 +13,7 @@
 #include "core/json.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
-#include "experiments/verify/trial.h"
+#include "experiments/verify/selection.h"
 #include "experiments/verify/verify_run.h"
 #include "experiments/verify/verify_text.h"
 #include "verify/kernels/device_loss.h"
@@ -50,7 +50,7 @@ Examples:
   recto verify --kernel libmine.so --law oracle --seconds 60 --seed 7)";
 
 struct VerifyFlags {
-  TrialFlags trial;
+  SelectionFlags selection;
   VerifyOptions options;
   std::string bound = "probabilistic";
   bool is_list = false;
@@ -60,23 +60,24 @@ struct VerifyFlags {
 // Backends that skipped every case although the run was about them: backends named one by one, and
 // the functions of a user's library unless laws were selected. Other backends of recto's list
 // support few sizes.
-std::string untried_names(const VerifyFlags& flags, const Trial& trial,
+std::string untried_names(const VerifyFlags& flags, const Selection& selection,
                           const VerifyOutcome& outcome) {
   std::vector<std::string> named;
-  if (!flags.trial.backends.empty()) named = split_list(flags.trial.backends).value();
+  if (!flags.selection.backends.empty()) named = split_list(flags.selection.backends).value();
   const auto is_named = [&](const std::string& backend) {
     return std::ranges::any_of(named, [&](const std::string& name) {
       return backend == name || backend.ends_with(" " + name);  // a library's function
     });
   };
-  const bool is_about_all = flags.trial.has_library() && flags.trial.laws.empty();
+  const bool is_about_all = flags.selection.has_library() && flags.selection.laws.empty();
   std::string names;
-  for (const std::string& name : untried_backends(trial, outcome))
+  for (const std::string& name : untried_backends(selection, outcome))
     if (is_about_all || is_named(name)) names += (names.empty() ? "" : ", ") + name;
   return names;
 }
 
-Status verdict_of(const VerifyFlags& flags, const Trial& trial, const VerifyOutcome& outcome) {
+Status verdict_of(const VerifyFlags& flags, const Selection& selection,
+                  const VerifyOutcome& outcome) {
   const verify::LawReport& report = outcome.report;
   std::int64_t ran = 0;
   for (const verify::LawCount& count : report.counts) ran += count.ran();
@@ -87,27 +88,18 @@ Status verdict_of(const VerifyFlags& flags, const Trial& trial, const VerifyOutc
                                       is_kept ? "; first: " + *outcome.kept.front().file : ""));
   }
   if (ran == 0) return Status::failed("every case was skipped, and nothing was checked");
-  const std::string untried = untried_names(flags, trial, outcome);
+  const std::string untried = untried_names(flags, selection, outcome);
   return untried.empty() ? Status::ok() : Status::failed("every case was skipped by " + untried);
 }
 
-// Makes the folder and writes to it, to check before the run that failures can be saved; leaves
-// nothing behind.
-Status try_folder(const std::string& folder) {
-  namespace fs = std::filesystem;
+// Checks before the run that failures can be saved.
+Status check_folder(const std::string& folder) {
   std::error_code error;
-  if (fs::exists(folder, error) && !fs::is_directory(folder, error)) {
+  if (std::filesystem::exists(folder, error) && !std::filesystem::is_directory(folder, error)) {
     return Status::invalid_input(
         fmt::format("--out: {}: expected a folder, or nothing yet", folder));
   }
-  std::vector<fs::path> made;
-  for (fs::path path = folder; !path.empty() && !fs::exists(path, error);
-       path = path.parent_path()) {
-    made.push_back(path);
-  }
-  Status status = make_folder(folder);
-  if (status.is_ok()) status = OutputFile::create(folder + "/failing-case").status();
-  for (const fs::path& path : made) fs::remove(path, error);
+  const Status status = try_folder(folder, "failing-case");
   return status.is_ok() ? status : Status::invalid_input("--out: " + status.message());
 }
 
@@ -126,30 +118,30 @@ Status check_list_alone(const CommandContext& context) {
 Status run_command(VerifyFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(check_list_alone(context));
   flags.options.bound_kind = verify::bound_kind_of(flags.bound);
-  flags.options.replay_flags = flags.trial.library_text();
-  if (flags.trial.has_library()) {
+  flags.options.replay_flags = flags.selection.library_text();
+  if (flags.selection.has_library()) {
     flags.options.cases_by_default = kDefaultLibraryCases;
     flags.options.supply = library_supply();
   }
   // A library runs, and fails, in separate processes.
-  if (!flags.trial.has_library()) flags.options.why_lost = verify::why_device_lost;
-  const Result<Trial> trial = choose_trial(flags.trial);
-  RECTO_RETURN_IF_ERROR(trial.status());
+  if (!flags.selection.has_library()) flags.options.why_lost = verify::why_device_lost;
+  const Result<Selection> selection = select_checks(flags.selection);
+  RECTO_RETURN_IF_ERROR(selection.status());
   if (flags.is_list) {
-    context.out << trial_text(trial.value());
+    context.out << selection_text(selection.value());
     return Status::ok();
   }
-  RECTO_RETURN_IF_ERROR(try_folder(flags.options.folder));
-  const VerifyOutcome outcome = run_verify(trial.value(), flags.options, context);
+  RECTO_RETURN_IF_ERROR(check_folder(flags.options.folder));
+  const VerifyOutcome outcome = run_verify(selection.value(), flags.options, context);
   if (flags.is_json) {
-    context.out << json_text(verify_json(trial.value(), flags.options, outcome), 2) << '\n';
+    context.out << json_text(verify_json(selection.value(), flags.options, outcome), 2) << '\n';
   } else {
-    context.out << verify_text(trial.value(), flags.options, outcome);
+    context.out << verify_text(selection.value(), flags.options, outcome);
   }
   // The folder was writable before, so this is a failure of the run, not bad input; and laws are
   // broken.
   if (!outcome.written.is_ok()) return Status::failed(outcome.written.message());
-  return verdict_of(flags, trial.value(), outcome);
+  return verdict_of(flags, selection.value(), outcome);
 }
 
 // The given value is the largest drawn size, below or above the default.
@@ -191,9 +183,9 @@ Command verify_command() {
   flags->options.folder = "failing-cases";
   Command command("verify",
                   "check paged attention by laws and an oracle: recto's kernels, or yours");
-  add_backend_flag(command, flags->trial, "names or kinds of --list [all]");
-  add_law_flag(command, flags->trial);
-  add_library_flags(command, flags->trial);
+  add_backend_flag(command, flags->selection, "names or kinds of --list [all]");
+  add_law_flag(command, flags->selection);
+  add_library_flags(command, flags->selection);
   add_run_flags(command, *flags);
   const verify::KernelLibraryOptions library;
   command.footer = fmt::format(kFooter, library.time_limit_ms / 1000, kSourcesLimitMs / 1000,

@@ -12,8 +12,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
 #include "experiments/verify/pair_cover.h"
-#include "verify/case_work.h"
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 #include "verify/own_process.h"
 #include "verify/saved_case.h"
 
@@ -26,7 +25,7 @@ using verify::DescribedCase;
 using verify::Law;
 
 // For a case of serving size: the number of laws besides the oracle, their work limit, and the
-// executor's, as counted by case_work.h.
+// executor's, as counted by AttentionProblem::work.
 constexpr std::size_t kLawsOfLarge = 2;
 constexpr std::int64_t kLawsWorkMax = 12'000'000;
 constexpr std::int64_t kSlowWorkMax = 20'000'000;
@@ -43,16 +42,16 @@ std::string plain_name(std::string name) {
 
 class VerifyRun {
  public:
-  VerifyRun(const Trial& trial, const VerifyOptions& options, CommandContext& context)
-      : backends_(trial.backends_here()),
-        watched_(watched(backends_)),
-        on_executor_(names_on_executor(trial)),
-        laws_(checked_in_forks(watched(trial.laws), on_executor_, sizes_of_forks())),
+  VerifyRun(const Selection& selection, const VerifyOptions& options, CommandContext& context)
+      : backends_(selection.backends_here()),
+        recorded_backends_(with_sizes_recorded(backends_)),
+        on_executor_(names_on_executor(selection)),
+        laws_(checked_in_forks(with_bias_recorded(selection.laws), on_executor_, sizes_of_forks())),
         options_(options),
         program_(context.program.name),
-        has_library_(trial.built || trial.watch_writes),
+        has_library_(selection.built || selection.set_write_observer),
         supply_(backends_, options.seed, options.limits, options.supply),
-        pairs_(trial, backends_, options.seed, options.limits),
+        pairs_(selection, backends_, options.seed, options.limits),
         begin_(Clock::now()),
         // With only a time limit, the bar counts seconds.
         progress_(context.err, context.terminal,
@@ -74,19 +73,19 @@ class VerifyRun {
     how.before_each = [this](const Law& law, const Backend& backend) {
       if (is_for_pairs_) return;
       advance(law, backend);
-      is_watching_ = has_values_by_chance_ && law.name == "oracle";
+      records_bias_ = has_values_by_chance_ && law.name == "oracle";
     };
     how.why_left_out = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       return why_left_out(law, backend, drawn);
     };
     how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       met_.insert({law.name, backend.name});
-      if (moves_unwatched(backend)) sizes_[backend.name].add_pools(drawn.law_case);
+      if (moves_unrecorded(backend)) sizes_[backend.name].add_pools(drawn.law_case);
       // Cases of shrinking, and cases found by a search, are not random draws.
-      is_watching_ = false;
+      records_bias_ = false;
     };
     outcome_.report = run_laws(
-        laws_, watched_, [this] { return next_case(); }, how);
+        laws_, recorded_backends_, [this] { return next_case(); }, how);
     outcome_.sizes = std::move(sizes_);
     outcome_.passed_over = supply_.refusals();
     for (const auto& [name, bias] : biases_)
@@ -102,31 +101,31 @@ class VerifyRun {
   }
 
  private:
-  // The same backends, with the sizes of their calls watched.
-  std::vector<Backend> watched(std::vector<Backend> backends) {
+  // The same backends, which record the sizes of their calls.
+  std::vector<Backend> with_sizes_recorded(std::vector<Backend> backends) {
     for (Backend& backend : backends) {
-      const auto watch = [this, name = backend.name](const PagedAttentionInputs& inputs) {
+      const auto record = [this, name = backend.name](const PagedAttentionInputs& inputs) {
         sizes_[name].add(inputs);
       };
-      backend = experiments::watched(std::move(backend), watch);
+      backend = observed(std::move(backend), record);
     }
     return backends;
   }
 
-  // Whether it moves K and V by functions that only its laws know; a library's write is watched.
-  bool moves_unwatched(const Backend& backend) const {
+  // Whether it moves K and V by functions that only its laws know; a library's write is observed.
+  bool moves_unrecorded(const Backend& backend) const {
     return !backend.computes_attention() && !has_library_;
   }
 
-  // The same laws, with outputs watched for a bias that the bounds allow.
-  std::vector<Law> watched(std::vector<Law> laws) {
-    const auto watch = [this](const Backend& backend, const PagedAttentionInputs& inputs,
-                              const reference::AttentionResult& seen,
-                              const reference::BoundedResult& oracle) {
-      if (is_watching_) biases_[backend.name].add(inputs, seen, oracle);
+  // The same laws; the oracle's records outputs, for a bias that the bounds allow.
+  std::vector<Law> with_bias_recorded(std::vector<Law> laws) {
+    const auto record = [this](const Backend& backend, const PagedAttentionInputs& inputs,
+                               const reference::AttentionResult& seen,
+                               const reference::BoundedResult& oracle) {
+      if (records_bias_) biases_[backend.name].add(inputs, seen, oracle);
     };
     for (Law& law : laws)
-      if (law.name == "oracle") law = verify::oracle_comparison(watch);
+      if (law.name == "oracle") law = verify::oracle_comparison(record);
     return laws;
   }
 
@@ -156,13 +155,13 @@ class VerifyRun {
   }
 
   std::optional<DescribedCase> next_case() {
-    is_watching_ = false;  // a skipped law does not reset it
-    std::optional<DescribedCase> paired = is_late() ? std::nullopt : pairs_.next_of_share();
+    records_bias_ = false;  // a skipped law does not reset it
+    std::optional<DescribedCase> paired = is_time_up() ? std::nullopt : pairs_.next_of_share();
     is_for_pairs_ = paired.has_value();
     if (paired) ++outcome_.pair_cases;
     if (paired) return paired;
     if (outcome_.cases >= cases_max()) return next_unmet();
-    std::optional<DescribedCase> drawn = supply_.next([this] { return is_late(); });
+    std::optional<DescribedCase> drawn = supply_.next([this] { return is_time_up(); });
     if (!drawn) return drawn;
     const verify::FloatFamily v = drawn->spec->v;
     has_values_by_chance_ =
@@ -174,7 +173,7 @@ class VerifyRun {
     return drawn;
   }
 
-  bool is_late() const { return options_.seconds && seconds_passed() > *options_.seconds; }
+  bool is_time_up() const { return options_.seconds && seconds_passed() > *options_.seconds; }
 
   // A case for the next pair of law and backend without a case, if possible; only for a run of
   // default length.
@@ -184,15 +183,15 @@ class VerifyRun {
     for (; next_pair_ < laws_.size() * backends_.size(); ++next_pair_) {
       const Law& law = laws_[next_pair_ / backends_.size()];
       const Backend& backend = backends_[next_pair_ % backends_.size()];
-      const Backend& watched = watched_[next_pair_ % backends_.size()];
+      const Backend& recorded = recorded_backends_[next_pair_ % backends_.size()];
       if (met_.contains({law.name, backend.name}) || why_never(law, backend)) continue;
       std::optional<DescribedCase> drawn =
           supply_.find(backend, [&](const DescribedCase& candidate) {
-            return !verdict_of(law, watched, candidate.law_case, options_.bound_kind).skipped;
+            return !verdict_of(law, recorded, candidate.law_case, options_.bound_kind).skipped;
           });
       if (!drawn) continue;
       ++outcome_.cases;
-      ++outcome_.late_cases;
+      ++outcome_.unmet_law_cases;
       return drawn;
     }
     return std::nullopt;
@@ -202,12 +201,12 @@ class VerifyRun {
   std::optional<std::string> why_left_out(const Law& law, const Backend& backend,
                                           const DescribedCase& drawn) const {
     if (is_for_pairs_) return std::nullopt;
-    if (outcome_.late_cases > 0) {
+    if (outcome_.unmet_law_cases > 0) {
       if (!met_.contains({law.name, backend.name})) return std::nullopt;
       return "a case drawn for laws that had applied to none";
     }
     if (!supply_.is_of_serving_size()) return std::nullopt;
-    const std::int64_t work = case_work(drawn.law_case.problem);
+    const std::int64_t work = drawn.law_case.problem.work();
     if (is_slow(backend) && work > kSlowWorkMax)
       return "of serving size, too large for the executor";
     if (law.name == "oracle" || !backend.computes_attention()) return std::nullopt;
@@ -250,8 +249,8 @@ class VerifyRun {
     return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
   }
 
-  const std::vector<Backend> backends_;  // for which cases are drawn
-  const std::vector<Backend> watched_;   // the same, for the laws
+  const std::vector<Backend> backends_;           // for which cases are drawn
+  const std::vector<Backend> recorded_backends_;  // the same, for the laws
   const std::set<std::string> on_executor_;
   const std::vector<Law> laws_;
   const VerifyOptions& options_;
@@ -268,31 +267,32 @@ class VerifyRun {
   std::map<std::string, int> numbers_;
   std::map<std::string, verify::RoundingBias> biases_;  // by backend
   bool has_values_by_chance_ = false;                   // of the case being tried
-  bool is_watching_ = false;
+  bool records_bias_ = false;
   std::map<std::string, TriedSizes> sizes_;  // by backend
   VerifyOutcome outcome_;
 };
 
 }  // namespace
 
-std::vector<std::string> untried_backends(const Trial& trial, const VerifyOutcome& outcome) {
+std::vector<std::string> untried_backends(const Selection& selection,
+                                          const VerifyOutcome& outcome) {
   std::vector<std::string> untried = outcome.report.untried_backends();
-  const std::vector<Backend> backends = trial.backends_here();
+  const std::vector<Backend> backends = selection.backends_here();
   std::erase_if(untried, [&](const std::string& name) {
     const auto backend = std::ranges::find(backends, name, &Backend::name);
     return std::ranges::all_of(
-        trial.laws, [&](const Law& law) { return why_never(law, *backend).has_value(); });
+        selection.laws, [&](const Law& law) { return why_never(law, *backend).has_value(); });
   });
   return untried;
 }
 
-VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options,
+VerifyOutcome run_verify(const Selection& selection, const VerifyOptions& options,
                          CommandContext& context) {
-  VerifyRun run(trial, options, context);
-  if (trial.watch_writes)
-    trial.watch_writes([&run](const KvWriteInputs& inputs) { run.add_write(inputs); });
+  VerifyRun run(selection, options, context);
+  if (selection.set_write_observer)
+    selection.set_write_observer([&run](const KvWriteInputs& inputs) { run.add_write(inputs); });
   VerifyOutcome outcome = run.run();
-  if (trial.watch_writes) trial.watch_writes({});
+  if (selection.set_write_observer) selection.set_write_observer({});
   return outcome;
 }
 

@@ -13,7 +13,7 @@
 #include "core/status.h"
 #include "experiments/support/command.h"
 #include "experiments/verify/case_supply.h"
-#include "experiments/verify/trial.h"
+#include "experiments/verify/selection.h"
 #include "experiments/verify/tried_sizes.h"
 #include "verify/law_runner.h"
 #include "verify/rounding_bias.h"
@@ -47,7 +47,7 @@ struct VerifyOutcome {
   verify::LawReport report;
   std::int64_t cases = 0;
   std::int64_t large_cases = 0;             // of these, of serving size
-  std::int64_t late_cases = 0;              // of these, drawn for laws without a case
+  std::int64_t unmet_law_cases = 0;         // of these, drawn for laws without a case
   std::int64_t pair_cases = 0;              // further cases, of PairCover
   std::map<std::string, TriedSizes> sizes;  // by backend, of its calls
   // Why backends refused cases that were drawn for them, and how often each reason was given.
@@ -60,8 +60,9 @@ struct VerifyOutcome {
 };
 
 // Backends to which some law applies, and that skipped every case.
-std::vector<std::string> untried_backends(const Trial& trial, const VerifyOutcome& outcome);
+std::vector<std::string> untried_backends(const Selection& selection, const VerifyOutcome& outcome);
 
-VerifyOutcome run_verify(const Trial& trial, const VerifyOptions& options, CommandContext& context);
+VerifyOutcome run_verify(const Selection& selection, const VerifyOptions& options,
+                         CommandContext& context);
 
 }  // namespace recto::experiments

@@ -26,7 +26,7 @@ std::string ratio_text(const LawCount& count) {
 }
 
 // The table of checks: backends in their order, each with its laws.
-std::string counts_text(const Trial& trial, const verify::LawReport& report) {
+std::string counts_text(const Selection& selection, const verify::LawReport& report) {
   Table table({{"backend", Align::kLeft},
                {"law", Align::kLeft},
                {"cases"},
@@ -34,7 +34,7 @@ std::string counts_text(const Trial& trial, const verify::LawReport& report) {
                {"skipped"},
                {"held to", Align::kLeft},
                {"error / bound"}});
-  for (const verify::ListedBackend& listed : trial.backends) {
+  for (const verify::ListedBackend& listed : selection.backends) {
     for (const LawCount& count : report.counts) {
       if (count.backend != listed.backend.name || count.ran() == 0) continue;
       table.add_row({count.backend, count.law, std::to_string(count.ran()),
@@ -71,9 +71,9 @@ std::string kind_counts_text(const std::map<std::string, verify::FailureCount>& 
 }
 
 // For backends with failures other than wrong numbers: crashes, calls that did not return, ...
-std::string kinds_text(const Trial& trial, const verify::LawReport& report) {
+std::string kinds_text(const Selection& selection, const verify::LawReport& report) {
   std::string text;
-  for (const verify::ListedBackend& listed : trial.backends) {
+  for (const verify::ListedBackend& listed : selection.backends) {
     const auto kinds = failures_by_kind(report, listed.backend.name);
     if (kinds.empty() || (kinds.size() == 1 && kinds.contains(verify::kWrongNumbers))) continue;
     text += fmt::format("  {}: {}\n", listed.backend.name,
@@ -85,9 +85,10 @@ std::string kinds_text(const Trial& trial, const verify::LawReport& report) {
 }
 
 // The sizes that each kind of backend, or each function of a library, was tried with.
-std::map<std::string, TriedSizes> sizes_by_kind(const Trial& trial, const VerifyOutcome& outcome) {
+std::map<std::string, TriedSizes> sizes_by_kind(const Selection& selection,
+                                                const VerifyOutcome& outcome) {
   std::map<std::string, TriedSizes> sizes;
-  for (const verify::ListedBackend& listed : trial.backends) {
+  for (const verify::ListedBackend& listed : selection.backends) {
     const auto found = outcome.sizes.find(listed.backend.name);
     if (found == outcome.sizes.end()) continue;
     const bool is_of_library = listed.kind == verify::BackendKind::kLibrary;
@@ -96,9 +97,9 @@ std::map<std::string, TriedSizes> sizes_by_kind(const Trial& trial, const Verify
   return sizes;
 }
 
-std::string sizes_text(const Trial& trial, const VerifyOutcome& outcome) {
+std::string sizes_text(const Selection& selection, const VerifyOutcome& outcome) {
   std::string text;
-  for (const auto& [name, sizes] : sizes_by_kind(trial, outcome))
+  for (const auto& [name, sizes] : sizes_by_kind(selection, outcome))
     text += fmt::format("  {}: {}\n", name, sizes.text("    "));
   if (text.empty()) return "";
   return "\nTried: each size by itself, as a range or a list; types of q / of the cache\n" + text;
@@ -161,9 +162,9 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
   return text;
 }
 
-std::string absent_text(const Trial& trial) {
+std::string absent_text(const Selection& selection) {
   std::map<std::string, std::vector<std::string>> names;
-  for (const verify::ListedBackend& listed : trial.backends)
+  for (const verify::ListedBackend& listed : selection.backends)
     if (listed.why_not_here) names[*listed.why_not_here].push_back(listed.backend.name);
   std::string text;
   for (const auto& [why, backends] : names) {
@@ -175,8 +176,8 @@ std::string absent_text(const Trial& trial) {
 }
 
 // Tests of properties that no law can check, because they require observing launches.
-std::string tests_text(const Trial& trial) {
-  const bool has_kernels = std::ranges::any_of(trial.backends, [](const auto& listed) {
+std::string tests_text(const Selection& selection) {
+  const bool has_kernels = std::ranges::any_of(selection.backends, [](const auto& listed) {
     return !listed.why_not_here && (listed.kind == verify::BackendKind::kExecutor ||
                                     listed.kind == verify::BackendKind::kHostApi);
   });
@@ -209,13 +210,13 @@ Json count_json(const LawCount& count) {
 
 }  // namespace
 
-std::string verify_text(const Trial& trial, const VerifyOptions& options,
+std::string verify_text(const Selection& selection, const VerifyOptions& options,
                         const VerifyOutcome& outcome) {
   std::string text = fmt::format("{}, seed {}, {} bounds", counted(outcome.cases, "case"),
                                  options.seed, bound_kind_name(options.bound_kind));
   if (outcome.large_cases > 0) text += fmt::format("; {} of serving size", outcome.large_cases);
-  if (outcome.late_cases > 0)
-    text += fmt::format("; {} for laws that had applied to none", outcome.late_cases);
+  if (outcome.unmet_law_cases > 0)
+    text += fmt::format("; {} for laws that had applied to none", outcome.unmet_law_cases);
   if (outcome.pair_cases > 0) {
     text += fmt::format("\nand {} for pairs of options and sizes: to the oracle, on kernels",
                         counted(outcome.pair_cases, "case"));
@@ -223,25 +224,26 @@ std::string verify_text(const Trial& trial, const VerifyOptions& options,
   if (outcome.report.lost)
     text += fmt::format("\nended early, with {}: checks that are not in the table were not run",
                         *outcome.report.lost);
-  text += "\n\n" + counts_text(trial, outcome.report) + kinds_text(trial, outcome.report) +
-          sizes_text(trial, outcome) + skips_text(trial, outcome.report);
+  text += "\n\n" + counts_text(selection, outcome.report) + kinds_text(selection, outcome.report) +
+          sizes_text(selection, outcome) + skips_text(selection, outcome.report);
   if (!outcome.passed_over.empty()) {
     text += "\nPassed over: cases that were drawn for a backend that refused them, and why\n";
     text += reasons_text(outcome.passed_over);
   }
-  text += absent_text(trial) + tests_text(trial);
-  if (outcome.report.late > 0)
+  text += absent_text(selection) + tests_text(selection);
+  if (outcome.report.timed_out_once > 0)
     text += fmt::format("\nnote: calls that exceeded the time limit, but not when repeated: {}\n",
-                        outcome.report.late);
-  for (const std::string& backend : untried_backends(trial, outcome))
+                        outcome.report.timed_out_once);
+  for (const std::string& backend : untried_backends(selection, outcome))
     text += fmt::format("\nuntried: {}: every case was skipped\n", backend);
   return text + biases_text(outcome) + failures_text(options, outcome);
 }
 
-Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyOutcome& outcome) {
+Json verify_json(const Selection& selection, const VerifyOptions& options,
+                 const VerifyOutcome& outcome) {
   Json json = {{"cases", outcome.cases},
                {"cases_of_serving_size", outcome.large_cases},
-               {"cases_for_unmet_laws", outcome.late_cases},
+               {"cases_for_unmet_laws", outcome.unmet_law_cases},
                {"cases_for_pairs", outcome.pair_cases},
                {"context_max", options.limits.context_max},
                {"sequences_max", options.limits.num_seqs_max},
@@ -250,24 +252,24 @@ Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyO
                {"seed", options.seed},
                {"bound", bound_kind_name(options.bound_kind)},
                {"passed_over", outcome.passed_over},
-               {"late_calls", outcome.report.late},
+               {"late_calls", outcome.report.timed_out_once},
                {"failed", outcome.report.failed()},
                {"cut_short", outcome.report.cut_short},
                {"replaced", outcome.replaced},
                {"ended_early", outcome.report.lost ? Json(*outcome.report.lost) : Json(nullptr)},
-               {"untried", untried_backends(trial, outcome)},
+               {"untried", untried_backends(selection, outcome)},
                {"sizes", Json::object()},
                {"backends", Json::array()},
                {"counts", Json::array()},
                {"biased", Json::array()},
                {"failures", Json::array()}};
-  for (const verify::ListedBackend& listed : trial.backends) {
+  for (const verify::ListedBackend& listed : selection.backends) {
     json["backends"].push_back(
         {{"name", listed.backend.name},
          {"kind", backend_kind_name(listed.kind)},
          {"why_not_here", listed.why_not_here ? Json(*listed.why_not_here) : Json(nullptr)}});
   }
-  for (const auto& [name, sizes] : sizes_by_kind(trial, outcome))
+  for (const auto& [name, sizes] : sizes_by_kind(selection, outcome))
     json["sizes"][name] = sizes.json();
   for (const LawCount& count : outcome.report.counts) json["counts"].push_back(count_json(count));
   for (const auto& [backend, bias] : outcome.biased) {

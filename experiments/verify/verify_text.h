@@ -10,11 +10,12 @@
 namespace recto::experiments {
 
 // The table, skips with reasons, backends missing on this machine, and the failing cases.
-std::string verify_text(const Trial& trial, const VerifyOptions& options,
+std::string verify_text(const Selection& selection, const VerifyOptions& options,
                         const VerifyOutcome& outcome);
 
 // {"cases", "seed", "bound", "failed", "cut_short", "replaced", "ended_early", "backends",
 // "counts", "failures"}
-Json verify_json(const Trial& trial, const VerifyOptions& options, const VerifyOutcome& outcome);
+Json verify_json(const Selection& selection, const VerifyOptions& options,
+                 const VerifyOutcome& outcome);
 
 }  // namespace recto::experiments

@@ -14,17 +14,17 @@ using Catch::Matchers::ContainsSubstring;
 using Catch::Matchers::StartsWith;
 
 // One law of attention, on a backend that computes it and on one that does not.
-Trial small_trial() {
-  Trial trial;
+Selection small_selection() {
+  Selection selection;
   for (const char* name : {"attends", "writes"}) {
     verify::ListedBackend listed;
     listed.backend.name = name;
-    trial.backends.push_back(listed);
+    selection.backends.push_back(listed);
   }
-  trial.backends[0].backend.attend =
+  selection.backends[0].backend.attend =
       verify::always_done([](const PagedAttentionInputs&) { return reference::AttentionResult(); });
-  trial.laws.emplace_back().name = "oracle";
-  return trial;
+  selection.laws.emplace_back().name = "oracle";
+  return selection;
 }
 
 VerifyOutcome outcome_of(std::int64_t failed, std::size_t shown) {
@@ -45,7 +45,7 @@ VerifyOutcome outcome_of(std::int64_t failed, std::size_t shown) {
 
 std::string text_of(const VerifyOutcome& outcome, std::int64_t failures_kept = 1) {
   const VerifyOptions options{.failures_kept = failures_kept, .folder = "kept"};
-  return verify_text(small_trial(), options, outcome);
+  return verify_text(small_selection(), options, outcome);
 }
 
 TEST_CASE("it is said how many failures there are, how many are shown, and how to see more") {
@@ -69,7 +69,7 @@ TEST_CASE("it is said how many of those shown may get smaller, and not that all 
       text_of(outcome),
       ContainsSubstring("\nShown but perhaps not fully reduced, with the reason: 1\n\na block") &&
           !ContainsSubstring("kept, fully reduced"));
-  CHECK(verify_json(small_trial(), {}, outcome)["cut_short"] == 1);
+  CHECK(verify_json(small_selection(), {}, outcome)["cut_short"] == 1);
 }
 
 TEST_CASE("of one there is one, and lines are no longer than a terminal's, whatever the folder") {
@@ -81,7 +81,7 @@ TEST_CASE("of one there is one, and lines are no longer than a terminal's, whate
              ContainsSubstring(
                  "\nFailed: 1 check, shown below and kept in kept, fully reduced\n\na block"));
   const VerifyOptions options{.folder = std::string(60, 'f')};
-  std::istringstream lines(verify_text(small_trial(), options, outcome_of(12345, 10)));
+  std::istringstream lines(verify_text(small_selection(), options, outcome_of(12345, 10)));
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
 }
 
@@ -112,7 +112,7 @@ TEST_CASE("failed checks are counted by kind, and apart from kinds met as these 
   CHECK_THAT(text, !ContainsSubstring("Reduced to a case that is shown"));
   kinds["SIGSEGV"].shrunk_to_shown = 2;
   CHECK_THAT(text_of(outcome), ContainsSubstring("\nReduced to a case that is shown: 2\n"));
-  const auto json = verify_json(small_trial(), {}, outcome);
+  const auto json = verify_json(small_selection(), {}, outcome);
   CHECK(json["counts"][0]["failed_by_kind"]["SIGSEGV"]["shrunk_to_shown"] == 2);
   CHECK(json["counts"][0]["failed_by_kind"]["SIGSEGV"]["cases"] == 4);
   CHECK(json["counts"][0]["failed_by_kind"]["time-out"]["met_shrinking"] == 1);
@@ -124,7 +124,7 @@ TEST_CASE("outputs that are off to one side are a note, and no failure") {
   outcome.biased["attends"] = {.type = ElementType::kBf16, .ulps = 0.5, .contexts = 320};
   CHECK_THAT(text_of(outcome), ContainsSubstring("\nNote: outputs of attends in bf16 lie 0.50 ulp "
                                                  "towards zero on average, over 320 contexts"));
-  CHECK(verify_json(small_trial(), {}, outcome)["biased"][0]["ulps_towards_zero"] == 0.5);
+  CHECK(verify_json(small_selection(), {}, outcome)["biased"][0]["ulps_towards_zero"] == 0.5);
 }
 
 TEST_CASE("what can never be put to a backend is one number, and rare reasons are another") {
@@ -139,7 +139,7 @@ TEST_CASE("what can never be put to a backend is one number, and rare reasons ar
   // 1 + 2 + 3 + 4 times.
   CHECK_THAT(text, ContainsSubstring(
                        "       5  reason f\n      10  for 4 other reasons, listed by --json\n"));
-  const auto json = verify_json(small_trial(), {}, outcome);
+  const auto json = verify_json(small_selection(), {}, outcome);
   CHECK(json["counts"][0]["skipped"].size() == 12);
   CHECK(json["counts"][1]["skipped"].size() == 1);
 }

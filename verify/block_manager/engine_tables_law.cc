@@ -12,7 +12,7 @@
 #include "verify/block_manager/managed_allocator.h"
 #include "verify/block_manager/placed_tables.h"
 #include "verify/block_manager/trace_block_tables.h"
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 
 namespace recto::verify {
 namespace {

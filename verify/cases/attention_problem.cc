@@ -8,4 +8,15 @@ std::int64_t AttentionProblem::num_rows() const {
   return rows;
 }
 
+std::int64_t AttentionProblem::work() const {
+  std::int64_t pairs = 0;
+  std::int64_t tokens = 0;
+  for (const SequenceProblem& sequence : sequences) {
+    pairs += sequence.num_rows * sequence.context_length;
+    tokens += sequence.context_length;
+  }
+  return (pairs * shape.num_q_heads + 10 * tokens * shape.num_kv_heads) *
+         (shape.head_dim_k + shape.head_dim_v);
+}
+
 }  // namespace recto::verify

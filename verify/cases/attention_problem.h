@@ -40,6 +40,10 @@ struct AttentionProblem {
   std::vector<SequenceProblem> sequences;
 
   std::int64_t num_rows() const;  // of all sequences
+  // An estimate of the oracle's work on it, so that large cases are budgeted without a clock:
+  // multiplications of attention, plus ten per number of K and V for drawing, placing and reading
+  // it. The oracle takes about five nanoseconds per unit. Linear in the number of sequences.
+  std::int64_t work() const;
 };
 
 }  // namespace recto::verify

@@ -244,24 +244,4 @@ std::vector<CaseSpec> simpler_cases(const CaseSpec& spec) {
   return candidates.take();
 }
 
-ShrunkCase shrink(const CaseSpec& failing, const CasePredicate& still_fails,
-                  std::int64_t max_evaluations) {
-  ShrunkCase shrunk{.spec = failing};
-  while (!shrunk.is_minimal) {
-    shrunk.is_minimal = true;
-    for (CaseSpec& simpler : simpler_cases(shrunk.spec)) {
-      if (shrunk.evaluations == max_evaluations) {
-        shrunk.is_minimal = false;
-        return shrunk;
-      }
-      ++shrunk.evaluations;
-      if (!still_fails(simpler)) continue;
-      shrunk.spec = std::move(simpler);
-      shrunk.is_minimal = false;
-      break;
-    }
-  }
-  return shrunk;
-}
-
 }  // namespace recto::verify

@@ -1,10 +1,9 @@
 #pragma once
 
-// Shrinks failing cases: fewer sequences, rows, keys, heads and dims; options off; plain numbers,
-// types and placements.
+// What a failing case shrinks to: fewer sequences, rows, keys, heads and dims; options off; plain
+// numbers, types and placements.
 
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "verify/cases/case_spec.h"
@@ -17,18 +16,5 @@ std::int64_t complexity(const CaseSpec& spec);
 
 // Valid cases of lower complexity, each one change away, from the boldest change to the mildest.
 std::vector<CaseSpec> simpler_cases(const CaseSpec& spec);
-
-using CasePredicate = std::function<bool(const CaseSpec&)>;
-
-struct ShrunkCase {
-  CaseSpec spec;
-  std::int64_t evaluations = 0;
-  bool is_minimal = false;  // no simpler case fails; else the evaluations ran out
-};
-
-// Repeatedly moves to the first simpler case that still fails, until there is none or the predicate
-// was evaluated `max_evaluations` times. Assumes that `failing` itself fails.
-ShrunkCase shrink(const CaseSpec& failing, const CasePredicate& still_fails,
-                  std::int64_t max_evaluations = 2000);
 
 }  // namespace recto::verify

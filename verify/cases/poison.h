@@ -1,7 +1,8 @@
 #pragma once
 
-// Codes that memory is filled with: for places that must not be read, or whose contents must not
-// matter; and of random numbers.
+// What memory is filled with: codes for places that must not be read, or whose contents must not
+// matter; codes of random numbers; and what an earlier call might have left in memory that is to be
+// written.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,5 +37,14 @@ void fill_with(std::span<std::byte> memory, PoisonCodes codes);
 
 // The codes of numbers that are uniform in [-1, 1).
 void fill_with_units(std::span<std::byte> memory, ElementType type, RandomStream& stream);
+
+// NaN in every type.
+inline constexpr std::uint32_t kStaleNaN = 0xffff'ffffU;
+
+// Fills `memory` with the four bytes of `pattern`, lowest first, repeated.
+inline void fill_with(std::span<std::byte> memory, std::uint32_t pattern) {
+  for (std::size_t i = 0; i < memory.size(); ++i)
+    memory[i] = static_cast<std::byte>(pattern >> (i % sizeof pattern * 8));
+}
 
 }  // namespace recto::verify

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "core/dense_kv_view.h"
-#include "verify/reason_kind.h"
+#include "verify/cases/reason_kind.h"
 
 namespace recto::verify {
 namespace {

@@ -9,7 +9,7 @@
 
 #include "verify/explain/fault_model.h"
 #include "verify/explain/second_run.h"
-#include "verify/indented.h"
+#include "verify/quoted_text.h"
 
 namespace recto::verify {
 namespace {

@@ -15,9 +15,9 @@
 #include "reference/kv_cache_reader.h"
 #include "reference/numerics.h"
 #include "verify/drawn_cases.h"
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 #include "verify/qa/canary.h"
-#include "verify/reducer.h"
+#include "verify/restartable_backend.h"
 
 namespace recto::verify {
 namespace {

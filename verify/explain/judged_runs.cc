@@ -8,11 +8,10 @@
 #include <vector>
 
 #include "reference/error_bound.h"
-#include "verify/case_work.h"
 #include "verify/explain/explanation.h"
 #include "verify/explain/run_inputs.h"
-#include "verify/indented.h"
 #include "verify/law_runner.h"
+#include "verify/quoted_text.h"
 
 namespace recto::verify {
 namespace {
@@ -42,7 +41,7 @@ bool are_judged(const std::vector<double>& exact, const std::vector<double>& bou
 void judge(const AttentionResult& seen, const PagedAttentionInputs& inputs, const TriedLaw& tried,
            JudgedRuns& runs) {
   LawCase law_case = case_of(inputs, tried.law_case.placement);
-  runs.work_left -= static_cast<double>(case_work(law_case.problem));
+  runs.work_left -= static_cast<double>(law_case.problem.work());
   if (runs.work_left < 0) return runs.first.reset();
   const auto oracle =
       reference::bounded_attention(inputs, tried.backend.numerics(inputs, runs.first->options));

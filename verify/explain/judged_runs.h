@@ -33,7 +33,7 @@ struct DepartedRun {
 struct JudgedRuns {
   std::int64_t made = 0;
   std::int64_t judged = 0;
-  double work_left = 0.0;  // case_work.h; if negative, some runs were not judged
+  double work_left = 0.0;  // AttentionProblem::work; if negative, some runs were not judged
   std::optional<DepartedRun> first = {};
 };
 

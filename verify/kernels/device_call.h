@@ -15,7 +15,7 @@
 #include "core/attention_views.h"
 #include "core/paged_kv_view.h"
 #include "core/status.h"
-#include "verify/cases/stale_memory.h"
+#include "verify/cases/poison.h"
 #include "verify/simt/executor/device_memory.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/executor/observer.h"

@@ -14,9 +14,9 @@
 #include "bazel/testing/catch.h"
 #include "verify/drawn_cases.h"
 #include "verify/kernels/device_call.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
 #include "verify/laws_over_cases.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

@@ -16,7 +16,7 @@
 #include "verify/comparison.h"
 #include "verify/kernels/checked_kernel_run.h"
 #include "verify/kernels/kernel_backends.h"
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 
 namespace recto::verify {
 namespace {

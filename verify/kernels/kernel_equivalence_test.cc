@@ -17,8 +17,8 @@
 #include "verify/cases/pairwise_cover.h"
 #include "verify/drawn_cases.h"
 #include "verify/kernels/kernel_backends.h"
+#include "verify/law.h"
 #include "verify/law_runner.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

@@ -19,10 +19,10 @@
 #include "verify/cases/case_spec.h"
 #include "verify/drawn_cases.h"
 #include "verify/kernels/kernel_backends.h"
+#include "verify/law.h"
 #include "verify/law_runner.h"
 #include "verify/laws/laws.h"
 #include "verify/laws_over_cases.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

@@ -14,9 +14,9 @@
 #include "verify/kernels/device_call.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/kernels/launch_recorder.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
 #include "verify/laws_over_cases.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

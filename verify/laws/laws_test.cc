@@ -12,8 +12,8 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/drawn_cases.h"
+#include "verify/law.h"
 #include "verify/law_runner.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

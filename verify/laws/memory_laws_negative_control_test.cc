@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "verify/cases/stale_memory.h"
+#include "verify/cases/poison.h"
 #include "verify/laws/laws.h"
 #include "verify/laws/testing/faulty_backends.h"
 

@@ -80,41 +80,41 @@ Backend write_backend(const Library& library) {
           .restart = restart_of(library)};
 }
 
-Law write_law(const Library& library, const std::shared_ptr<const WriteWatcher>& watcher) {
+Law write_law(const Library& library, const std::shared_ptr<const WriteObserver>& observer) {
   return kv_write_law({.backend = name_of(library, KernelFunction::kKvWrite),
-                       .write = [library, watcher](const KvWriteInputs& inputs) {
+                       .write = [library, observer](const KvWriteInputs& inputs) {
                          CallOutcome outcome = library->write_kv(inputs);
                          const bool is_served = !std::holds_alternative<Unsupported>(outcome);
-                         if (is_served && *watcher) (*watcher)(inputs);
+                         if (is_served && *observer) (*observer)(inputs);
                          return outcome;
                        }});
 }
 
 }  // namespace
 
-Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
-                                                const KernelLibraryOptions& options) {
+Result<LibraryUnderTest> library_under_test(const std::string& path,
+                                            const KernelLibraryOptions& options) {
   const Result<Library> opened = KernelLibrary::open(path, options);
   RECTO_RETURN_IF_ERROR(opened.status());
   const Library& library = opened.value();
-  KernelLibraryTrial trial;
+  LibraryUnderTest tested;
   for (const KernelFunction function : {KernelFunction::kDecode, KernelFunction::kPrefill}) {
-    if (library->has(function)) trial.backends.push_back(attention_backend(library, function));
+    if (library->has(function)) tested.backends.push_back(attention_backend(library, function));
   }
   if (library->has(KernelFunction::kKvWrite)) {
-    trial.backends.push_back(write_backend(library));
-    const auto watcher = std::make_shared<WriteWatcher>();
-    trial.watch_writes = [watcher](WriteWatcher watch) { *watcher = std::move(watch); };
-    trial.laws.push_back(write_law(library, watcher));
+    tested.backends.push_back(write_backend(library));
+    const auto observer = std::make_shared<WriteObserver>();
+    tested.set_write_observer = [observer](WriteObserver next) { *observer = std::move(next); };
+    tested.laws.push_back(write_law(library, observer));
   }
-  return trial;
+  return tested;
 }
 
 Result<std::vector<Backend>> kernel_library_backends(const std::string& path,
                                                      const KernelLibraryOptions& options) {
-  Result<KernelLibraryTrial> trial = kernel_library_trial(path, options);
-  RECTO_RETURN_IF_ERROR(trial.status());
-  return std::move(trial).value().backends;
+  Result<LibraryUnderTest> tested = library_under_test(path, options);
+  RECTO_RETURN_IF_ERROR(tested.status());
+  return std::move(tested).value().backends;
 }
 
 }  // namespace recto::verify

@@ -15,20 +15,20 @@
 
 namespace recto::verify {
 
-using WriteWatcher = std::function<void(const KvWriteInputs&)>;
+using WriteObserver = std::function<void(const KvWriteInputs&)>;
 
 // What a library is tested with: its functions as backends, "NAME decode", "NAME prefill" and "NAME
 // kv_write"; and the law of KV writes, which applies only to the last one.
-struct KernelLibraryTrial {
+struct LibraryUnderTest {
   std::vector<Backend> backends;
   std::vector<Law> laws;  // in addition to those of attention
   // Sets the observer of each supported write from now on; empty: none.
-  std::function<void(WriteWatcher)> watch_writes = {};
+  std::function<void(WriteObserver)> set_write_observer = {};
 };
 
 // Attention is judged by reference::third_party_numerics. Same errors as KernelLibrary::open.
-Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
-                                                const KernelLibraryOptions& options = {});
+Result<LibraryUnderTest> library_under_test(const std::string& path,
+                                            const KernelLibraryOptions& options = {});
 
 // Returns only the backends.
 Result<std::vector<Backend>> kernel_library_backends(const std::string& path,

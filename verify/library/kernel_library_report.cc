@@ -4,9 +4,9 @@
 #include <utility>
 
 #include "verify/block_manager/engine_tables_law.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
 #include "verify/library/kernel_library_backends.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {
@@ -69,14 +69,14 @@ Result<LawReport> kernel_library_report(const std::string& path,
                                         const LawRunOptions& run) {
   const Result<CaseChoice> asked = asked_cases(cases);
   RECTO_RETURN_IF_ERROR(asked.status());
-  const Result<KernelLibraryTrial> trial = kernel_library_trial(path, options);
-  RECTO_RETURN_IF_ERROR(trial.status());
+  const Result<LibraryUnderTest> tested = library_under_test(path, options);
+  RECTO_RETURN_IF_ERROR(tested.status());
   std::vector<Law> laws = all_laws();
   laws.insert(laws.end(), {engine_tables_law(), oracle_comparison()});
-  laws.insert(laws.end(), trial.value().laws.begin(), trial.value().laws.end());
+  laws.insert(laws.end(), tested.value().laws.begin(), tested.value().laws.end());
   std::vector<CaseSource> sources;
   for (const DrawnCases& set : cases) sources.push_back(drawn_cases(set, asked.value()));
-  return run_laws(laws, trial.value().backends, all_of(std::move(sources)), run);
+  return run_laws(laws, tested.value().backends, all_of(std::move(sources)), run);
 }
 
 }  // namespace recto::verify

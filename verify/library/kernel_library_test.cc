@@ -11,6 +11,7 @@
 #include "bazel/testing/catch.h"
 #include "verify/cases/placed_problem.h"
 #include "verify/library/outcome_test_parts.h"
+#include "verify/quoted_text.h"
 
 namespace recto::verify {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/attention_views.h"
 #include "core/status.h"
 #include "verify/cases/gaps.h"
-#include "verify/cases/stale_memory.h"
+#include "verify/cases/poison.h"
 #include "verify/laws/cache_operations/narrow_offsets.h"
 #include "verify/library/guarded_arena.h"
 #include "verify/library/kernel_mailbox.h"

@@ -14,8 +14,8 @@
 #include <string_view>
 
 #include "core/contract.h"
-#include "verify/indented.h"
 #include "verify/library/recto_kernel.h"
+#include "verify/quoted_text.h"
 
 namespace recto::verify {
 namespace {

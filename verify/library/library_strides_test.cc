@@ -11,10 +11,10 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/drawn_cases.h"
+#include "verify/law.h"
 #include "verify/law_runner.h"
 #include "verify/laws/laws.h"
 #include "verify/library/kernel_library_backends.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {
@@ -48,10 +48,10 @@ CaseDomain domain_of_eights(std::vector<std::int64_t> gap_units) {
   return domain;
 }
 
-std::vector<Law> laws_of(const KernelLibraryTrial& trial, Judge judge) {
+std::vector<Law> laws_of(const LibraryUnderTest& tested, Judge judge) {
   if (judge == Judge::kOracle) return {oracle_comparison()};
   if (judge == Judge::kPlacement) return {physical_placement_law()};
-  return trial.laws;
+  return tested.laws;
 }
 
 // The oracle checks as many cases as `recto verify --kernel` draws. The placement law widens all
@@ -65,8 +65,8 @@ LawReport report_with(const std::string& fault, Judge judge,
   const DrawnCases cases{.name = "strides",
                          .count = judge == Judge::kPlacement ? kPlacedCases : kCases,
                          .domain = domain};
-  const KernelLibraryTrial trial = kernel_library_trial("verify/library/libstrides.so", {}).value();
-  const LawReport report = run_laws(laws_of(trial, judge), trial.backends, drawn_cases(cases, {}),
+  const LibraryUnderTest tested = library_under_test("verify/library/libstrides.so", {}).value();
+  const LawReport report = run_laws(laws_of(tested, judge), tested.backends, drawn_cases(cases, {}),
                                     {.failures_kept = 1, .shrinking_trials = 0});
   unsetenv("RECTO_TEST_FAULT");
   return report;

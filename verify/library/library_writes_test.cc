@@ -28,8 +28,8 @@ LawReport report_with(const char* fault, const std::string& path = kOnHost,
   DrawnCases cases{.name = "small", .count = 12};
   cases.domain.types = {{ElementType::kFp32, ElementType::kFp32}};
   cases.domain.context_max = 24;
-  const KernelLibraryTrial trial = kernel_library_trial(path, {.device = device}).value();
-  const LawReport report = run_laws(trial.laws, trial.backends, drawn_cases(cases, {}),
+  const LibraryUnderTest tested = library_under_test(path, {.device = device}).value();
+  const LawReport report = run_laws(tested.laws, tested.backends, drawn_cases(cases, {}),
                                     {.failures_kept = 1, .shrinking_trials = 20});
   unsetenv("RECTO_TEST_FAULT");
   return report;
@@ -94,14 +94,14 @@ TEST_CASE("a write before the cache names the row whose slot is -1") {
 }
 
 TEST_CASE("which caches a write serves is asked without writing") {
-  const auto trial = kernel_library_trial(kOnHost).value();
+  const auto tested = library_under_test(kOnHost).value();
   DrawnCases cases{.name = "small", .count = 4};
   for (const ElementType type : {ElementType::kFp32, ElementType::kBf16}) {
     cases.domain.types = {{type, type}};
     for (std::uint64_t number = 0; number < cases.count; ++number) {
       const LawCase law_case = drawn_case(cases, number).law_case;
       const PlacedProblem placed(law_case.problem, law_case.placement);
-      const auto why = trial.backends.at(0).why_unsupported(placed.inputs());
+      const auto why = tested.backends.at(0).why_unsupported(placed.inputs());
       CHECK(why.has_value() == (type == ElementType::kBf16));
     }
   }

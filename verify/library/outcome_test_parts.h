@@ -5,7 +5,7 @@
 #include <string>
 #include <variant>
 
-#include "verify/call_outcome.h"
+#include "verify/backend.h"
 
 namespace recto::verify {
 

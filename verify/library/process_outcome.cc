@@ -7,12 +7,12 @@
 #include <algorithm>
 
 #include "core/contract.h"
-#include "verify/indented.h"
+#include "verify/cases/reason_kind.h"
 #include "verify/library/kernel_result.h"
 #include "verify/library/library_checks.h"
 #include "verify/library/recto_kernel.h"
 #include "verify/own_process.h"
-#include "verify/reason_kind.h"
+#include "verify/quoted_text.h"
 
 namespace recto::verify {
 namespace {

@@ -2,7 +2,7 @@
 
 // The outcome of a library's call, in words: its answer, or what ended its process.
 
-#include "verify/call_outcome.h"
+#include "verify/backend.h"
 #include "verify/library/kernel_process.h"
 #include "verify/library/kernel_request.h"
 

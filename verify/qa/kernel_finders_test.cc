@@ -17,8 +17,8 @@
 #include "verify/kernels/host_api/host_api_backends.h"
 #include "verify/kernels/kernel_backends.h"
 #include "verify/kernels/kernel_traffic.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

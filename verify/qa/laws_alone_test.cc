@@ -14,8 +14,8 @@
 #include "verify/backend_list.h"
 #include "verify/block_manager/engine_tables_law.h"
 #include "verify/drawn_cases.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

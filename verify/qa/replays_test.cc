@@ -12,9 +12,9 @@
 #include "bazel/testing/catch.h"
 #include "verify/backend_list.h"
 #include "verify/drawn_cases.h"
+#include "verify/law.h"
 #include "verify/law_runner.h"
 #include "verify/laws/laws.h"
-#include "verify/oracle_comparison.h"
 #include "verify/saved_case.h"
 
 namespace recto::verify {

@@ -4,11 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <charconv>
 #include <iterator>
 #include <optional>
 #include <set>
 
+#include "core/number_in.h"
 #include "verify/cases/npz/npy_format.h"
 
 namespace recto::verify {
@@ -161,11 +161,8 @@ class HeaderParser {
   }
 
   static std::optional<std::int64_t> whole(std::string_view digits) {
-    std::int64_t number = 0;
-    const char* const end = digits.data() + digits.size();
-    const auto [stop, error] = std::from_chars(digits.data(), end, number);
-    if (error != std::errc() || stop != end || number < 0) return std::nullopt;
-    return number;
+    const std::optional<std::int64_t> number = number_in<std::int64_t>(digits);
+    return number && *number >= 0 ? number : std::nullopt;
   }
 
   std::string_view rest_;

@@ -10,9 +10,9 @@
 #include "verify/cases/case_spec.h"
 #include "verify/cases/placed_problem.h"
 #include "verify/kernels/host_api/host_api_backends.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
 #include "verify/laws_over_cases.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

@@ -21,6 +21,7 @@
 #include <string_view>
 #include <vector>
 
+#include "core/number_in.h"
 #include "verify/cases/placed_problem.h"
 #include "verify/kernels/kernel_calls.h"
 #include "verify/kernels/kernel_cover/attention_cover.h"
@@ -28,7 +29,6 @@
 #include "verify/kernels/kernel_cover/outcome.h"
 #include "verify/kernels/kernel_cover/planted_fault.h"
 #include "verify/kernels/kernel_cover/taint.h"
-#include "verify/whole_number.h"
 
 namespace recto::verify {
 namespace {
@@ -172,7 +172,7 @@ int main(int count, char** arguments) {
   if (fault && count > 2 && is_planted_in(arguments[2])) return run_planted(*fault, arguments[2]);
   if (what == "schedules") return run_schedules();
   if (what.empty()) return run(kCases);
-  const std::optional<std::uint64_t> cases = whole_number(what);
+  const std::optional<std::uint64_t> cases = recto::number_in<std::uint64_t>(what);
   if (cases && *cases > 0) return run(*cases);
   std::cerr << "kernel_cover: expected schedules, slot KERNEL, entry KERNEL or a number of cases, "
                "got '"

@@ -6,9 +6,9 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/drawn_cases.h"
+#include "verify/law.h"
 #include "verify/law_runner.h"
 #include "verify/laws/laws.h"
-#include "verify/oracle_comparison.h"
 
 namespace recto::verify {
 namespace {

@@ -1,4 +1,4 @@
-#include "experiments/verify/trial.h"
+#include "experiments/verify/selection.h"
 
 #include <cstdlib>
 #include <filesystem>
@@ -22,7 +22,7 @@ void end(const ContractReport& /*report*/) {}
 
 TEST_CASE("what is found in a kernel ends its case, and not the program") {
   set_contract_handler(end);
-  REQUIRE(choose_trial(TrialFlags{}).is_ok());
+  REQUIRE(select_checks(SelectionFlags{}).is_ok());
   CHECK_THROWS_AS([] { RECTO_CHECK_EQ(1, 2); }(), ContractFailure);
 }
 

@@ -1,4 +1,4 @@
-#include "experiments/verify/trial.h"
+#include "experiments/verify/selection.h"
 
 #include <fmt/format.h>
 
@@ -10,9 +10,9 @@
 #include "experiments/support/table.h"
 #include "verify/block_manager/engine_tables_law.h"
 #include "verify/kernels/kernel_heap.h"
+#include "verify/law.h"
 #include "verify/laws/laws.h"
 #include "verify/library/kernel_device.h"
-#include "verify/oracle_comparison.h"
 #include "verify/own_process.h"
 
 namespace recto::experiments {
@@ -95,15 +95,15 @@ std::vector<Law> laws_without_library(const std::vector<ListedBackend>& list) {
 }
 
 // Loads the library, building it first if it is given as sources.
-Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
+Result<std::string> library_path(const SelectionFlags& flags, Selection& selection) {
   if (!flags.kernel.empty()) return flags.kernel;
   Result<verify::BuiltLibrary> built = verify::build_cuda_library(flags.cuda);
   RECTO_RETURN_IF_ERROR(built.status());
-  trial.built = std::make_shared<const verify::BuiltLibrary>(std::move(built).value());
-  return trial.built->path();
+  selection.built = std::make_shared<const verify::BuiltLibrary>(std::move(built).value());
+  return selection.built->path();
 }
 
-verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
+verify::KernelLibraryOptions library_options(const SelectionFlags& flags) {
   verify::KernelLibraryOptions options;
   options.device = verify::kernel_device();
   if (!flags.cuda.adapter.empty()) options.time_limit_ms = kSourcesLimitMs;
@@ -116,7 +116,7 @@ verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
 
 }  // namespace
 
-std::string TrialFlags::library_text() const {
+std::string SelectionFlags::library_text() const {
   std::string text = is_batch_invariant ? " --batch-invariant" : "";
   if (time_limit_s) text += fmt::format(" --time-limit {}", *time_limit_s);
   if (!kernel.empty()) return " --kernel " + shell_word(kernel) + text;
@@ -127,7 +127,7 @@ std::string TrialFlags::library_text() const {
   return text;
 }
 
-void add_backend_flag(Command& command, TrialFlags& flags, const std::string& about) {
+void add_backend_flag(Command& command, SelectionFlags& flags, const std::string& about) {
   std::vector<std::string> names;
   for (const ListedBackend& listed : verify::backend_list()) {
     const std::string kind = verify::backend_kind_name(listed.kind);
@@ -138,14 +138,14 @@ void add_backend_flag(Command& command, TrialFlags& flags, const std::string& ab
       names;
 }
 
-void add_law_flag(Command& command, TrialFlags& flags) {
+void add_law_flag(Command& command, SelectionFlags& flags) {
   std::vector<std::string> names;
   for (const Law& law : laws_without_library(verify::backend_list())) names.push_back(law.name);
   command.add("--law LIST", nonempty_text(flags.laws, kListedNames), "names of --list [all]")
       .value.known = names;
 }
 
-void add_library_flags(Command& command, TrialFlags& flags) {
+void add_library_flags(Command& command, SelectionFlags& flags) {
   command.add("--kernel FILE", nonempty_text(flags.kernel, "a file"),
               "shared library with the table of recto_kernel.h, not the list");
   command
@@ -173,20 +173,20 @@ void add_library_flags(Command& command, TrialFlags& flags) {
                   verify::KernelLibraryOptions{}.time_limit_ms / 1000, kSourcesLimitMs / 1000));
 }
 
-std::vector<verify::Backend> Trial::backends_here() const {
+std::vector<verify::Backend> Selection::backends_here() const {
   std::vector<verify::Backend> here;
   for (const ListedBackend& listed : backends)
     if (!listed.why_not_here) here.push_back(listed.backend);
   return here;
 }
 
-Result<Trial> choose_trial(const TrialFlags& flags) {
+Result<Selection> select_checks(const SelectionFlags& flags) {
   const auto backend_names = names_in(flags.backends, flags.backends_named_by);
   RECTO_RETURN_IF_ERROR(backend_names.status());
   const auto law_names = names_in(flags.laws, flags.laws_named_by);
   RECTO_RETURN_IF_ERROR(law_names.status());
   std::vector<Law> laws = laws_of_attention();
-  Trial trial;
+  Selection selection;
   if (flags.is_batch_invariant && !flags.has_library()) {
     return Status::invalid_input(
         "--batch-invariant: expected --kernel or --adapter, too: listed backends declare it "
@@ -201,31 +201,31 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     const std::vector<ListedBackend> list = verify::backend_list();
     auto chosen = verify::choose_backends(list, backend_names.value());
     RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));
-    trial.backends = std::move(chosen).value();
+    selection.backends = std::move(chosen).value();
     laws = laws_without_library(list);
   } else {
-    Result<std::string> path = library_path(flags, trial);
+    Result<std::string> path = library_path(flags, selection);
     RECTO_RETURN_IF_ERROR(path.status());
-    const auto library = verify::kernel_library_trial(path.value(), library_options(flags));
+    const auto library = verify::library_under_test(path.value(), library_options(flags));
     RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
     auto chosen = library_functions(library.value().backends, backend_names.value(),
                                     flags.is_batch_invariant);
     RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));
-    trial.backends = std::move(chosen).value();
+    selection.backends = std::move(chosen).value();
     laws.insert(laws.end(), library.value().laws.begin(), library.value().laws.end());
-    trial.watch_writes = library.value().watch_writes;
+    selection.set_write_observer = library.value().set_write_observer;
   }
   auto chosen = choose_laws(laws, law_names.value());
   RECTO_RETURN_IF_ERROR(chosen.status().in(flags.laws_named_by));
-  trial.laws = std::move(chosen).value();
+  selection.laws = std::move(chosen).value();
   // A contract violation in a kernel ends its case, not the program.
   install_throwing_contract_handler();
-  return trial;
+  return selection;
 }
 
-std::set<std::string> names_on_executor(const Trial& trial) {
+std::set<std::string> names_on_executor(const Selection& selection) {
   std::set<std::string> names;
-  for (const ListedBackend& listed : trial.backends) {
+  for (const ListedBackend& listed : selection.backends) {
     const bool is_on_executor = listed.kind == verify::BackendKind::kExecutor ||
                                 listed.kind == verify::BackendKind::kHostApi;
     if (is_on_executor && !listed.why_not_here) names.insert(listed.backend.name);
@@ -248,14 +248,14 @@ std::vector<Law> checked_in_forks(std::vector<Law> laws, const std::set<std::str
   return laws;
 }
 
-std::string trial_text(const Trial& trial) {
+std::string selection_text(const Selection& selection) {
   Table backends({{"backend", Align::kLeft}, {"kind", Align::kLeft}, {"what", Align::kLeft}});
-  for (const ListedBackend& listed : trial.backends) {
+  for (const ListedBackend& listed : selection.backends) {
     backends.add_row({listed.backend.name, verify::backend_kind_name(listed.kind),
                       listed.why_not_here ? "not here: " + *listed.why_not_here : listed.about});
   }
   Table laws({{"law", Align::kLeft}, {"says", Align::kLeft}});
-  for (const Law& law : trial.laws) laws.add_row({law.name, law.statement});
+  for (const Law& law : selection.laws) laws.add_row({law.name, law.statement});
   return backends.text() + "\n" + laws.text();
 }
 

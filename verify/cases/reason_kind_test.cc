@@ -1,4 +1,4 @@
-#include "verify/reason_kind.h"
+#include "verify/cases/reason_kind.h"
 
 #include "bazel/testing/catch.h"
 

@@ -24,4 +24,8 @@ inline bool is_control_character(char c) {
   return code < 0x20 || code == 0x7f;
 }
 
+// "it printed" and the printed lines, with control characters other than newlines and tabs escaped;
+// empty if nothing was printed.
+std::string printed_text(const std::string& printed);
+
 }  // namespace recto::verify

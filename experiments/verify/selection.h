@@ -25,7 +25,7 @@ namespace recto::experiments {
 // slow, and has its own limits for kernels that never end.
 inline constexpr std::int64_t kSourcesLimitMs = 120'000;
 
-struct TrialFlags {
+struct SelectionFlags {
   std::string backends = {};  // lists, as flags take them; empty: all
   std::string laws = {};
   // The flag or file that named them, for messages.
@@ -45,36 +45,36 @@ struct TrialFlags {
 };
 
 // Add --backend, which `about` explains, and --law; both complete known names.
-void add_backend_flag(Command& command, TrialFlags& flags, const std::string& about);
-void add_law_flag(Command& command, TrialFlags& flags);
+void add_backend_flag(Command& command, SelectionFlags& flags, const std::string& about);
+void add_law_flag(Command& command, SelectionFlags& flags);
 
 // Adds --kernel, --cuda and the flags that belong to it.
-void add_library_flags(Command& command, TrialFlags& flags);
+void add_library_flags(Command& command, SelectionFlags& flags);
 
-struct Trial {
+struct Selection {
   std::shared_ptr<const verify::BuiltLibrary> built;  // of CUDA sources; backends run it
   std::vector<verify::ListedBackend> backends;
   std::vector<verify::Law> laws;  // the oracle's comparison last, but for a library's own
-  // KernelLibraryTrial::watch_writes, of a library.
-  std::function<void(verify::WriteWatcher)> watch_writes = {};
+  // LibraryUnderTest::set_write_observer, of a library.
+  std::function<void(verify::WriteObserver)> set_write_observer = {};
 
   std::vector<verify::Backend> backends_here() const;
 };
 
 // Invalid input names the flag and the known values, or the library and its error.
-Result<Trial> choose_trial(const TrialFlags& flags);
+Result<Selection> select_checks(const SelectionFlags& flags);
 
 // The names of the backends that the executor of this program runs.
-std::set<std::string> names_on_executor(const Trial& trial);
+std::set<std::string> names_on_executor(const Selection& selection);
 
 // The laws, with the checks of the named backends in forked processes: a check that crashes fails,
 // as a library's does. The oracle forks for the call alone, without notes, since its outputs may be
-// watched.
+// observed.
 std::vector<verify::Law> checked_in_forks(std::vector<verify::Law> laws,
                                           const std::set<std::string>& names,
                                           const verify::ForkNotes& notes = {});
 
 // Backends and laws, with their descriptions.
-std::string trial_text(const Trial& trial);
+std::string selection_text(const Selection& selection);
 
 }  // namespace recto::experiments

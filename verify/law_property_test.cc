@@ -4,7 +4,7 @@
 #include "bazel/testing/property.h"
 #include "verify/backend.h"
 #include "verify/cases/property_case.h"
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 
 namespace recto::verify {
 namespace {

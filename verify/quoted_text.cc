@@ -1,12 +1,8 @@
-#include "verify/call_outcome.h"
+#include "verify/quoted_text.h"
 
 #include <fmt/format.h>
 
 #include <cstddef>
-#include <exception>
-
-#include "core/contract.h"
-#include "verify/indented.h"
 
 namespace recto::verify {
 namespace {
@@ -30,22 +26,6 @@ std::string escaped(const std::string& text) {
 }
 
 }  // namespace
-
-CallOutcome guarded(const std::function<CallOutcome()>& call) {
-  try {
-    return call();
-  } catch (const std::exception& exception) {
-    return Failed{kThrown, exception.what()};
-  } catch (...) {
-    return Failed{kThrown, "something other than a std::exception"};
-  }
-}
-
-reference::AttentionResult result_of(CallOutcome outcome) {
-  if (const auto* failed = std::get_if<Failed>(&outcome)) RECTO_CHECK_EQ(failed->message, "");
-  if (const auto* refused = std::get_if<Unsupported>(&outcome)) RECTO_CHECK_EQ(refused->reason, "");
-  return std::get<Done>(std::move(outcome)).result;
-}
 
 std::string printed_text(const std::string& printed) {
   return printed.empty() ? "" : "it printed\n" + indented(escaped(printed));

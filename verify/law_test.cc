@@ -1,6 +1,6 @@
 // The oracle's two bounds: an error between them fails only the probabilistic one.
 
-#include "verify/oracle_comparison.h"
+#include "verify/law.h"
 
 #include <algorithm>
 #include <cstdint>
