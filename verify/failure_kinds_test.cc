@@ -88,8 +88,8 @@ TEST_CASE("each kind of failure is shown, be it met only as another was made sma
   CHECK(report.failed() == 3);
   CHECK(kinds == std::vector<std::string>{"SIGSEGV", "time-out"});
   REQUIRE(report.failures.size() == 2);
-  CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 35\nthrown\n"));
-  CHECK_THAT(report.failures[1], ContainsSubstring("\n  block size 15\nthrown\n"));
+  CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 35\na call failed\n"));
+  CHECK_THAT(report.failures[1], ContainsSubstring("\n  block size 15\na call failed\n"));
   const std::map<std::string, FailureCount>& counts = report.counts.at(0).failures;
   CHECK(counts.at("SIGSEGV").cases == 3);
   CHECK(counts.at("SIGSEGV").shown == 1);

@@ -7,7 +7,7 @@
 
 namespace recto::verify {
 
-std::string LawVerdict::heading() const { return call_failure ? "thrown" : what; }
+std::string LawVerdict::heading() const { return call_failure ? "a call failed" : what; }
 
 std::string LawVerdict::details() const {
   if (call_failure) return call_failure->message;

@@ -78,7 +78,7 @@ TEST_CASE("a run ends with the failure after which nothing can run, and says wha
   CHECK(report.lost == "law first on a: an illegal address");
   REQUIRE(report.failures.size() == 1);
   // Unshrunk: no smaller case can be tried.
-  CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 25\nthrown\n  "));
+  CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 25\na call failed\n  "));
   CHECK_THAT(report.failures[0], ContainsSubstring("\nreplay\n  replay it\nnothing was run after "
                                                    "it\n  an illegal address\n"));
   for (const std::size_t later : {1, 2, 3}) {
@@ -104,7 +104,7 @@ TEST_CASE("the case that loses the device while it is made smaller is the one th
       run_laws({throwing("first")}, {named("a")}, blocks_of_25(drawn), options);
   CHECK(drawn == 1);
   REQUIRE(report.failures.size() == 1);
-  CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 15\nthrown\n  "));
+  CHECK_THAT(report.failures[0], ContainsSubstring("\n  block size 15\na call failed\n  "));
   CHECK_THAT(report.failures[0], ContainsSubstring("\n  replays block size 15\n"));
 }
 

@@ -39,7 +39,7 @@ double cost(const VllmRun& run, const Point& point) {
   if (*std::min_element(point.begin(), point.end()) < 0) return 1e12;
   const sim::LinearTimeModel model(coefficients_at(point));
   double sum = 0;
-  for (const Comparison& row : compare_vllm(run, replay(run, model), ModelKind::kFitted)) {
+  for (const PublishedFigure& row : compare_vllm(run, replay(run, model), ModelKind::kFitted)) {
     const double unit = row.kind == Tolerance::kRelative ? 100 : 1;
     sum += std::pow(unit * row.deviation(), 2);
   }

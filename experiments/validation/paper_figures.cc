@@ -69,8 +69,8 @@ MemoryStates paper_view(PaperAllocator allocator) {
   return sum;
 }
 
-void append_states(std::vector<Comparison>& rows, const std::string& name, PaperAllocator allocator,
-                   const MemoryStates& paper) {
+void append_states(std::vector<PublishedFigure>& rows, const std::string& name,
+                   PaperAllocator allocator, const MemoryStates& paper) {
   constexpr double kPoints = 2.5;
   const MemoryStates ours = paper_view(allocator);
   const auto append = [&](const char* state, double expected, double measured) {
@@ -146,8 +146,8 @@ Report run_paper(const PaperRun& run) {
   return sim::simulate(*source, *allocator, time_model, options).value();
 }
 
-std::vector<Comparison> compare_memory_states() {
-  std::vector<Comparison> rows;
+std::vector<PublishedFigure> compare_memory_states() {
+  std::vector<PublishedFigure> rows;
   append_states(rows, "Orca (Max)", PaperAllocator::kMax, {20.4, 13.3, 57.3, 8.9});
   append_states(rows, "Orca (Pow2)", PaperAllocator::kPow2, {26.8, 17.9, 13.6, 41.6});
   append_states(rows, "Orca (Oracle)", PaperAllocator::kOracle, {38.2, 25.2, 0, 36.6});
@@ -158,8 +158,8 @@ std::vector<Comparison> compare_memory_states() {
   return rows;
 }
 
-std::vector<Comparison> compare_batch_sizes() {
-  std::vector<Comparison> rows;
+std::vector<PublishedFigure> compare_batch_sizes() {
+  std::vector<PublishedFigure> rows;
   const auto append = [&rows](const char* name, PaperRun run, double expected) {
     rows.push_back({std::string(name) + " (sequences)", expected,
                     mean_over_seeds(std::move(run), running_sequences), Tolerance::kRelative,
@@ -176,7 +176,7 @@ std::vector<Comparison> compare_batch_sizes() {
   return rows;
 }
 
-std::vector<Comparison> compare_paged_batch() {
+std::vector<PublishedFigure> compare_paged_batch() {
   return {{"ShareGPT, paged (sequences)", 30.42, mean_over_seeds({}, running_sequences),
            Tolerance::kRelative, 0.15},
           {"Alpaca, paged (sequences)", 132.44,
@@ -185,8 +185,8 @@ std::vector<Comparison> compare_paged_batch() {
 }
 
 // Sharing does not depend on the load as long as nothing is preempted, so the load is low.
-std::vector<Comparison> compare_parallel_sharing() {
-  std::vector<Comparison> rows;
+std::vector<PublishedFigure> compare_parallel_sharing() {
+  std::vector<PublishedFigure> rows;
   const auto append = [&rows](const char* name, const char* workload, const char* decoding,
                               double expected) {
     const bool alpaca = std::string(workload) == "alpaca-like";
@@ -214,8 +214,8 @@ PaperRun beam_run(const std::string& workload, int width, double beam_switch_pro
           .requests = alpaca ? 9000 : 3000};
 }
 
-std::vector<Comparison> compare_beam_sharing() {
-  std::vector<Comparison> rows;
+std::vector<PublishedFigure> compare_beam_sharing() {
+  std::vector<PublishedFigure> rows;
   const auto append = [&rows](const char* name, const PaperRun& run, double expected) {
     rows.push_back({std::string(name) + " (% of blocks saved)", expected,
                     mean_over_seeds(run, sharing_saving), Tolerance::kRelative, 0.10});

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "experiments/validation/comparison.h"
+#include "experiments/validation/published_figure.h"
 #include "sim/metrics/report.h"
 #include "sim/time/linear_time_model.h"
 
@@ -56,11 +56,12 @@ PaperRun beam_run(const std::string& workload, int width, double beam_switch_pro
 inline constexpr double kAlpacaBeamSwitches = 0.0742;
 inline constexpr double kShareGptBeamSwitches = 0.0124;
 
-std::vector<Comparison> compare_memory_states();  // Fig. 2
-std::vector<Comparison> compare_batch_sizes();    // Fig. 13, the contiguous rows
-std::vector<Comparison> compare_paged_batch();    // Fig. 13, the paged row: depends on the engine
-std::vector<Comparison> compare_parallel_sharing();  // Fig. 15a
-std::vector<Comparison> compare_beam_sharing();      // Fig. 15b
+std::vector<PublishedFigure> compare_memory_states();  // Fig. 2
+std::vector<PublishedFigure> compare_batch_sizes();    // Fig. 13, the contiguous rows
+std::vector<PublishedFigure>
+compare_paged_batch();  // Fig. 13, the paged row: depends on the engine
+std::vector<PublishedFigure> compare_parallel_sharing();  // Fig. 15a
+std::vector<PublishedFigure> compare_beam_sharing();      // Fig. 15b
 
 // The constant step time, in milliseconds, at which paged attention's mean batch is `batch`.
 double constant_step_ms(const std::string& workload, double batch);

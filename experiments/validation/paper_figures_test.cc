@@ -7,9 +7,9 @@
 namespace recto::experiments {
 namespace {
 
-void check_all(const std::vector<Comparison>& rows) {
+void check_all(const std::vector<PublishedFigure>& rows) {
   REQUIRE(!rows.empty());
-  for (const Comparison& row : rows) {
+  for (const PublishedFigure& row : rows) {
     CAPTURE(row.quantity, row.expected, row.measured, row.tolerance);
     CHECK(row.holds());
   }
@@ -36,7 +36,7 @@ TEST_CASE("a beam model fitted at width 2 predicts the paper's widths 4 and 6 wi
 }
 
 TEST_CASE("a comparison fails on a figure that is off, and on none at all") {
-  Comparison row{"made up", 10, 10.4, Tolerance::kRelative, 0.05};
+  PublishedFigure row{"made up", 10, 10.4, Tolerance::kRelative, 0.05};
   CHECK(row.holds());
   row.measured = 10.6;
   CHECK(!row.holds());

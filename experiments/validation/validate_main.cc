@@ -15,8 +15,8 @@
 #include "core/model_table.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/program.h"
-#include "experiments/validation/comparison.h"
 #include "experiments/validation/paper_figures.h"
+#include "experiments/validation/published_figure.h"
 #include "experiments/validation/vllm_run.h"
 
 namespace recto::experiments {
@@ -24,9 +24,9 @@ namespace {
 
 class Validation {
  public:
-  void show(const std::string& heading, const std::vector<Comparison>& rows) {
+  void show(const std::string& heading, const std::vector<PublishedFigure>& rows) {
     print(std::cout, heading, rows);
-    for (const Comparison& row : rows) failures_ += row.holds() ? 0 : 1;
+    for (const PublishedFigure& row : rows) failures_ += row.holds() ? 0 : 1;
   }
 
   void show_paper() {

@@ -131,11 +131,11 @@ std::vector<VllmSecond> seconds_of(const sim::Report& report, std::size_t count)
   return seconds;
 }
 
-std::vector<Comparison> compare_vllm(const VllmRun& run, const sim::Report& report,
-                                     ModelKind kind) {
+std::vector<PublishedFigure> compare_vllm(const VllmRun& run, const sim::Report& report,
+                                          ModelKind kind) {
   const bool fitted = kind == ModelKind::kFitted;
   const double latency = fitted ? 0.02 : 0.20;
-  std::vector<Comparison> rows{
+  std::vector<PublishedFigure> rows{
       {"TTFT, mean (s)", run.ttft_s_mean, report.ttft.mean_ns / 1e9, Tolerance::kRelative, latency},
       {"TPOT, mean (ms)", run.tpot_ms_mean, report.tpot.mean_ns / 1e6, Tolerance::kRelative,
        latency},

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "core/status.h"
-#include "experiments/validation/comparison.h"
+#include "experiments/validation/published_figure.h"
 #include "sim/metrics/report.h"
 #include "sim/request.h"
 #include "sim/time/linear_time_model.h"
@@ -44,7 +44,8 @@ std::vector<VllmSecond> seconds_of(const sim::Report& report, std::size_t count)
 
 // Tolerances of a time model that was fitted to this run, and of one that was not.
 enum class ModelKind : std::uint8_t { kFitted, kRoofline };
-std::vector<Comparison> compare_vllm(const VllmRun& run, const sim::Report& report, ModelKind kind);
+std::vector<PublishedFigure> compare_vllm(const VllmRun& run, const sim::Report& report,
+                                          ModelKind kind);
 
 // Four coefficients fitted to that run, as //experiments/validation:fit_vllm prints them.
 sim::LinearTimeModel fitted_model();

@@ -9,8 +9,8 @@
 namespace recto::experiments {
 namespace {
 
-void check_all(const std::vector<Comparison>& rows) {
-  for (const Comparison& row : rows) {
+void check_all(const std::vector<PublishedFigure>& rows) {
+  for (const PublishedFigure& row : rows) {
     CAPTURE(row.quantity, row.expected, row.measured, row.tolerance);
     CHECK(row.holds());
   }
@@ -45,7 +45,7 @@ TEST_CASE("the roofline's equivalent coefficients, beside the fitted ones") {
   chunk.prefill_sequences = 1;
   chunk.prefill_tokens = TokenCount(2048);
   const double chunk_ns = seconds(time.cost(chunk).total()) * 1e9;
-  const std::vector<Comparison> rows{
+  const std::vector<PublishedFigure> rows{
       {"fixed, with the weights read once (ms)", fitted.fixed_ns / 1e6,
        (rates.fixed_ns + rates.weight_read_ns) / 1e6, Tolerance::kRelative, 0.25},
       {"per prefill token, beyond the ridge (us)", fitted.per_prefill_token_ns / 1e3,

@@ -49,9 +49,10 @@ std::string failure_with(const LawReport& report, const std::string& part) {
 TEST_CASE("a library that fails in three ways is shown in all three, each with its smallest case") {
   const LawReport report = report_with("three faults", {.time_limit_ms = 100});
   REQUIRE(report.failures.size() == 3);
-  const std::string crash = failure_with(report, "thrown\n  prefill was ended by SIGABRT\n");
-  const std::string hang = failure_with(report, "thrown\n  prefill did not return within");
-  const std::string status = failure_with(report, "thrown\n  prefill returned 99, which is not a");
+  const std::string crash = failure_with(report, "a call failed\n  prefill was ended by SIGABRT\n");
+  const std::string hang = failure_with(report, "a call failed\n  prefill did not return within");
+  const std::string status =
+      failure_with(report, "a call failed\n  prefill returned 99, which is not a");
   INFO(crash << hang << status);
   CHECK(contains(crash, "    2\n"));
   CHECK(!hang.empty());
@@ -64,7 +65,8 @@ TEST_CASE("a crash is a failure with its smallest case, and the run goes on") {
   REQUIRE(report.counts.size() == 1);
   CHECK(report.counts[0].backend == "faults prefill");
   CHECK(report.counts[0].ran() == 12);
-  const std::string failure = failure_with(report, "thrown\n  prefill was ended by SIGABRT\n");
+  const std::string failure =
+      failure_with(report, "a call failed\n  prefill was ended by SIGABRT\n");
   INFO(failure);
   // Contexts of five do not crash, and zeros for them are another kind of failure.
   CHECK(contains(failure, "rows  context   id\n"));
@@ -75,7 +77,7 @@ TEST_CASE("a crash is a failure with its smallest case, and the run goes on") {
 TEST_CASE("a loop without end is a failure too, and is not tried for ever") {
   const LawReport report =
       report_with("loop on long contexts", {.time_limit_ms = 100, .time_outs_max = 3});
-  CHECK(!failure_with(report, "thrown\n  prefill did not return within ").empty());
+  CHECK(!failure_with(report, "a call failed\n  prefill did not return within ").empty());
   REQUIRE(report.counts.size() == 1);
   CHECK(report.counts[0].failed >= 1);
   CHECK(report.counts[0].skipped.count("no longer called, after 3 calls that did not return") == 1);

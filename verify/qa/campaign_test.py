@@ -95,7 +95,8 @@ class Alone(unittest.TestCase):
         self.assertIn("chunking on a-kernel", found["said"])
 
     def test_what_a_law_is_put_to_is_none_of_its_kills(self):
-        said = "explicitly with message:\\n  history on a-kernel: thrown\\n  contract broken: a"
+        heading = "history on a-kernel: a call failed"
+        said = f"explicitly with message:\\n  {heading}\\n  contract broken: a"
         found = alone_under(f"if law == 'history': fail('{said}')")
         self.assertEqual((found["verify"], found["laws"]), ("killed", []))
 

@@ -26,7 +26,7 @@ LAW = re.compile(r"explicitly with message: (\w+) on ")
 THROWN = re.compile(
     r"(?:due to unexpected exception with messages?:"
     r"|explicitly with message: Falsifiable after .* Exception thrown with message:"
-    r"|explicitly with message: \w+ on .*?: thrown)(.*)"
+    r"|explicitly with message: \w+ on .*?: a call failed)(.*)"
 )
 # These check exceptions: a different exception than expected fails them.
 ABOUT_EXCEPTIONS = re.compile(r"(CHECK|REQUIRE)_(NO)?THROW")

@@ -102,7 +102,7 @@ class Endings(unittest.TestCase):
             self.assertEqual((found.kind, found.sort), ("killed", sort))
 
     def test_in_the_midst_of_a_law(self):
-        thrown = "explicitly with message:\n  chunking on split-decode: thrown\n"
+        thrown = "explicitly with message:\n  chunking on split-decode: a call failed\n"
         self.assertEqual(self.fails(thrown + "  std::bad_alloc\n").kind, "threw")
         found = self.fails(thrown + EXECUTOR)
         self.assertEqual((found.kind, found.sort), ("killed", outcome.EXECUTOR))

@@ -1,4 +1,4 @@
-#include "experiments/validation/comparison.h"
+#include "experiments/validation/published_figure.h"
 
 #include <fmt/format.h>
 
@@ -32,20 +32,20 @@ std::string line_of(const Curve& curve, double seconds, int index) {
 
 }  // namespace
 
-double Comparison::deviation() const {
+double PublishedFigure::deviation() const {
   return kind == Tolerance::kRelative ? measured / expected - 1 : measured - expected;
 }
 
-bool Comparison::holds() const {
+bool PublishedFigure::holds() const {
   if (kind == Tolerance::kAtLeast) return measured >= expected;
   return std::abs(deviation()) <= tolerance;  // false for NaN
 }
 
 void print(std::ostream& out, const std::string& heading,
-           const std::vector<Comparison>& comparisons) {
+           const std::vector<PublishedFigure>& comparisons) {
   out << "### " << heading << "\n\n"
       << "| quantity | expected | recto | off by | allowed | |\n|---|---:|---:|---:|---:|---|\n";
-  for (const Comparison& row : comparisons) {
+  for (const PublishedFigure& row : comparisons) {
     std::string off = fmt::format("{:+.2f}", row.deviation());
     std::string allowed = fmt::format("{:.2f}", row.tolerance);
     if (row.kind == Tolerance::kRelative) {

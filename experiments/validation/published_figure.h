@@ -15,7 +15,7 @@ enum class Tolerance : std::uint8_t {
   kAtLeast,   // measured >= expected
 };
 
-struct Comparison {
+struct PublishedFigure {
   std::string quantity;  // with its unit
   double expected = 0;
   double measured = 0;
@@ -29,7 +29,7 @@ struct Comparison {
 
 // As a Markdown table with a heading.
 void print(std::ostream& out, const std::string& heading,
-           const std::vector<Comparison>& comparisons);
+           const std::vector<PublishedFigure>& comparisons);
 
 struct Curve {
   std::string name;
