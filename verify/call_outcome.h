@@ -30,7 +30,8 @@ struct Failed {
 };
 
 struct Done {
-  reference::AttentionResult result = {};  // empty after an operation on the KV cache
+  // Empty after an operation on the KV cache; its lse_ln alone, if the backend gives none.
+  reference::AttentionResult result = {};
   std::string printed = {};                // to standard output and standard error, if known
 };
 

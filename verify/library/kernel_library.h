@@ -15,7 +15,8 @@
 #include "core/attention_views.h"
 #include "core/status.h"
 #include "verify/backend.h"
-#include "verify/library/kernel_process.h"
+#include "verify/library/kernel_device.h"
+#include "verify/library/kernel_peer.h"
 #include "verify/library/kernel_request.h"
 
 namespace recto::verify {
@@ -40,9 +41,18 @@ class KernelLibrary {
   static Result<std::shared_ptr<KernelLibrary>> open(const std::string& path,
                                                      const KernelLibraryOptions& options = {});
 
+  // The functions of the process at the other end of a socket (kernel_caller.h), which this object
+  // closes. Failed if the system provides no memory; invalid input if that process offers no
+  // function.
+  static Result<std::shared_ptr<KernelLibrary>> of_caller(int socket,
+                                                          const KernelLibraryOptions& options = {});
+
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
   bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
+
+  // False if its results have no lse_ln, and are empty there.
+  bool has_lse() const { return has_lse_; }
 
   // Both require that the library has the function, and that decode gets one row per sequence. A
   // call that failed is not repeated: the same call returns the same outcome.
@@ -62,8 +72,8 @@ class KernelLibrary {
   };
 
   KernelLibrary(std::string path, const KernelLibraryOptions& options,
-                std::unique_ptr<KernelProcess> process)
-      : path_(std::move(path)), options_(options), process_(std::move(process)) {}
+                std::unique_ptr<KernelPeer> peer)
+      : path_(std::move(path)), options_(options), peer_(std::move(peer)) {}
 
   Status load();
   CallOutcome call(const KernelRequest& request);
@@ -77,8 +87,9 @@ class KernelLibrary {
 
   std::string path_;
   KernelLibraryOptions options_;
-  std::unique_ptr<KernelProcess> process_;
+  std::unique_ptr<KernelPeer> peer_;
   std::string name_;
+  bool has_lse_ = true;
   bool has_function_[kKernelFunctions.size()] = {};
   std::int64_t time_outs_[kKernelFunctions.size()] = {};
   std::int64_t calls_of_process_ = 0;  // of the running process
