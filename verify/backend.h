@@ -48,6 +48,9 @@ struct Capabilities {
   // A sequence's bits depend only on the sequence itself, not on the rest of the batch.
   bool has_independent_sequences = false;
   MaskedValue masked_value = MaskedValue::kNotRead;
+  // What slots that no sequence addresses may hold, and slots behind a context in its last block.
+  PoisonLimit poison = PoisonLimit::kAny;
+  PoisonLimit tails = PoisonLimit::kAny;
   // The fields of CallOptions that the backend follows.
   bool takes_split_size = false;
   bool takes_stale_memory = false;
@@ -95,6 +98,8 @@ struct Backend {
                                      const CallOptions& options = {}) const {
     return numerics_of(inputs, options);
   }
+  // The placement, with poison within the capabilities.
+  Placement tolerated(Placement placement) const;
   // The options for calls on memory with this placement.
   CallOptions options_for(const Placement& placement) const;
 };

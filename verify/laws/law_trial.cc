@@ -21,7 +21,8 @@ std::optional<LawSide> LawTrial::run(const LawCase& law_case, const std::string&
                                      const CallOptions& options) {
   if (verdict_.call_failure) return std::nullopt;
   LawSide side{
-      .placed = std::make_unique<const PlacedProblem>(law_case.problem, law_case.placement),
+      .placed = std::make_unique<const PlacedProblem>(law_case.problem,
+                                                      backend_.tolerated(law_case.placement)),
       .options = options,
       .seen = {}};
   RECTO_CHECK_EQ(check_contents(side.inputs()), Status::ok());

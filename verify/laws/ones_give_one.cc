@@ -51,9 +51,9 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
     for (std::int64_t h = 0; h < problem.shape.num_q_heads; ++h) {
       const auto index = static_cast<std::size_t>(at.result_row * problem.shape.num_q_heads + h);
       const ComparedValues weight =
-          sees_keys
-              ? expected_weight(problem.options, lse_ln_at(side->seen, index), bound.lse_ln[index], h)
-              : ComparedValues{};
+          sees_keys ? expected_weight(problem.options, lse_ln_at(side->seen, index),
+                                      bound.lse_ln[index], h)
+                    : ComparedValues{};
       for (std::int64_t d = 0; d < problem.shape.head_dim_v; ++d)
         comparer.expect_within({.sequence = at.sequence, .row = at.row, .head = h, .dim = d},
                                {.seen = side->seen.out_at(at.result_row, h, d),

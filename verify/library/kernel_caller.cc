@@ -137,9 +137,9 @@ std::optional<MemoryFault> KernelCaller::changed_input(
     const std::vector<std::byte> now = contents(*arena_, buffer);
     if (now == before[i]) continue;
     const auto changed = std::ranges::mismatch(now, before[i]).in1 - now.begin();
-    return MemoryFault{
-        .address = reinterpret_cast<std::uintptr_t>(arena_->theirs() + buffer.pages.begin + changed),
-        .kind = MemoryFault::Kind::kWrite};
+    return MemoryFault{.address = reinterpret_cast<std::uintptr_t>(arena_->theirs() +
+                                                                   buffer.pages.begin + changed),
+                       .kind = MemoryFault::Kind::kWrite};
   }
   return std::nullopt;
 }

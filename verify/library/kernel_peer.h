@@ -30,7 +30,7 @@ struct LoadLimits {
 
 struct KernelAnswer {
   KernelEnd end = KernelEnd::kAnswered;
-  std::int32_t code = 0;  // returned status, signal number, or exit code
+  std::int32_t code = 0;                  // returned status, signal number, or exit code
   std::optional<MemoryFault> fault = {};  // of SIGSEGV and SIGBUS, where it is known
   std::string printed = {};  // to standard output and standard error, truncated to kPrintedBytes
   std::int64_t time_limit_ms = 0;  // the limit that applied

@@ -66,8 +66,7 @@ std::string said(const std::string& message, const KernelRequest& request,
 
 }  // namespace
 
-CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
-                       KernelPeer& peer) {
+CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer, KernelPeer& peer) {
   constexpr const char* kWrongMemory = "wrong memory";
   if (answer.end != KernelEnd::kAnswered) return failure_of_end(answer, peer);
   const std::string message = message_of(request);

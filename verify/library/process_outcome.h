@@ -9,8 +9,7 @@
 namespace recto::verify {
 
 // The outcome of the peer's last call; Done has no result yet.
-CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
-                       KernelPeer& peer);
+CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer, KernelPeer& peer);
 
 // What ended the process instead of an answer; also for loading.
 Failed failure_of_end(const KernelAnswer& answer, KernelPeer& peer);
