@@ -223,6 +223,7 @@ Command replay_command() {
   add_backend_flag(command, flags->trial,
                    "names or kinds of recto verify --list [that of the file]");
   add_library_flags(command, flags->trial);
+  add_filter_flags(command, flags->trial.filter, "all");
   command.footer = kFooter;
   command.run = [flags](CommandContext& context) { return run_replay(*flags, context); };
   return command;

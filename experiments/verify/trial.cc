@@ -25,6 +25,8 @@ using verify::ListedBackend;
 constexpr double kTimeLimitMin = 0.001;
 constexpr double kTimeLimitMax = 86'400;
 
+constexpr std::int64_t kDescriptorMax = 1 << 20;
+
 constexpr const char* kListedNames = "names of recto verify --list";
 
 Result<std::vector<std::string>> names_in(const std::string& list, const std::string& named_by) {
@@ -103,8 +105,10 @@ Result<std::string> library_path(const TrialFlags& flags, Trial& trial) {
   return trial.built->path();
 }
 
-verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
+verify::KernelLibraryOptions library_options(const TrialFlags& flags,
+                                             const verify::CaseDemands& demands) {
   verify::KernelLibraryOptions options;
+  options.demands = demands;
   options.device = verify::kernel_device();
   if (!flags.cuda.adapter.empty()) options.time_limit_ms = kSourcesLimitMs;
   if (flags.time_limit_s) {
@@ -112,6 +116,23 @@ verify::KernelLibraryOptions library_options(const TrialFlags& flags) {
     options.load_limit_ms = std::max(options.load_limit_ms, options.time_limit_ms);
   }
   return options;
+}
+
+// A library's functions, or a caller's.
+Result<verify::KernelLibraryTrial> open_library(const TrialFlags& flags, Trial& trial) {
+  const Result<verify::CaseDemands> demands = demands_of(flags.filter);
+  RECTO_RETURN_IF_ERROR(demands.status());
+  const verify::KernelLibraryOptions options = library_options(flags, demands.value());
+  if (flags.caller) {
+    const auto library = verify::KernelLibrary::of_caller(static_cast<int>(*flags.caller), options);
+    RECTO_RETURN_IF_ERROR(library.status().in("--caller"));
+    return verify::kernel_library_trial(library.value());
+  }
+  Result<std::string> path = library_path(flags, trial);
+  RECTO_RETURN_IF_ERROR(path.status());
+  auto library = verify::kernel_library_trial(path.value(), options);
+  RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
+  return library;
 }
 
 }  // namespace
@@ -165,6 +186,10 @@ void add_library_flags(Command& command, TrialFlags& flags) {
       .add("--define MACRO", any_text(flags.cuda.macros),
            "macro, NAME or NAME=VALUE; may be repeated")
       .needs = adapter;
+  command
+      .add("--caller FD", integer(flags.caller, {0, kDescriptorMax}),
+           "socket of a process that answers the calls: for packages")
+      .excludes = {"--kernel", "--adapter"};
   command.add("--batch-invariant", flag(flags.is_batch_invariant),
               "require equal bits where only the batch or the chunks differ");
   command.add(
@@ -204,10 +229,8 @@ Result<Trial> choose_trial(const TrialFlags& flags) {
     trial.backends = std::move(chosen).value();
     laws = laws_without_library(list);
   } else {
-    Result<std::string> path = library_path(flags, trial);
-    RECTO_RETURN_IF_ERROR(path.status());
-    const auto library = verify::kernel_library_trial(path.value(), library_options(flags));
-    RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
+    const auto library = open_library(flags, trial);
+    RECTO_RETURN_IF_ERROR(library.status());
     auto chosen = library_functions(library.value().backends, backend_names.value(),
                                     flags.is_batch_invariant);
     RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));

@@ -86,6 +86,10 @@ Status verdict_of(const VerifyFlags& flags, const Trial& trial, const VerifyOutc
                                       counted(ran, "check"),
                                       is_kept ? "; first: " + *outcome.kept.front().file : ""));
   }
+  if (outcome.cases == 0 && !flags.options.seconds) {
+    return Status::invalid_input(
+        "--require, --without and the other filters: no drawn case meets all of them");
+  }
   if (ran == 0) return Status::failed("every case was skipped, and nothing was checked");
   const std::string untried = untried_names(flags, trial, outcome);
   return untried.empty() ? Status::ok() : Status::failed("every case was skipped by " + untried);
@@ -127,12 +131,19 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(check_list_alone(context));
   flags.options.bound_kind = verify::bound_kind_of(flags.bound);
   flags.options.replay_flags = flags.trial.library_text();
+  flags.options.is_of_caller = flags.trial.caller.has_value();
   if (flags.trial.has_library()) {
     flags.options.cases_by_default = kDefaultLibraryCases;
     flags.options.supply = library_supply();
   }
   // A library runs, and fails, in separate processes.
   if (!flags.trial.has_library()) flags.options.why_lost = verify::why_device_lost;
+  const Result<verify::CaseDemands> demands = demands_of(flags.trial.filter);
+  RECTO_RETURN_IF_ERROR(demands.status());
+  Result<std::vector<std::string>> kinds = kinds_of(flags.trial.filter);
+  RECTO_RETURN_IF_ERROR(kinds.status());
+  flags.options.supply.demands = demands.value();
+  flags.options.supply.kinds = std::move(kinds).value();
   const Result<Trial> trial = choose_trial(flags.trial);
   RECTO_RETURN_IF_ERROR(trial.status());
   if (flags.is_list) {
@@ -173,6 +184,7 @@ void add_run_flags(Command& command, VerifyFlags& flags) {
               "start no case after this time");
   command.add("--seed N", integer(options.seed), "seed of the cases [2026]");
   add_limit_flags(command, options.limits);
+  add_filter_flags(command, flags.trial.filter, "all");
   command.add("--bound KIND",
               one_of(flags.bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
               "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");

@@ -157,7 +157,8 @@ class VerifyRun {
 
   std::optional<DescribedCase> next_case() {
     is_watching_ = false;  // a skipped law does not reset it
-    std::optional<DescribedCase> paired = is_late() ? std::nullopt : pairs_.next_of_share();
+    const bool has_pairs = !is_late() && options_.supply.demands == verify::CaseDemands{};
+    std::optional<DescribedCase> paired = has_pairs ? pairs_.next_of_share() : std::nullopt;
     is_for_pairs_ = paired.has_value();
     if (paired) ++outcome_.pair_cases;
     if (paired) return paired;
@@ -247,6 +248,10 @@ class VerifyRun {
     if (outcome_.written.is_ok()) outcome_.written = status;
     if (!status.is_ok()) return "none, because the case could not be saved: " + status.message();
     outcome_.kept.back().file = file;
+    if (options_.is_of_caller) {
+      const std::string function = backend.name.substr(backend.name.rfind(' ') + 1);
+      return fmt::format("recto.replay({}, {}=...)", json_text(Json(file)), function);
+    }
     return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
   }
 

@@ -80,6 +80,9 @@ void CaseDemands::narrow(CaseDomain& domain) const {
   for (const auto& [feature, flag] : flags)
     if (includes(without, feature)) domain.*flag = false;
   domain.required = require;
+  const auto is_beyond = [](RowsKind rows) { return rows == RowsKind::kBeyondContext; };
+  if (!domain.has_rows_beyond_context && !std::ranges::all_of(domain.rows, is_beyond))
+    std::erase_if(domain.rows, is_beyond);
   std::erase_if(domain.poisons, [this](Poison each) { return limited(each, poison) != each; });
   domain.tails = tails;
   domain.scale_values = scale;

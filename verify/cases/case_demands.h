@@ -32,6 +32,8 @@ struct CaseDemands {
   ScaleValues scale = ScaleValues::kAny;
   bool has_scales_of_heads = true;  // fp8 scales for each KV head
 
+  friend bool operator==(const CaseDemands&, const CaseDemands&) = default;
+
   // Invalid input if no case meets them: a required feature is left out, or excluded by a value.
   Status check() const;
 

@@ -92,6 +92,7 @@ Status KernelLibrary::load() {
 CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionInputs& inputs,
                                   const CallOptions& options) {
   RECTO_CHECK(has(function));
+  if (const auto why = options_.demands.why_left_out(inputs)) return Unsupported{*why};
   const ResultMemory results{.stale = options.stale_memory, .gaps = options.out_gaps};
   const Result<KernelRequest> request =
       request_attention(function, inputs, results, peer_->arena());
@@ -107,6 +108,7 @@ CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionI
 
 CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
   RECTO_CHECK(has(KernelFunction::kKvWrite));
+  if (const auto why = options_.demands.why_left_out(inputs)) return Unsupported{*why};
   const Result<KernelRequest> request = request_kv_write(inputs, peer_->arena());
   if (!request.is_ok()) return Unsupported{request.status().message()};
   CallOutcome outcome = call(request.value());

@@ -15,6 +15,7 @@
 #include "core/attention_views.h"
 #include "core/status.h"
 #include "verify/backend.h"
+#include "verify/cases/case_demands.h"
 #include "verify/library/kernel_device.h"
 #include "verify/library/kernel_peer.h"
 #include "verify/library/kernel_request.h"
@@ -28,6 +29,8 @@ struct KernelLibraryOptions {
   // After this many different calls of a function exceeded time_limit_ms, no new call of it is
   // made. Calls of trials do not count.
   std::int64_t time_outs_max = 4;
+  // No call beyond them is made; it counts as unsupported.
+  CaseDemands demands = {};
   // The device whose memory a library gets if it takes it (kernel_device()); null: none.
   KernelDevice* device = nullptr;
 };
@@ -49,6 +52,7 @@ class KernelLibrary {
 
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
+  const CaseDemands& demands() const { return options_.demands; }
   bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
 
   // False if its results have no lse_ln, and are empty there.

@@ -33,10 +33,14 @@ std::function<void(CallsAre)> restart_of(const Library& library) {
 
 Backend attention_backend(const Library& library, KernelFunction function) {
   const bool is_decode = function == KernelFunction::kDecode;
+  const CaseDemands& demands = library->demands();
+  const bool takes_any = is_decode && demands.poison == PoisonLimit::kAny;
   return {
       .name = name_of(library, function),
       // In prefill, rows may share tiles.
-      .capabilities = {.masked_value = is_decode ? MaskedValue::kNotRead : MaskedValue::kTimesZero,
+      .capabilities = {.masked_value = takes_any ? MaskedValue::kNotRead : MaskedValue::kTimesZero,
+                       .poison = demands.poison,
+                       .tails = demands.tails,
                        .takes_stale_memory = true,
                        .takes_out_gaps = true},
       .attend = [library, function, is_decode](const PagedAttentionInputs& inputs,
@@ -92,11 +96,7 @@ Law write_law(const Library& library, const std::shared_ptr<const WriteWatcher>&
 
 }  // namespace
 
-Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
-                                                const KernelLibraryOptions& options) {
-  const Result<Library> opened = KernelLibrary::open(path, options);
-  RECTO_RETURN_IF_ERROR(opened.status());
-  const Library& library = opened.value();
+KernelLibraryTrial kernel_library_trial(const std::shared_ptr<KernelLibrary>& library) {
   KernelLibraryTrial trial;
   for (const KernelFunction function : {KernelFunction::kDecode, KernelFunction::kPrefill}) {
     if (library->has(function)) trial.backends.push_back(attention_backend(library, function));
@@ -108,6 +108,13 @@ Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
     trial.laws.push_back(write_law(library, watcher));
   }
   return trial;
+}
+
+Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
+                                                const KernelLibraryOptions& options) {
+  const Result<Library> opened = KernelLibrary::open(path, options);
+  RECTO_RETURN_IF_ERROR(opened.status());
+  return kernel_library_trial(opened.value());
 }
 
 Result<std::vector<Backend>> kernel_library_backends(const std::string& path,

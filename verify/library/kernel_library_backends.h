@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,10 @@ struct KernelLibraryTrial {
   std::function<void(WriteWatcher)> watch_writes = {};
 };
 
-// Attention is judged by reference::third_party_numerics. Same errors as KernelLibrary::open.
+// Attention is judged by reference::third_party_numerics.
+KernelLibraryTrial kernel_library_trial(const std::shared_ptr<KernelLibrary>& library);
+
+// The same of a file. Same errors as KernelLibrary::open.
 Result<KernelLibraryTrial> kernel_library_trial(const std::string& path,
                                                 const KernelLibraryOptions& options = {});
 
