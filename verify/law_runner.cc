@@ -96,7 +96,7 @@ class Run {
       ++count.skipped[*verdict.skipped];
       return;
     }
-    if (options_.after_each) options_.after_each(pair.law, pair.backend, described);
+    if (options_.after_each) options_.after_each(pair.law, pair.backend, described, verdict);
     for (const std::string& part : verdict.skipped_parts) ++count.skipped_parts[part];
     count.worst_ratio = std::max(count.worst_ratio, verdict.comparison.worst_ratio);
     // Failures that are not about numbers have no ratio of error to bound.

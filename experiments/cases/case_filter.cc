@@ -23,12 +23,6 @@ constexpr std::int64_t kSizeMax = 1024;  // of a head, a group, a block
 constexpr std::array<KvLayout, 3> kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor,
                                               KvLayout::kPacked};
 
-// "bf16" if both are the same, else "bf16/e4m3".
-std::string type_pair_name(const TypePair& types) {
-  if (types.q == types.kv) return element_type_name(types.q);
-  return fmt::format("{}/{}", element_type_name(types.q), element_type_name(types.kv));
-}
-
 Status unknown(const char* flag, const std::string& item, const std::string& expected) {
   return Status::invalid_input(fmt::format("{}: found '{}'; expected {}", flag, item, expected));
 }
@@ -127,6 +121,11 @@ std::vector<std::string> known_kinds() {
 }
 
 }  // namespace
+
+std::string type_pair_name(const TypePair& types) {
+  if (types.q == types.kv) return element_type_name(types.q);
+  return fmt::format("{}/{}", element_type_name(types.q), element_type_name(types.kv));
+}
 
 void add_filter_flags(Command& command, CaseFilter& filter, const std::string& layouts) {
   // An empty list would stand for the default.

@@ -37,6 +37,9 @@ struct CaseFilter {
 // Adds --type to --kinds. `layouts` are those of the help, by default.
 void add_filter_flags(Command& command, CaseFilter& filter, const std::string& layouts);
 
+// "bf16" if both are the same, else "bf16/e4m3".
+std::string type_pair_name(const verify::TypePair& types);
+
 // Invalid input, naming the flag: unknown values, demands that exclude each other, and head dims
 // that a layout cannot have.
 Result<verify::CaseDemands> demands_of(const CaseFilter& filter);
