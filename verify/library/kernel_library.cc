@@ -84,7 +84,6 @@ Status KernelLibrary::load() {
   }
   RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
   name_ = mailbox.table.name;
-  has_lse_ = (mailbox.table.features & kRectoWithoutLse) == 0;
   std::ranges::copy(mailbox.table.has_function, has_function_);
   return Status::ok();
 }
@@ -101,7 +100,8 @@ CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionI
   if (auto* const done = std::get_if<Done>(&outcome)) {
     const auto& [out, lse_ln] = request.value().written;
     done->result = attention_result(inputs, request.value(), contents_of(out), contents_of(lse_ln));
-    if (!has_lse_) done->result.lse_ln.clear();
+    // A caller says it for each call.
+    if ((peer_->mailbox().table.features & kRectoWithoutLse) != 0) done->result.lse_ln.clear();
   }
   return outcome;
 }

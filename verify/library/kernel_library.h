@@ -55,9 +55,6 @@ class KernelLibrary {
   const CaseDemands& demands() const { return options_.demands; }
   bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
 
-  // False if its results have no lse_ln, and are empty there.
-  bool has_lse() const { return has_lse_; }
-
   // Both require that the library has the function, and that decode gets one row per sequence. A
   // call that failed is not repeated: the same call returns the same outcome.
   CallOutcome attend(KernelFunction function, const PagedAttentionInputs& inputs,
@@ -93,7 +90,6 @@ class KernelLibrary {
   KernelLibraryOptions options_;
   std::unique_ptr<KernelPeer> peer_;
   std::string name_;
-  bool has_lse_ = true;
   bool has_function_[kKernelFunctions.size()] = {};
   std::int64_t time_outs_[kKernelFunctions.size()] = {};
   std::int64_t calls_of_process_ = 0;  // of the running process
