@@ -109,6 +109,7 @@ verify::KernelLibraryOptions library_options(const TrialFlags& flags,
                                              const verify::CaseDemands& demands) {
   verify::KernelLibraryOptions options;
   options.demands = demands;
+  options.numerics = flags.numerics;
   options.device = verify::kernel_device();
   if (!flags.cuda.adapter.empty()) options.time_limit_ms = kSourcesLimitMs;
   if (flags.time_limit_s) {
@@ -190,6 +191,7 @@ void add_library_flags(Command& command, TrialFlags& flags) {
       .add("--caller FD", integer(flags.caller, {0, kDescriptorMax}),
            "socket of a process that answers the calls: for packages")
       .excludes = {"--kernel", "--adapter"};
+  add_numerics_flag(command, flags.numerics);
   command.add("--batch-invariant", flag(flags.is_batch_invariant),
               "require equal bits where only the batch or the chunks differ");
   command.add(

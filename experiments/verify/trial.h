@@ -13,6 +13,7 @@
 
 #include "core/status.h"
 #include "experiments/cases/case_filter.h"
+#include "experiments/cases/declared_numerics.h"
 #include "experiments/support/command.h"
 #include "verify/backend_list.h"
 #include "verify/law.h"
@@ -41,6 +42,7 @@ struct TrialFlags {
   std::optional<double> time_limit_s = {};  // of one call, KernelLibraryOptions::time_limit_ms
   std::optional<std::int64_t> caller = {};  // a socket, at whose other end calls are answered
   CaseFilter filter = {};
+  reference::DeclaredNumerics numerics = {};
 
   bool has_library() const { return !kernel.empty() || !cuda.adapter.empty() || caller; }
   // The flags of the library, each preceded by a space.

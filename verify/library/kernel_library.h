@@ -14,6 +14,7 @@
 
 #include "core/attention_views.h"
 #include "core/status.h"
+#include "reference/numerics.h"
 #include "verify/backend.h"
 #include "verify/cases/case_demands.h"
 #include "verify/library/kernel_device.h"
@@ -29,6 +30,7 @@ struct KernelLibraryOptions {
   // After this many different calls of a function exceeded time_limit_ms, no new call of it is
   // made. Calls of trials do not count.
   std::int64_t time_outs_max = 4;
+  reference::DeclaredNumerics numerics = {};
   // No call beyond them is made; it counts as unsupported.
   CaseDemands demands = {};
   // The device whose memory a library gets if it takes it (kernel_device()); null: none.
@@ -52,7 +54,7 @@ class KernelLibrary {
 
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
-  const CaseDemands& demands() const { return options_.demands; }
+  const KernelLibraryOptions& options() const { return options_; }
   bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
 
   // Both require that the library has the function, and that decode gets one row per sequence. A

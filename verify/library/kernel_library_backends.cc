@@ -33,7 +33,7 @@ std::function<void(CallsAre)> restart_of(const Library& library) {
 
 Backend attention_backend(const Library& library, KernelFunction function) {
   const bool is_decode = function == KernelFunction::kDecode;
-  const CaseDemands& demands = library->demands();
+  const CaseDemands& demands = library->options().demands;
   const bool takes_any = is_decode && demands.poison == PoisonLimit::kAny;
   return {
       .name = name_of(library, function),
@@ -50,8 +50,10 @@ Backend attention_backend(const Library& library, KernelFunction function) {
         return library->attend(function, inputs, options);
       },
       .numerics_of =
-          [](const PagedAttentionInputs& inputs, const CallOptions&) {
-            return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+          [declared = library->options().numerics](const PagedAttentionInputs& inputs,
+                                                   const CallOptions&) {
+            return with_declared(declared,
+                                 reference::third_party_numerics(inputs.q.type, inputs.kv.k.type));
           },
       .restart = restart_of(library)};
 }

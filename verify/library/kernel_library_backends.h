@@ -27,7 +27,7 @@ struct KernelLibraryTrial {
   std::function<void(WriteWatcher)> watch_writes = {};
 };
 
-// Attention is judged by reference::third_party_numerics.
+// Attention is judged by reference::third_party_numerics, with what the options declare.
 KernelLibraryTrial kernel_library_trial(const std::shared_ptr<KernelLibrary>& library);
 
 // The same of a file. Same errors as KernelLibrary::open.

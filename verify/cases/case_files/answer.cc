@@ -140,9 +140,11 @@ Result<reference::AttentionResult> attention_answer(const PagedAttentionInputs& 
 }
 
 Comparison compare_answer(const PagedAttentionInputs& inputs,
-                          const reference::AttentionResult& seen, BoundKind bound_kind) {
+                          const reference::AttentionResult& seen, BoundKind bound_kind,
+                          const reference::DeclaredNumerics& declared) {
   const reference::BoundedResult oracle = reference::bounded_attention(
-      inputs, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type));
+      inputs,
+      with_declared(declared, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type)));
   const auto& bound =
       bound_kind == BoundKind::kWorstCase ? oracle.worst_case : oracle.probabilistic;
   return compare(inputs, seen, oracle.exact, bound);
