@@ -5,14 +5,18 @@
 >>> report.raise_for_failures()
 """
 
+from . import adapters
 from ._call import AttentionCall, Call, KvWriteCall, NewTokens, Unsupported
+from ._cases import Case, Wrong, cases
 from ._engine import EngineFailed, UsageError
 from ._filters import Numerics
+from ._oracle import assert_attention, oracle
 from ._report import CaseFailed, Failure, OptionCount, Replayed, Report
 from ._verify import replay, verify
 
 __all__ = [
-    "AttentionCall", "Call", "CaseFailed", "EngineFailed", "Failure", "KvWriteCall", "NewTokens",
-    "Numerics", "OptionCount", "Replayed", "Report", "Unsupported", "UsageError", "replay", "verify",
+    "AttentionCall", "Call", "Case", "CaseFailed", "EngineFailed", "Failure", "KvWriteCall",
+    "NewTokens", "Numerics", "OptionCount", "Replayed", "Report", "Unsupported", "UsageError",
+    "Wrong", "adapters", "assert_attention", "cases", "oracle", "replay", "verify",
 ]
 __version__ = "0.1.0"

@@ -72,7 +72,7 @@ class Answerer:
         """Makes the call in the mailbox, and writes how it ended."""
         tees = [_Tee(sys.stdout), _Tee(sys.stderr)]
         before = sys.stdout, sys.stderr
-        sys.stdout, sys.stderr = tees  # type: ignore[assignment]
+        sys.stdout, sys.stderr = tees
         try:
             status, message, told = self._called()
         finally:

@@ -57,6 +57,11 @@ class Numerics:
     #: The type in which scores and outputs are summed: "fp32", "fp16", "bf16".
     accumulate: Optional[str] = None
 
+    def __str__(self) -> str:
+        given = dataclasses.asdict(self)
+        fields = (f"{name}={value!r}" for name, value in given.items() if value is not None)
+        return f"Numerics({', '.join(fields)})"
+
     def text(self) -> str:
         """As the flag takes it: "p=bf16,products=bf16"."""
         given = dataclasses.asdict(self)

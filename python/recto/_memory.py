@@ -105,7 +105,7 @@ class Arguments:
         return list(dict.fromkeys(kept))
 
 
-_INTEGERS = {"int32": np.dtype(np.int32), "int64": np.dtype(np.int64)}
+_INTEGERS: "Dict[str, np.dtype[Any]]" = {"int32": np.dtype(np.int32), "int64": np.dtype(np.int64)}
 
 
 def _dtype(type_name: str, as_codes: bool) -> "np.dtype[Any]":

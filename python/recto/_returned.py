@@ -100,7 +100,7 @@ def _of_tensor(call: Call, name: str, tensor: Any) -> "np.ndarray[Any, Any]":
     if tensor.dtype == torch.bfloat16:
         return _Bf16Codes(tensor.view(torch.int16).numpy().view(np.uint16))
     try:
-        return tensor.numpy()  # type: ignore[no-any-return]
+        return tensor.numpy()
     except TypeError:
         raise WrongResult(f"{name}: expected another type, got {tensor.dtype}") from None
 
