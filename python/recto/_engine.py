@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import json
 import mmap
 import os
@@ -26,6 +25,7 @@ _MESSAGE_BYTES = 512
 # So that a pool whose blocks lie beyond 2^32 bytes is not touched as a whole by mistake.
 _POOL_BYTES_MAX = 1 << 30
 _TRACEBACK_LINES = 12
+_FORKED = "forked, and the child returned as well: a child ends by os._exit()"
 
 
 class EngineFailed(RuntimeError):
@@ -36,7 +36,7 @@ class UsageError(ValueError):
     """A filter or another argument that the engine refuses."""
 
 
-class _Tee(io.TextIOBase):
+class _Tee:
     """Passes text on, and keeps the first of it."""
 
     def __init__(self, stream: Any) -> None:
@@ -60,6 +60,7 @@ class Answerer:
         self.mailbox, self.memory = mailbox, memory
         self.functions, self.takes_far_pools = functions, takes_far_pools
         self._process = os.getpid()
+        self._has_forked = mmap.mmap(-1, 1)  # shared with forks
 
     def begin(self) -> None:
         """Offers the functions. State that they keep cannot be reset here."""
@@ -78,7 +79,11 @@ class Answerer:
         finally:
             sys.stdout, sys.stderr = before
         if os.getpid() != self._process:
-            os._exit(0)  # a fork of the function's that returned
+            self._has_forked[0] = 1
+            os._exit(0)
+        if self._has_forked[0]:
+            self._has_forked[0] = 0
+            status, message = _structs.FAILED, _FORKED
         self._say(message)
         self.mailbox.answer(status, printed=tees[0].kept + tees[1].kept + told)
 

@@ -24,7 +24,7 @@ class Failure:
         #: The law's name; "oracle" is the comparison with the expected result.
         self.law: str = found["law"]
         #: "wrong numbers", "raised ValueError", "SIGSEGV", "time-out", ...
-        self.kind: str = found["kind"]
+        self.kind: str = found["kind"].replace("status: ", "", 1)
         #: The case's file, for `recto.replay`; None if it could not be written.
         self.file: Optional[str] = found["file"]
         #: The case, the first and the worst wrong element, and how to replay it.
