@@ -8,6 +8,9 @@ from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
 import numpy as np
 
 from . import _structs, _types
+from ._layouts import (
+    by_token, cache_place, context_slots, gathered, live_slots, rows_place, set_nan,
+)
 from ._memory import Arguments, Memory, Place
 
 if TYPE_CHECKING:
@@ -30,47 +33,6 @@ class NewTokens(NamedTuple):
     cached_length: "IntArray"  #: [num_seqs], without the new tokens
     k_cache: "AnyArray"  #: a copy, with NaN in the new tokens' slots
     v_cache: "AnyArray"
-
-
-def _rows(rows: _structs.Rows, is_written: bool = False) -> Place:
-    return Place(
-        rows.data, _types.TYPE_NAMES[rows.type], (rows.num_rows, rows.num_heads, rows.head_dim),
-        (rows.row_stride, rows.head_stride, 1), is_written,
-    )
-
-
-def _cache(cache: _structs.KvTensor, is_written: bool = False) -> Place:
-    """In the layout's own order of dimensions."""
-    blocks, slots, heads = cache.num_blocks, cache.block_size, cache.num_kv_heads
-    block, head, slot = cache.block_stride, cache.head_stride, cache.slot_stride
-    layout = _structs.LAYOUTS[cache.layout]
-    if layout == "token-major":
-        shape, strides = (blocks, slots, heads, cache.head_dim), (block, slot, head, 1)
-    elif layout == "head-major":
-        shape, strides = (blocks, heads, slots, cache.head_dim), (block, head, slot, 1)
-    else:
-        width, pack = cache.pack_width, cache.pack_stride
-        packs = cache.head_dim // width
-        if width == 1:  # V
-            shape, strides = (blocks, heads, packs, slots), (block, head, pack, slot)
-        else:
-            return Place(
-                cache.data, _types.TYPE_NAMES[cache.type], (blocks, heads, packs, slots, width),
-                (block, head, pack, slot, 1), is_written,
-            )
-    return Place(cache.data, _types.TYPE_NAMES[cache.type], shape, strides, is_written)
-
-
-def _by_token(cache: "AnyArray", layout: str, is_k: bool) -> "AnyArray":
-    """A view (of packed K: a copy) of a cache as [num_blocks, block_size, num_kv_heads, head_dim]."""
-    if layout == "token-major":
-        return cache
-    if layout == "head-major":
-        return cache.transpose(0, 2, 1, 3)
-    if not is_k:
-        return cache.transpose(0, 3, 1, 2)
-    moved = cache.transpose(0, 3, 1, 2, 4)
-    return moved.reshape(*moved.shape[:3], moved.shape[3] * moved.shape[4])
 
 
 class Call:
@@ -143,10 +105,10 @@ class Call:
             self._arguments.codes(name), self._arguments.places[name].type_name
         )
 
-    def cache_by_token(self, name: str) -> "AnyArray":
+    def cacheby_token(self, name: str) -> "AnyArray":
         """`k_cache` or `v_cache` as [num_blocks, block_size, num_kv_heads, head_dim]: a view, but
         for packed K, which is copied."""
-        return _by_token(self._arguments.array(name), self.layout, name == "k_cache")
+        return by_token(self._arguments.array(name), self.layout, name == "k_cache")
 
     def torch(self, device: Any = None) -> Any:
         """The call's arguments as torch tensors, under the same names: an object with them and
@@ -214,7 +176,7 @@ class AttentionCall(Call):
         self.function = function
         q = call.q
         places = {
-            "q": _rows(q), "k_cache": _cache(call.k), "v_cache": _cache(call.v),
+            "q": rows_place(q), "k_cache": cache_place(call.k), "v_cache": cache_place(call.v),
             "block_table": Place(
                 call.block_table, "int32", (call.num_seqs, call.max_blocks),
                 (call.block_table_row_stride, 1),
@@ -226,7 +188,7 @@ class AttentionCall(Call):
         for name, pointer in (("alibi_slopes", call.alibi_slopes), ("sinks", call.sinks)):
             if pointer:
                 places[name] = Place(pointer, "fp32", (q.num_heads,), (1,))
-        places["out"] = _rows(call.out, is_written=True)
+        places["out"] = rows_place(call.out, is_written=True)
         places["lse_ln"] = Place(
             call.lse_ln, "fp32", (q.num_rows, q.num_heads), (q.num_heads, 1), is_written=True
         )
@@ -289,23 +251,21 @@ class AttentionCall(Call):
     @property
     def live(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """[num_blocks, block_size]: whether a sequence's context has this slot."""
-        live = np.zeros((self.num_blocks, self.block_size), bool)
-        for s, length in enumerate(self.context_length.tolist()):
-            slots = np.arange(length)
-            live[self.block_table[s][slots // self.block_size], slots % self.block_size] = True
-        return live
+        return live_slots(
+            self.block_table, self.context_length, self.num_blocks, self.block_size
+        )
 
     def gather(self, sequence: int) -> "Tuple[FloatArray, FloatArray]":
         """K and V of a sequence's context in fp32, with their scales: [context_length,
         num_kv_heads, head_dim] each."""
-        slots = np.arange(int(self.context_length[sequence]))
-        at = self.block_table[sequence][slots // self.block_size], slots % self.block_size
-        gathered = []
-        for name, scale in (("k_cache", self.k_scale), ("v_cache", self.v_scale)):
-            codes = _by_token(self._arguments.codes(name), self.layout, name == "k_cache")[at]
-            numbers = _types.to_float32(np.ascontiguousarray(codes), self.kv_type)
-            gathered.append(numbers if scale is None else numbers * scale[:, None])
-        return gathered[0], gathered[1]
+        at = context_slots(
+            self.block_table[sequence], int(self.context_length[sequence]), self.block_size
+        )
+        codes = self._arguments.codes
+        return (
+            gathered(codes("k_cache"), self.layout, True, at, self.kv_type, self.k_scale),
+            gathered(codes("v_cache"), self.layout, False, at, self.kv_type, self.v_scale),
+        )
 
     def split_new_tokens(self) -> NewTokens:
         """The query rows' own tokens, and caches without them, for functions that append new K and
@@ -326,9 +286,9 @@ class AttentionCall(Call):
         at = mapping // self.block_size, mapping % self.block_size
         parts: Dict[str, Any] = {}
         for name, short in (("k_cache", "k"), ("v_cache", "v")):
-            parts[short] = np.ascontiguousarray(self.cache_by_token(name)[at])
+            parts[short] = np.ascontiguousarray(self.cacheby_token(name)[at])
             parts[name] = np.array(self._arguments.array(name))
-            _set_nan(parts[name], self.layout, short == "k", at, self.kv_type)
+            set_nan(parts[name], self.layout, short == "k", at, self.kv_type)
         return NewTokens(
             parts["k"], parts["v"], mapping, np.asarray(cached, np.int32), parts["k_cache"],
             parts["v_cache"],
@@ -353,19 +313,6 @@ class AttentionCall(Call):
         return self._oracle
 
 
-def _set_nan(cache: "AnyArray", layout: str, is_k: bool, at: Any, kv_type: str) -> None:
-    codes = cache.view(_types.code_type(kv_type))
-    nan = np.array(-1 if kv_type in ("e4m3", "e5m2", "bf16") else np.nan)
-    value = nan.astype(codes.dtype) if codes.dtype.kind == "f" else np.iinfo(codes.dtype).max
-    block, slot = at
-    if layout == "token-major":
-        codes[block, slot] = value
-    elif layout == "head-major":
-        codes[block, :, slot] = value
-    else:  # packed, of K and of V
-        codes[block, :, :, slot] = value
-
-
 class KvWriteCall(Call):
     """A call of `kv_write`: token t goes into slot slot_mapping[t] of the caches, which the
     function changes in place."""
@@ -375,9 +322,9 @@ class KvWriteCall(Call):
     def __init__(self, call: _structs.KvWrite, memory: Memory) -> None:
         self.function = "kv_write"
         places = {
-            "new_k": _rows(call.k), "new_v": _rows(call.v),
+            "new_k": rows_place(call.k), "new_v": rows_place(call.v),
             "slot_mapping": Place(call.slot_mapping, "int64", (call.num_tokens,), (1,)),
-            "k_cache": _cache(call.k_cache, True), "v_cache": _cache(call.v_cache, True),
+            "k_cache": cache_place(call.k_cache, True), "v_cache": cache_place(call.v_cache, True),
         }
         super().__init__(memory, places, call.k_cache, call.v_cache)
         self.q_type = _types.TYPE_NAMES[call.k.type]

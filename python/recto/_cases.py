@@ -10,10 +10,11 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Union
 import numpy as np
 
 from . import _filters, _oracle, _types
-from ._call import _by_token
 from ._engine import EngineFailed, UsageError, signal_text
+from ._layouts import context_slots, gathered, live_slots
 from ._programs import program
 
+_CACHES = ("k_cache", "v_cache")
 _KNOWN = ("cases", "seed", "operations", *_filters.FILTERS, *_filters.LIMITS)
 
 
@@ -36,7 +37,7 @@ class Case:
         self._file = {name: array for name, array in arrays.items() if name in _oracle.INPUTS}
         texts = ("op", "q_type", "kv_type", "layout")
         self.op, self.q_type, self.kv_type, self.layout = (str(arrays.pop(each)) for each in texts)
-        for name in ("k_cache", "v_cache"):
+        for name in _CACHES:
             arrays[name] = arrays[name].view(_types.numpy_type(self.kv_type))
         for name in ("q", "new_k", "new_v"):
             if name in arrays:
@@ -66,23 +67,20 @@ class Case:
     @property
     def live(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
         """[num_blocks, block_size]: whether a sequence's context has this slot."""
-        live = np.zeros((self.k_cache.shape[0], self.block_size), bool)
-        for s, length in enumerate(self.context_length.tolist()):
-            slots = np.arange(length)
-            live[self.block_table[s][slots // self.block_size], slots % self.block_size] = True
-        return live
+        return live_slots(
+            self.block_table, self.context_length, self.k_cache.shape[0], self.block_size
+        )
 
     def gather(self, sequence: int) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
         """K and V of a sequence's context in fp32: [context_length, num_kv_heads, head_dim]."""
-        slots = np.arange(int(self.context_length[sequence]))
-        at = self.block_table[sequence][slots // self.block_size], slots % self.block_size
-        gathered = []
-        for name, scale in (("k_cache", self.k_scale), ("v_cache", self.v_scale)):
-            codes = self._arrays[name].view(_types.code_type(self.kv_type))
-            part = np.ascontiguousarray(_by_token(codes, self.layout, name == "k_cache")[at])
-            numbers = _types.to_float32(part, self.kv_type)
-            gathered.append(numbers if scale is None else numbers * scale[:, None])
-        return gathered[0], gathered[1]
+        at = context_slots(
+            self.block_table[sequence], int(self.context_length[sequence]), self.block_size
+        )
+        k, v = (self._arrays[name].view(_types.code_type(self.kv_type)) for name in _CACHES)
+        return (
+            gathered(k, self.layout, True, at, self.kv_type, self.k_scale),
+            gathered(v, self.layout, False, at, self.kv_type, self.v_scale),
+        )
 
     def check(self, out: Any, lse: Any = None) -> None:
         """Judges an answer: Wrong, naming the first and the worst element, if an element is beyond
