@@ -159,13 +159,14 @@ class Engine:
     """A run of recto_kernels that asks this process to make calls."""
 
     def __init__(self, arguments: Sequence[str]) -> None:
+        path = program("recto_kernels")
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
         # Files, not pipes: nobody reads them while calls are answered.
         self._out: IO[bytes] = tempfile.TemporaryFile()
         self._err: IO[bytes] = tempfile.TemporaryFile()
         with theirs:
             self.process = subprocess.Popen(
-                [program("recto_kernels"), *arguments, "--caller", str(theirs.fileno())],
+                [path, *arguments, "--caller", str(theirs.fileno())],
                 stdin=subprocess.DEVNULL, stdout=self._out, stderr=self._err,
                 pass_fds=[theirs.fileno()],
             )
@@ -184,7 +185,8 @@ class Engine:
             raise
         finally:
             self._socket.close()
-        return code, _content(self._out), _content(self._err)
+            out, err = _content(self._out), _content(self._err)
+        return code, out, err
 
     def _hello(self) -> "Optional[Dict[str, Any]]":
         """None if the engine ends before it says anything, as it does after bad usage."""

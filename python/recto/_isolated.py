@@ -48,12 +48,17 @@ class IsolatedAnswerer:
 
     def begin(self) -> None:
         """The next call gets a new process, with all state as it is here."""
-        self.close()
+        self._end_worker()
         self.mailbox.load("python", self.functions, has_guards=True)
 
-    def close(self) -> None:
+    def _end_worker(self) -> None:
         if self._process is not None:
             self._kill()
+
+    def close(self) -> None:
+        """Ends the fork."""
+        self._end_worker()
+        self._printed.close()
 
     def answer(self) -> None:
         if self._process is None:

@@ -90,8 +90,9 @@ class Report:
 
     @property
     def skips(self) -> Dict[str, int]:
-        """Reason -> checks that were skipped for it."""
-        reasons: Dict[str, int] = {}
+        """Reason -> checks that were skipped for it, and cases that were passed over because the
+        function refused them as they were drawn."""
+        reasons: Dict[str, int] = dict(self._found["passed_over"])
         for count in self._found["counts"]:
             for reason, times in count["skipped"].items():
                 reasons[reason] = reasons.get(reason, 0) + times

@@ -39,7 +39,7 @@ def store(call: Call, result: Any) -> bool:
 def _parts(result: Any) -> Tuple[Any, Optional[Any]]:
     if result is None:
         raise WrongResult("out: expected an array, got None: does the function return its result?")
-    if not isinstance(result, (tuple, list)):
+    if not isinstance(result, tuple):
         return result, None
     if len(result) != 2:
         raise WrongResult(f"result: expected out or (out, lse_ln), got {len(result)} values")

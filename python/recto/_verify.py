@@ -16,7 +16,7 @@ from ._report import Failure, Replayed, Report
 _NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
 _TIME_LIMIT_S = 10.0  # of a call, with isolate=True
 _RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
-              "numerics")
+              "numerics", "time_limit")
 
 
 def verify(
@@ -72,7 +72,8 @@ def verify(
         raise TypeError("time_limit: expected isolate=True, too: nothing ends a call otherwise")
     functions = _filters.functions_of(decode=decode, prefill=prefill, kv_write=kv_write)
     run = dict(cases=cases, seconds=seconds, seed=seed, laws=laws, bound=bound, failures=failures,
-               folder=folder, batch_invariant=batch_invariant, numerics=numerics)
+               folder=folder, batch_invariant=batch_invariant, numerics=numerics,
+               time_limit=time_limit)
     known = (*_RUN_WORDS, *_filters.FILTERS, *_filters.LIMITS)
     arguments = ["verify", "--json", *_filters.flags({**run, **filters}, known)]
     answerer = _answerer(functions, isolate, time_limit, far_pools)
@@ -81,7 +82,7 @@ def verify(
     if explain and report.failures and report.failures[0].file is not None:
         first = report.failures[0]
         of_case, _ = _filters.split(filters, tuple(_filters.FILTERS))
-        of_case.update(batch_invariant=batch_invariant, numerics=numerics)
+        of_case.update(batch_invariant=batch_invariant, numerics=numerics, time_limit=time_limit)
         first.explanation = _replayed(str(first.file), of_case, answerer).text
         first.explanation += _declaration_that_explains(first, of_case, answerer)
     return report
@@ -125,12 +126,13 @@ def replay(
     """
     functions = _filters.functions_of(decode=decode, prefill=prefill, kv_write=kv_write)
     answerer = _answerer(functions, isolate, time_limit, far_pools)
-    words = {**filters, "batch_invariant": batch_invariant, "numerics": numerics}
+    words = {**filters, "batch_invariant": batch_invariant, "numerics": numerics,
+             "time_limit": time_limit}
     return _replayed(os.fspath(path), words, answerer)
 
 
 def _replayed(path: str, words: Dict[str, Any], answerer: Any) -> Replayed:
-    known = (*_filters.FILTERS, "batch_invariant", "numerics")
+    known = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
     out, message = _run(["replay", path, *_filters.flags(words, known)], answerer)
     return Replayed(out, message)
 

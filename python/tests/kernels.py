@@ -33,7 +33,8 @@ def attention(call, window_off=0, mask_off=0, softcap=True, alibi=True, sinks=Tr
         total = weights.sum(-1) + np.exp(sink - top)
         with np.errstate(divide="ignore"):
             lse[rows] = top + np.log(total)
-        weights = weights / np.where(total > 0, total, 1.0)[..., None]
+        with np.errstate(invalid="ignore"):
+            weights = weights / np.where(total > 0, total, 1.0)[..., None]
         # Masked values may be NaN.
         for r, h in np.ndindex(weights.shape[:2]):
             used = weights[r, h] > 0

@@ -108,7 +108,8 @@ class Faults(Verify):
         smallest = report.minimize()
         self.assertLessEqual(smallest.size, 6, smallest)
         counts = report.by_option()
-        self.assertEqual(counts["window"].failed, report.failed)
+        self.assertGreater(counts["window"].failed / counts["window"].checks,
+                           report.failed / report.checks)
 
     def test_a_saved_case_is_replayed(self):
         report = self.verify(decode=kernels.too_wide, cases=40, laws=["oracle"], explain=False)
@@ -133,7 +134,8 @@ class Faults(Verify):
 
         def reads_a_neighbour(call):
             out, lse = kernels.attention(call)
-            return out + 0 * call.float32("v_cache")[~call.live].sum(), lse
+            with np.errstate(all="ignore"):
+                return out + 0 * call.float32("v_cache")[~call.live].sum(), lse
 
         for function, words in (
             (misses_sinks, dict(require=["sinks"])), (forgets_the_cap, dict(require=["softcap"])),

@@ -256,7 +256,11 @@ void meet_demands(const CaseDomain& domain, RandomStream stream, CaseSpec& spec)
   options.has_sinks_of_q_type = domain.has_sinks_of_q_type && options.sinks != SinkFamily::kNone;
   spec.placement.tails = domain.tails;
   options.scale = scale_among(domain.scale_values, options.scale, spec.shape.head_dim_k);
+  // Longer distances, and another scale, may have moved scores beyond the limit.
   if (score_bound(spec) > kScoreLimit) spec.q = spec.k = FloatFamily::kUniform;
+  if (score_bound(spec) > kScoreLimit && domain.scale_values == ScaleValues::kAny)
+    options.scale = std::copysign(1.0F / static_cast<float>(spec.shape.head_dim_k), options.scale);
+  if (score_bound(spec) > kScoreLimit) options.alibi = AlibiFamily::kNone;
 }
 
 // Draws any case of the domain. Each part has its own random stream.

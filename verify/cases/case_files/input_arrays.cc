@@ -166,13 +166,13 @@ Status InputArrays::read_lists() {
   return Status::ok();
 }
 
-// Slopes of zero, and sinks of -infinity, are none.
-Status InputArrays::read_heads(const char* name, std::span<const float>& values) {
+// Values of which each is `none` are left out.
+Status InputArrays::read_heads(const char* name, float none, std::span<const float>& values) {
   const NpyArray* const found = find(arrays_, name);
   if (found == nullptr) return Status::ok();
   if (found->type != NpyType::kFloat32 || found->shape != std::vector{inputs_.q.num_heads})
     return wrong(name, fmt::format("float32 [{}]", inputs_.q.num_heads), found);
-  const auto is_none = [](float value) { return value == 0 || value == -INFINITY; };
+  const auto is_none = [none](float value) { return value == none; };
   if (!std::ranges::all_of(items<float>(*found), is_none)) values = items<float>(*found);
   return Status::ok();
 }
@@ -191,8 +191,8 @@ Status InputArrays::read_options() {
   options.softcap = softcap.value();
   options.causal = causal.value() != 0;
   if (window.value() != 0) options.window = window.value();
-  RECTO_RETURN_IF_ERROR(read_heads("alibi_slopes", options.alibi_slopes));
-  return read_heads("sinks", options.sinks);
+  RECTO_RETURN_IF_ERROR(read_heads("alibi_slopes", 0.0F, options.alibi_slopes));
+  return read_heads("sinks", -INFINITY, options.sinks);
 }
 
 Result<std::unique_ptr<InputArrays>> InputArrays::read(NpzArrays arrays) {

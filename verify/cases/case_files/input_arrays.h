@@ -31,7 +31,7 @@ class InputArrays {
   Status read_caches(ElementType type);
   Status read_lists();
   Status read_options();
-  Status read_heads(const char* name, std::span<const float>& values);
+  Status read_heads(const char* name, float none, std::span<const float>& values);
   Status read_scale(const char* name, KvTensorView& cache);
 
   NpzArrays arrays_;
