@@ -29,7 +29,7 @@ class Cases(unittest.TestCase):
                 case.check((case.expected_k_cache, case.expected_v_cache))
                 if case.q_type == "fp32":
                     wrong = case.expected_k_cache.copy()
-                    wrong.flat[0] += 1
+                    wrong.view(np.uint32).flat[0] ^= 1
                     with self.assertRaisesRegex(recto.Wrong, "elements of k_cache are wrong"):
                         case.check((wrong, case.expected_v_cache))
                 continue

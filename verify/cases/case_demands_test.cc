@@ -70,7 +70,8 @@ TEST_CASE("each feature is drawn if it is required, and left out if it is not wa
     CHECK(for_each_drawn({.require = {feature}}, [&](const CaseSpec& spec) {
             CHECK(has_feature(spec, feature));
             const PlacedProblem placed(make_problem(spec), spec.placement);
-            CHECK(has_feature(placed.inputs(), feature));
+            // Only out, or new tokens, may have gaps.
+            if (feature != CaseFeature::kPadding) CHECK(has_feature(placed.inputs(), feature));
           }) > kDraws / 8);
     CHECK(for_each_drawn({.without = {feature}}, [&](const CaseSpec& spec) {
             CHECK(why_left_out({.without = {feature}}, spec) == std::nullopt);
