@@ -33,7 +33,7 @@ LIMITS: Dict[str, str] = {
 }
 _RUN: Dict[str, str] = {
     "laws": "--law", "cases": "--cases", "seconds": "--seconds", "seed": "--seed",
-    "bound": "--bound", "failures": "--failures", "folder": "--out",
+    "bound": "--bound", "failures": "--failures", "fail_fast": "--fail-fast", "folder": "--out",
     "batch_invariant": "--batch-invariant", "time_limit": "--time-limit", "numerics": "--numerics",
     "operations": "--op",
 }

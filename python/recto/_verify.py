@@ -16,7 +16,7 @@ from ._report import Failure, Replayed, Report
 _NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
 _TIME_LIMIT_S = 10.0  # of a call, with isolate=True
 _RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
-              "numerics", "time_limit")
+              "numerics", "time_limit", "fail_fast")
 
 
 def verify(
@@ -30,6 +30,7 @@ def verify(
     laws: Optional[Sequence[str]] = None,
     bound: Optional[str] = None,
     failures: Optional[int] = None,
+    fail_fast: bool = False,
     folder: Optional[Union[str, "os.PathLike[str]"]] = None,
     batch_invariant: bool = False,
     numerics: Optional[_filters.Numerics] = None,
@@ -52,6 +53,7 @@ def verify(
         laws: names of laws, "oracle" among them (all).
         bound: "probabilistic", or "worst-case", which no right result can exceed.
         failures: shown and kept per kind, law and function (1).
+        fail_fast: draws no case after one that failed.
         folder: of failing cases ("failing-cases").
         batch_invariant: a row's bits must not depend on other sequences or rows.
         numerics: how the kernel computes, where that differs from the profile of its types.
@@ -73,7 +75,7 @@ def verify(
     functions = _filters.functions_of(decode=decode, prefill=prefill, kv_write=kv_write)
     run = dict(cases=cases, seconds=seconds, seed=seed, laws=laws, bound=bound, failures=failures,
                folder=folder, batch_invariant=batch_invariant, numerics=numerics,
-               time_limit=time_limit)
+               time_limit=time_limit, fail_fast=fail_fast)
     known = (*_RUN_WORDS, *_filters.FILTERS, *_filters.LIMITS)
     arguments = ["verify", "--json", *_filters.flags({**run, **filters}, known)]
     answerer = _answerer(functions, isolate, time_limit, far_pools)

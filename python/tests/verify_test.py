@@ -111,6 +111,11 @@ class Faults(Verify):
         self.assertGreater(counts["window"].failed / counts["window"].checks,
                            report.failed / report.checks)
 
+    def test_a_run_may_end_at_the_first_failure(self):
+        report = self.verify(decode=kernels.too_wide, cases=40, fail_fast=True, explain=False)
+        self.assertGreater(report.failed, 0)
+        self.assertLess(report.cases, 40)
+
     def test_a_saved_case_is_replayed(self):
         report = self.verify(decode=kernels.too_wide, cases=40, laws=["oracle"], explain=False)
         file = report.failures[0].file
