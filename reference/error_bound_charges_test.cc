@@ -99,6 +99,8 @@ TEST_CASE("what moves weights costs in out and in lse") {
 TEST_CASE("what comes after the weights costs in out alone, and logarithms in lse alone") {
   const Charge of_out[] = {
       {"P", [](KernelNumerics& n) { n.weight_type = ElementType::kBf16; }},
+      {"products", [](KernelNumerics& n) { n.product_type = ElementType::kBf16; }},
+      {"partial results", [](KernelNumerics& n) { n.partial_type = ElementType::kFp16; }},
       {"output type", [](KernelNumerics& n) { n.output_type = ElementType::kFp16; }},
       {"1 / l", [](KernelNumerics& n) { n.normalisation_roundings = 4; }},
       {"sum of products", [](KernelNumerics& n) { n.output_sum.product_roundings = 1; }},

@@ -77,4 +77,20 @@ KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type) {
   return numerics;
 }
 
+KernelNumerics with_declared(const DeclaredNumerics& declared, KernelNumerics profile) {
+  const auto rounded_to = [](ElementType type) {
+    return type == ElementType::kFp32 ? std::nullopt : std::optional(type);
+  };
+  if (declared.weights) profile.weight_type = rounded_to(*declared.weights);
+  if (declared.products) profile.product_type = rounded_to(*declared.products);
+  if (declared.partials) profile.partial_type = rounded_to(*declared.partials);
+  if (declared.accumulate) {
+    const Accumulation sum{.unit_roundoff = unit_roundoff(*declared.accumulate)};
+    profile.score_sum = profile.output_sum = sum;
+  }
+  if (declared.exponential == DeclaredExponential::kExact)
+    profile.exponential = {.relative = 0x1p-23, .flush = profile.exponential.flush};
+  return profile;
+}
+
 }  // namespace recto::reference

@@ -75,6 +75,11 @@ struct KernelNumerics {
   std::optional<ElementType> weight_type = {};
   SummedWeights summed_weights = SummedWeights::kUnrounded;
 
+  // The types that each product of a weight and a value, and each split's output, is rounded to;
+  // nullopt: they stay as computed.
+  std::optional<ElementType> product_type = {};
+  std::optional<ElementType> partial_type = {};
+
   Accumulation weight_sum = {};  // l, over the keys of a tile
   Accumulation output_sum = {};  // o, over the keys of a tile
   std::int64_t tile_size = 1;
@@ -110,5 +115,23 @@ void set_dequantisation(ElementType type, KernelNumerics& numerics);
 // truncate, P and dequantised fp8 rounded to q's type, and exponentials and tanh computed by the
 // fast instructions.
 KernelNumerics third_party_numerics(ElementType q_type, ElementType kv_type);
+
+enum class DeclaredExponential {
+  kApproximate,  // the fast instruction, as in the profile
+  kExact,        // within one unit in the last place
+};
+
+// What the author of a kernel declares in place of a part of the profile; nullopt: as the profile.
+struct DeclaredNumerics {
+  std::optional<ElementType> weights = {};     // KernelNumerics::weight_type; fp32: not rounded
+  std::optional<ElementType> products = {};    // KernelNumerics::product_type
+  std::optional<ElementType> partials = {};    // KernelNumerics::partial_type
+  std::optional<ElementType> accumulate = {};  // of scores and outputs, each addition to nearest
+  std::optional<DeclaredExponential> exponential = {};
+
+  friend bool operator==(const DeclaredNumerics&, const DeclaredNumerics&) = default;
+};
+
+KernelNumerics with_declared(const DeclaredNumerics& declared, KernelNumerics profile);
 
 }  // namespace recto::reference

@@ -77,6 +77,25 @@ TEST_CASE(
   CHECK(numerics.tanh_relative == 0x1p-11);
 }
 
+TEST_CASE("what is declared replaces parts of a profile, and nothing else") {
+  const KernelNumerics profile = third_party_numerics(ElementType::kFp16, ElementType::kFp16);
+  CHECK(with_declared({}, profile) == profile);
+  const KernelNumerics declared = with_declared({.weights = ElementType::kFp32,
+                                                 .products = ElementType::kBf16,
+                                                 .partials = ElementType::kFp16,
+                                                 .accumulate = ElementType::kFp32,
+                                                 .exponential = DeclaredExponential::kExact},
+                                                profile);
+  CHECK(!declared.weight_type);
+  CHECK(declared.product_type == ElementType::kBf16);
+  CHECK(declared.partial_type == ElementType::kFp16);
+  CHECK(declared.score_sum == Accumulation{});
+  CHECK(declared.output_sum == Accumulation{});
+  CHECK(declared.exponential.relative_slope == 0);
+  CHECK(declared.output_type == profile.output_type);
+  CHECK(declared.tile_size == profile.tile_size);
+}
+
 TEST_CASE("subnormals that the run in low precision flushes are declared, and no others") {
   PagedAttentionInputs inputs;
   inputs.q.type = inputs.kv.k.type = inputs.kv.v.type = ElementType::kFp16;

@@ -46,6 +46,8 @@ class OutputError {
     const Perturbed perturbed = perturb(moved, moved.transpose() * distances_, moved.sum());
     const SumError products = sum_error(numerics_.output_sum, output_terms_, 1, output_roundings_);
     double relative = (1 + products.worst_case) * (1 + numerics_.kv_read);
+    relative *=
+        (1 + roundoff_of(numerics_.product_type)) * (1 + roundoff_of(numerics_.partial_type));
     Row error = perturbed.shift;
     if (numerics_.summed_weights == SummedWeights::kUnrounded) {
       relative *= 1 + roundoff;
@@ -82,6 +84,12 @@ class OutputError {
       error += random_sum(rounding.head(n_), magnitudes_, one_sided_.rounded_products) +
                lost_weights(moved).head(n_).transpose() * magnitudes_;
     }
+    if (numerics_.product_type) {
+      error += random_sum(roundoff_of(numerics_.product_type) * weights_.weights.head(n_),
+                          magnitudes_, one_sided_.rounded_products);
+    }
+    // A split's output may outweigh all others.
+    error += roundoff_of(numerics_.partial_type) * perturbed.magnitudes;
     error += product_errors(perturbed.magnitudes);
     error += one_sided_.product_loss;
     error.array() += underflow();
@@ -151,9 +159,10 @@ class OutputError {
     }
   }
 
-  double weight_roundoff() const {
-    return numerics_.weight_type ? unit_roundoff(*numerics_.weight_type) : 0.0;
+  static double roundoff_of(const std::optional<ElementType>& type) {
+    return type ? unit_roundoff(*type) : 0.0;
   }
+  double weight_roundoff() const { return roundoff_of(numerics_.weight_type); }
 
   // The loss from rounding P where P is subnormal in its type.
   Vector lost_weights(const Vector& moved) const {
@@ -193,9 +202,14 @@ class OutputError {
 
   // Flushing loses no key twice; without flushing, products and rescalings lose half as much each.
   // The 1 accounts for reading V, whose weights sum to 1.
+  static double loss_of(const std::optional<ElementType>& type) {
+    return type ? underflow_error(*type) : 0.0;
+  }
   double underflow() const {
     return numerics_.underflow * (static_cast<double>(n_) + output_roundings_ + 1) +
-           2 * (numerics_.input_flush + numerics_.kv_read_underflow);
+           2 * (numerics_.input_flush + numerics_.kv_read_underflow) +
+           static_cast<double>(n_) *
+               (loss_of(numerics_.product_type) + loss_of(numerics_.partial_type));
   }
 
   // Parts weighted by exp(lse_k - lse) are not divided by the sum of these weights. So errors of

@@ -130,6 +130,12 @@ std::optional<std::string> Backend::why_unsupported(const PagedAttentionInputs& 
   return refused == nullptr ? std::nullopt : std::optional(refused->reason);
 }
 
+Placement Backend::tolerated(Placement placement) const {
+  placement.poison = limited(placement.poison, capabilities.poison);
+  placement.tails = std::min(placement.tails, capabilities.tails);
+  return placement;
+}
+
 CallOptions Backend::options_for(const Placement& placement) const {
   CallOptions options;
   if (capabilities.takes_out_gaps) {

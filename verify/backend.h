@@ -40,8 +40,9 @@ struct Failed {
 };
 
 struct Done {
-  reference::AttentionResult result = {};  // empty after an operation on the KV cache
-  std::string printed = {};                // to standard output and standard error, if known
+  // Empty after an operation on the KV cache; its lse_ln alone, if the backend gives none.
+  reference::AttentionResult result = {};
+  std::string printed = {};  // to standard output and standard error, if known
 };
 
 using CallOutcome = std::variant<Unsupported, Failed, Done>;
@@ -92,6 +93,9 @@ struct Capabilities {
   // A sequence's bits depend only on the sequence itself, not on the rest of the batch.
   bool has_independent_sequences = false;
   MaskedValue masked_value = MaskedValue::kNotRead;
+  // What slots that no sequence addresses may hold, and slots behind a context in its last block.
+  PoisonLimit poison = PoisonLimit::kAny;
+  PoisonLimit tails = PoisonLimit::kAny;
   // The fields of CallOptions that the backend follows.
   bool takes_split_size = false;
   bool takes_stale_memory = false;
@@ -139,6 +143,8 @@ struct Backend {
                                      const CallOptions& options = {}) const {
     return numerics_of(inputs, options);
   }
+  // The placement, with poison within the capabilities.
+  Placement tolerated(Placement placement) const;
   // The options for calls on memory with this placement.
   CallOptions options_for(const Placement& placement) const;
 };

@@ -78,9 +78,11 @@ void check_shape(const PagedAttentionInputs& inputs, const reference::AttentionR
 }
 
 // Calls visit(place, index) for each element; index is into out if place.tensor is kOut, else into
-// lse_ln.
+// lse_ln, which is left out if one of the results has none.
 template <typename Visit>
-void for_each_element(const PagedAttentionInputs& inputs, Visit&& visit) {
+void for_each_element(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,
+                      const reference::AttentionResult& expected, Visit&& visit) {
+  const bool has_lse = !seen.lse_ln.empty() && !expected.lse_ln.empty();
   const std::int64_t num_heads = inputs.q.num_heads;
   const std::int64_t head_dim = inputs.kv.v.head_dim;
   for (std::size_t s = 0; s + 1 < inputs.query_start.size(); ++s) {
@@ -92,6 +94,7 @@ void for_each_element(const PagedAttentionInputs& inputs, Visit&& visit) {
         for (place.dim = 0; place.dim < head_dim; ++place.dim)
           visit(place, head_index * static_cast<std::size_t>(head_dim) +
                            static_cast<std::size_t>(place.dim));
+        if (!has_lse) continue;
         place.dim = 0;
         place.tensor = ComparedTensor::kLseLn;
         visit(place, head_index);
@@ -193,7 +196,7 @@ Comparison compare(const PagedAttentionInputs& inputs, const reference::Attentio
     check_shape(inputs, *result);
   const double threshold = reference::overflow_threshold(inputs.q.type);
   ElementComparer comparer(inputs);
-  for_each_element(inputs, [&](const ElementPlace& place, std::size_t index) {
+  for_each_element(inputs, seen, expected, [&](const ElementPlace& place, std::size_t index) {
     ComparedValues values{.seen = value_at(seen, place.tensor, index),
                           .expected = value_at(expected, place.tensor, index),
                           .bound = value_at(bound, place.tensor, index)};
@@ -209,7 +212,7 @@ Comparison compare_bits(const PagedAttentionInputs& inputs, const reference::Att
                         const reference::AttentionResult& expected) {
   for (const reference::AttentionResult* result : {&seen, &expected}) check_shape(inputs, *result);
   ElementComparer comparer(inputs);
-  for_each_element(inputs, [&](const ElementPlace& place, std::size_t index) {
+  for_each_element(inputs, seen, expected, [&](const ElementPlace& place, std::size_t index) {
     comparer.expect_same_bits(place, value_at(seen, place.tensor, index),
                               value_at(expected, place.tensor, index));
   });

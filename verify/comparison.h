@@ -98,7 +98,8 @@ class ElementComparer {
 };
 
 // `bound` is bounds.worst_case or bounds.probabilistic, of bounded_attention(inputs, ...). All
-// three results have the shape that `inputs` imply. An infinite output counts as the smallest
+// three results have the shape that `inputs` imply. Where `seen` or `expected` has no lse_ln
+// (empty), only out is compared. An infinite output counts as the smallest
 // number that rounds to infinity in q's type.
 Comparison compare(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,
                    const reference::AttentionResult& expected,

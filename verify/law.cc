@@ -81,7 +81,7 @@ LawVerdict compare_with_oracle(const Backend& backend, const PagedAttentionInput
 Law oracle_comparison(const OracleObserver& observer) {
   const auto check = [observer](const Backend& backend, const LawCase& law_case,
                                 BoundKind bound_kind) {
-    const PlacedProblem placed(law_case.problem, law_case.placement);
+    const PlacedProblem placed(law_case.problem, backend.tolerated(law_case.placement));
     return compare_with_oracle(backend, placed.inputs(), bound_kind,
                                backend.options_for(law_case.placement), observer);
   };

@@ -57,7 +57,7 @@ class LawRun {
       has_run_trials_ = false;
       const LawVerdict verdict = confirmed_verdict(pair, *described);
       if (!verdict.skipped && options_.after_each)
-        options_.after_each(pair.law, pair.backend, *described);
+        options_.after_each(pair.law, pair.backend, *described, verdict);
       count(verdict, pair.count);
       if (!verdict.skipped && verdict.failed()) reduce_if_new(pair, *described, verdict);
       if (verdict.call_failure && verdict.kind() == kTimeOut) timed_out.insert(&pair.backend);

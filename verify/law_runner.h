@@ -89,7 +89,8 @@ struct LawRunOptions {
   // after a sticky device error. The run then ends. If empty, running is always possible.
   std::function<std::optional<std::string>()> why_lost = {};
   // Called for cases that were compared or failed, not for skipped ones.
-  std::function<void(const Law&, const Backend&, const DescribedCase&)> after_each = {};
+  std::function<void(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
+      after_each = {};
 };
 
 struct LawReport {

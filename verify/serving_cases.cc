@@ -67,7 +67,6 @@ void place_rows(ServedRows rows, std::vector<SequenceSpec>& sequences) {
       sequences[i].num_rows = std::min<std::int64_t>(1, sequences[i].num_rows);
   }
   std::swap(sequences.front(), sequences.back());
-  if (rows == ServedRows::kChunksAndEmpty) empty_every_second(sequences);
 }
 
 void set_window(CaseSpec& spec) {
@@ -85,14 +84,18 @@ CaseSpec serving_spec(const ServingKind& kind, std::uint64_t number, ServingValu
   CaseSpec spec = draw_spec(kind, number, values);
   place_rows(kind.rows, spec.sequences);
   const CaseDomain& domain = kind.cases.domain;
+  if (kind.rows == ServedRows::kChunksAndEmpty && domain.has_empty)
+    empty_every_second(spec.sequences);
   if (kind.trait == ServingTrait::kWindow && domain.has_window) set_window(spec);
   if (values == ServingValues::kAny) return spec;
   if (kind.trait == ServingTrait::kNegativeScale && domain.has_negative_scale)
     spec.options.scale = -1.5F * usual_scale(spec);
   if (kind.trait == ServingTrait::kLowScores && domain.has_negative_scale)
     move_scores_far(-kScoreLimit, spec);
-  if (kind.trait == ServingTrait::kPeakedEnds) peak_ends(spec);
-  if (kind.trait == ServingTrait::kHeadScales && domain.has_scales && is_fp8(spec.shape.kv_type))
+  if (kind.trait == ServingTrait::kPeakedEnds && domain.scale_values == ScaleValues::kAny)
+    peak_ends(spec);
+  const bool has_scales = domain.has_scales && domain.has_scales_of_heads;
+  if (kind.trait == ServingTrait::kHeadScales && has_scales && is_fp8(spec.shape.kv_type))
     spec.options.k_scales = spec.options.v_scales = ScaleKind::kPerKvHead;
   // Sequences that share all of their keys could be mistaken for each other without effect.
   spec.shared_prefix = std::min(spec.shared_prefix, spec.longest_context() / 4);

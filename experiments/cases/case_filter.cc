@@ -4,48 +4,34 @@
 
 #include <algorithm>
 #include <array>
-#include <map>
 #include <utility>
 
 #include "core/dense_kv_view.h"
-#include "experiments/cases/operation_cases.h"
 #include "experiments/support/numbers.h"
-#include "verify/cases/case_json.h"
-#include "verify/drawn_cases.h"
 #include "verify/library/kernel_library_report.h"
 
 namespace recto::experiments {
 namespace {
 
+using verify::CaseDemands;
 using verify::CaseDomain;
-using verify::CaseOperation;
+using verify::CaseFeature;
 using verify::TypePair;
 
-constexpr std::int64_t kCasesMax = 10'000;
-constexpr std::int64_t kContextMax = 4096;
-constexpr std::int64_t kSequencesMax = 1024;
-constexpr std::int64_t kRowsMax = 1024;
-constexpr std::int64_t kQHeadsMax = 1024;
 constexpr std::int64_t kSizeMax = 1024;  // of a head, a group, a block
 
 constexpr std::array<KvLayout, 3> kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor,
                                               KvLayout::kPacked};
 
-// "bf16" if both are the same, else "bf16/e4m3".
-std::string type_pair_name(const TypePair& types) {
-  if (types.q == types.kv) return element_type_name(types.q);
-  return fmt::format("{}/{}", element_type_name(types.q), element_type_name(types.kv));
-}
-
 Status unknown(const char* flag, const std::string& item, const std::string& expected) {
   return Status::invalid_input(fmt::format("{}: found '{}'; expected {}", flag, item, expected));
 }
 
-// The values of `known` that the list names, in its order; `otherwise` for an empty list.
+// The values of `known` that the list names, in its order; none for an empty list.
 template <typename T, typename Known, typename NameOf>
 Result<std::vector<T>> chosen(const char* flag, const std::string& list, const Known& known,
                               const NameOf& name_of) {
-  if (list.empty()) return std::vector<T>(known.begin(), known.end());
+  if (list.empty()) return std::vector<T>{};
   const auto items = split_list(list);
   RECTO_RETURN_IF_ERROR(items.status().in(flag));
   std::string names;
@@ -76,61 +62,19 @@ Status read_sizes(const char* flag, const std::string& list, std::vector<std::in
   return Status::ok();
 }
 
-Status leave_out(const std::string& list, CaseDomain& domain) {
-  if (list.empty()) return Status::ok();
-  const std::map<std::string, bool CaseDomain::*> known = {
-      {"softcap", &CaseDomain::has_softcap}, {"window", &CaseDomain::has_window},
-      {"alibi", &CaseDomain::has_alibi},     {"sinks", &CaseDomain::has_sinks},
-      {"scales", &CaseDomain::has_scales},   {"non-causal", &CaseDomain::has_non_causal}};
-  const auto items = split_list(list);
-  RECTO_RETURN_IF_ERROR(items.status().in("--without"));
-  for (const std::string& item : items.value()) {
-    const auto found = known.find(item);
-    if (found == known.end()) {
-      return unknown("--without", item, "softcap, window, alibi, sinks, scales or non-causal");
-    }
-    domain.*found->second = false;
-  }
-  return Status::ok();
-}
-
 // The generators would round such a head dim up.
-Status check_packs(const CaseDomain& domain) {
-  if (std::ranges::find(domain.layouts, KvLayout::kPacked) == domain.layouts.end())
+Status check_packs(const CaseDemands& demands) {
+  if (std::ranges::find(demands.layouts, KvLayout::kPacked) == demands.layouts.end())
     return Status::ok();
-  for (const TypePair& types : domain.types) {
-    for (const std::int64_t dim : domain.head_dims) {
+  const std::vector<TypePair> all(verify::kTypePairs.begin(), verify::kTypePairs.end());
+  for (const TypePair& types : demands.types.empty() ? all : demands.types) {
+    for (const std::int64_t dim : demands.head_dims) {
       if (dim % packed_width_k(types.kv) == 0) continue;
       return Status::invalid_input(
           fmt::format("--head-dim: found {}; expected multiples of {} for --layout packed of {}",
                       dim, packed_width_k(types.kv), element_type_name(types.kv)));
     }
   }
-  return Status::ok();
-}
-
-// Narrows the domain of a set to what the flags say.
-Status narrow(const CaseFilter& filter, CaseDomain& domain) {
-  const auto types = chosen<TypePair>("--type", filter.types, verify::kTypePairs, type_pair_name);
-  RECTO_RETURN_IF_ERROR(types.status());
-  const auto layouts = chosen<KvLayout>("--layout", filter.layouts, kLayouts, kv_layout_name);
-  RECTO_RETURN_IF_ERROR(layouts.status());
-  domain.types = types.value();
-  domain.layouts = layouts.value();
-  RECTO_RETURN_IF_ERROR(read_sizes("--head-dim", filter.head_dims, domain.head_dims));
-  RECTO_RETURN_IF_ERROR(read_sizes("--group", filter.groups, domain.groups));
-  RECTO_RETURN_IF_ERROR(read_sizes("--block-size", filter.block_sizes, domain.block_sizes));
-  RECTO_RETURN_IF_ERROR(leave_out(filter.without, domain));
-  if (!filter.head_dims.empty()) {
-    domain.value_head_dim = verify::ValueHeadDim::kSameAsKeys;
-    RECTO_RETURN_IF_ERROR(check_packs(domain));
-  }
-  verify::SizeLimits limits = filter.limits;
-  // Requested groups are drawn.
-  if (!filter.groups.empty())
-    limits.num_q_heads_max = std::max(limits.num_q_heads_max, std::ranges::max(domain.groups));
-  domain = within(limits, std::move(domain));
-  domain.has_padding = false;  // arrays have no gaps
   return Status::ok();
 }
 
@@ -142,111 +86,157 @@ void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int6
   if (!both.empty()) wished = std::move(both);
 }
 
-// The same for a kind of serving size, which keeps its large sizes if the flags allow it.
-Status narrow(const CaseFilter& filter, verify::ServingKind& kind) {
-  const CaseDomain own = kind.cases.domain;
-  CaseDomain& domain = kind.cases.domain;
-  RECTO_RETURN_IF_ERROR(narrow(filter, domain));
-  keep_common(own.head_dims, domain.head_dims);
-  keep_common(own.groups, domain.groups);
-  keep_common(own.block_sizes, domain.block_sizes);
-  return Status::ok();
+template <typename Value, typename Known, typename NameOf>
+void read_one(const std::string& name, const Known& known, const NameOf& name_of, Value& value) {
+  for (const Value& each : known)
+    if (name == name_of(each)) value = each;
 }
 
-Result<std::vector<OperationCases>> operation_cases(const CaseFilter& filter,
-                                                    const std::vector<CaseOperation>& operations) {
-  std::vector<verify::DrawnCases> sets = verify::library_cases(1);
-  sets.push_back(verify::chunk_cases(1));
-  for (verify::DrawnCases& set : sets) {
-    set.seed = filter.seed;
-    RECTO_RETURN_IF_ERROR(narrow(filter, set.domain));
+// The flags' own lists of names were checked as they were parsed.
+CaseDemands chosen_words(const CaseFilter& filter) {
+  CaseDemands demands;
+  demands.head_dim_multiple = filter.head_dim_multiple;
+  demands.has_equal_head_dims = filter.has_equal_head_dims;
+  read_one(filter.poison, verify::kPoisonLimits, verify::poison_limit_name, demands.poison);
+  read_one(filter.tails, verify::kPoisonLimits, verify::poison_limit_name, demands.tails);
+  read_one(filter.scale, verify::kScaleValues, verify::scale_values_name, demands.scale);
+  demands.has_sinks_of_q_type = filter.sinks_type == "q";
+  demands.has_scales_of_heads = filter.scales == "any";
+  return demands;
+}
+
+template <typename Names, typename NameOf>
+std::vector<std::string> names_of(const Names& values, const NameOf& name_of) {
+  std::vector<std::string> names;
+  for (const auto& value : values) names.emplace_back(name_of(value));
+  return names;
+}
+
+std::vector<std::string> known_kinds() {
+  std::vector<std::string> names = {"small", "model", "heads", "chunks"};
+  for (const verify::ServingKind& kind : verify::serving_kinds({})) {
+    if (std::ranges::find(names, kind.cases.name) == names.end()) names.push_back(kind.cases.name);
   }
-  std::vector<verify::ServingKind> kinds = verify::serving_kinds(filter.limits);
-  for (verify::ServingKind& kind : kinds) {
-    kind.cases.seed = filter.seed;
-    RECTO_RETURN_IF_ERROR(narrow(filter, kind));
-  }
-  std::vector<OperationCases> drawn;
-  for (const CaseOperation operation : operations) drawn.emplace_back(operation, sets, kinds);
-  return drawn;
+  return names;
 }
 
 }  // namespace
 
-void add_filter_flags(Command& command, CaseFilter& filter) {
-  command.add("--cases N", integer(filter.cases, {1, kCasesMax}), "cases to draw [24]");
-  command.add("--seed N", integer(filter.seed), "seed of the cases [2026]");
+std::string type_pair_name(const TypePair& types) {
+  if (types.q == types.kv) return element_type_name(types.q);
+  return fmt::format("{}/{}", element_type_name(types.q), element_type_name(types.kv));
+}
+
+void add_filter_flags(Command& command, CaseFilter& filter, const std::string& layouts) {
   // An empty list would stand for the default.
-  const auto add_list = [&command](const char* names, std::string& list, const char* about) {
+  const auto add_list = [&command](const char* names, std::string& list, const std::string& about) {
     command.add(names, nonempty_text(list, "a list"), about);
   };
-  add_list("--op LIST", filter.operations, "operations: decode, prefill and kv_write [all]");
   add_list("--type LIST", filter.types,
            "types of q and K/V: fp32, fp16, bf16, fp16/e4m3, ... [all]");
   add_list("--layout LIST", filter.layouts,
-           "layouts: token-major, head-major and packed [token-major]");
+           "layouts: token-major, head-major and packed [" + layouts + "]");
   add_list("--head-dim LIST", filter.head_dims, "of both K and V [small ones, and from 40 to 256]");
+  command.add("--head-dim-multiple N", integer(filter.head_dim_multiple, {1, kSizeMax}),
+              "head dims that are multiples of N [1]");
+  command.add("--equal-head-dims", flag(filter.has_equal_head_dims),
+              "K and V have the same head dim");
   add_list("--group LIST", filter.groups, "query heads per KV head [1 to 8, and some to 71]");
   add_list("--block-size LIST", filter.block_sizes, "tokens per block [small ones, and 16,32,64]");
   add_list("--without LIST", filter.without,
-           "softcap, window, alibi, sinks, scales, non-causal [none]");
-  const auto add_limit = [&command](const char* names, std::int64_t& limit, const char* about,
-                                    std::int64_t most) {
-    command.add(names, integer(limit, {1, most}), fmt::format("{} [{}]", about, limit));
+           "softcap, window, alibi, sinks, scales, non-causal,\nnegative-scale, empty, "
+           "rows-beyond-context, padding [none]");
+  add_list("--require LIST", filter.require, "such that each case has, all of them [none]");
+  const auto limits = names_of(verify::kPoisonLimits, verify::poison_limit_name);
+  command.add("--poison KIND", one_of(filter.poison, limits),
+              "in unaddressed slots: none (zeros), finite or any [any]");
+  command.add("--tails KIND", one_of(filter.tails, limits),
+              "the same behind a context, in its last block [any]");
+  command.add("--sinks-type TYPE", one_of(filter.sinks_type, {"fp32", "q"}),
+              "sinks are exact in fp32, or in q's type [fp32]");
+  command.add("--scale KIND",
+              one_of(filter.scale, names_of(verify::kScaleValues, verify::scale_values_name)),
+              "of scores: any, unit (1), usual (1 / sqrt(head dim))\nor power-of-two [any]");
+  command.add("--scales KIND", one_of(filter.scales, {"any", "tensor"}),
+              "of fp8 caches: any, or only one per tensor [any]");
+  add_list("--kinds LIST", filter.kinds, "small, model, heads, chunks, long-context, ... [all]");
+}
+
+Result<CaseDemands> demands_of(const CaseFilter& filter) {
+  CaseDemands demands = chosen_words(filter);
+  const auto types = chosen<TypePair>("--type", filter.types, verify::kTypePairs, type_pair_name);
+  RECTO_RETURN_IF_ERROR(types.status());
+  const auto layouts = chosen<KvLayout>("--layout", filter.layouts, kLayouts, kv_layout_name);
+  RECTO_RETURN_IF_ERROR(layouts.status());
+  const auto without = chosen<CaseFeature>("--without", filter.without, verify::kCaseFeatures,
+                                           verify::case_feature_name);
+  RECTO_RETURN_IF_ERROR(without.status());
+  const auto require = chosen<CaseFeature>("--require", filter.require, verify::kCaseFeatures,
+                                           verify::case_feature_name);
+  RECTO_RETURN_IF_ERROR(require.status());
+  demands.types = types.value();
+  demands.layouts = layouts.value();
+  demands.without = without.value();
+  demands.require = require.value();
+  RECTO_RETURN_IF_ERROR(read_sizes("--head-dim", filter.head_dims, demands.head_dims));
+  RECTO_RETURN_IF_ERROR(read_sizes("--group", filter.groups, demands.groups));
+  RECTO_RETURN_IF_ERROR(read_sizes("--block-size", filter.block_sizes, demands.block_sizes));
+  RECTO_RETURN_IF_ERROR(check_packs(demands));
+  RECTO_RETURN_IF_ERROR(demands.check());
+  return demands;
+}
+
+Result<std::vector<std::string>> kinds_of(const CaseFilter& filter) {
+  return chosen<std::string>("--kinds", filter.kinds, known_kinds(),
+                             [](const std::string& name) { return name; });
+}
+
+void narrow(const CaseDemands& demands, const std::vector<std::string>& kinds,
+            const verify::SizeLimits& limits, CaseSets& sets) {
+  const auto is_other = [&kinds](const std::string& name) {
+    return !kinds.empty() && std::ranges::find(kinds, name) == kinds.end();
   };
-  verify::SizeLimits& limits = filter.limits;
-  add_limit("--context-max N", limits.context_max, "longest context, tokens", kContextMax);
-  add_limit("--sequences-max N", limits.num_seqs_max, "most sequences per batch", kSequencesMax);
-  add_limit("--rows-max N", limits.num_rows_max, "most query rows per sequence", kRowsMax);
-  add_limit("--q-heads-max N", limits.num_q_heads_max, "most query heads", kQHeadsMax);
+  std::erase_if(sets.small, [&](const auto& set) { return is_other(set.name); });
+  std::erase_if(sets.serving, [&](const auto& kind) { return is_other(kind.cases.name); });
+  verify::SizeLimits own = limits;
+  // Requested groups are drawn.
+  if (!demands.groups.empty())
+    own.num_q_heads_max = std::max(own.num_q_heads_max, std::ranges::max(demands.groups));
+  const auto narrow_domain = [&](CaseDomain& domain) {
+    demands.narrow(domain);
+    domain = within(own, std::move(domain));
+  };
+  for (verify::DrawnCases& set : sets.small) narrow_domain(set.domain);
+  for (verify::ServingKind& kind : sets.serving) {
+    const CaseDomain before = kind.cases.domain;
+    CaseDomain& domain = kind.cases.domain;
+    narrow_domain(domain);
+    keep_common(before.head_dims, domain.head_dims);
+    keep_common(before.groups, domain.groups);
+    keep_common(before.block_sizes, domain.block_sizes);
+  }
+  // Without small ones, cases of every kind are drawn as small ones are.
+  if (!sets.small.empty()) return;
+  for (const verify::ServingKind& kind : sets.serving) sets.small.push_back(kind.cases);
 }
 
 Json filter_json(const CaseFilter& filter) {
-  return {{"cases", filter.cases},
-          {"op", filter.operations},
-          {"type", filter.types},
-          {"layout", filter.layouts},
-          {"head_dim", filter.head_dims},
-          {"group", filter.groups},
-          {"block_size", filter.block_sizes},
-          {"without", filter.without},
-          {"context_max", filter.limits.context_max},
-          {"sequences_max", filter.limits.num_seqs_max},
-          {"rows_max", filter.limits.num_rows_max},
-          {"q_heads_max", filter.limits.num_q_heads_max}};
-}
-
-Result<std::vector<CaseFile>> draw_case_files(const CaseFilter& filter) {
-  const auto operations = chosen<CaseOperation>("--op", filter.operations, verify::kCaseOperations,
-                                                verify::case_operation_name);
-  RECTO_RETURN_IF_ERROR(operations.status());
-  Result<std::vector<OperationCases>> drawn = operation_cases(filter, operations.value());
-  RECTO_RETURN_IF_ERROR(drawn.status());
-  std::map<CaseOperation, int> named;
-  std::vector<CaseFile> files;
-  double bytes = 0;
-  for (std::size_t i = 0; i < static_cast<std::size_t>(filter.cases); ++i) {
-    const CaseOperation operation = operations.value()[i % operations.value().size()];
-    auto spec = drawn.value()[i % operations.value().size()].next();
-    RECTO_RETURN_IF_ERROR(spec.status());
-    if (case_numbers(spec.value()) > verify::kCaseNumbersMax) {
-      return Status::invalid_input(
-          fmt::format("--context-max, --head-dim, --group: expected sizes that make cases of at "
-                      "most {:.3g} numbers, found one of {:.3g}",
-                      verify::kCaseNumbersMax, case_numbers(spec.value())));
-    }
-    bytes += bytes_of(spec.value());
-    if (bytes > kCaseBytesMax) {
-      return Status::invalid_input(fmt::format(
-          "--cases: found {}; the first {} take 4 GiB already; expected fewer, or smaller ones",
-          filter.cases, i + 1));
-    }
-    files.push_back(
-        {.name = fmt::format("{}-{:02}", case_operation_name(operation), ++named[operation]),
-         .operation = operation,
-         .spec = std::move(spec).value()});
-  }
-  return files;
+  Json json = {{"type", filter.types},
+               {"layout", filter.layouts},
+               {"head_dim", filter.head_dims},
+               {"head_dim_multiple", filter.head_dim_multiple},
+               {"equal_head_dims", filter.has_equal_head_dims},
+               {"group", filter.groups},
+               {"block_size", filter.block_sizes},
+               {"without", filter.without},
+               {"require", filter.require},
+               {"poison", filter.poison},
+               {"tails", filter.tails},
+               {"sinks_type", filter.sinks_type},
+               {"scale", filter.scale},
+               {"scales", filter.scales},
+               {"kinds", filter.kinds}};
+  return json;
 }
 
 }  // namespace recto::experiments

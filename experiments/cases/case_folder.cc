@@ -37,6 +37,12 @@ std::string case_lines(const std::vector<CaseFile>& cases) {
   return lines;
 }
 
+constexpr std::size_t kReasonBytesMax = 200;
+
+std::string skip_path(const std::string& folder, const CaseFile& file) {
+  return (std::filesystem::path(folder) / (file.name + ".skip.txt")).string();
+}
+
 // Whether `name` is valid in file names.
 bool is_plain(const std::string& name) {
   return !name.empty() && std::ranges::all_of(name, [](char c) {
@@ -174,8 +180,26 @@ std::string case_path(const std::string& folder, const CaseFile& file) {
   return (std::filesystem::path(folder) / (file.name + ".npz")).string();
 }
 
+Result<std::optional<std::string>> skip_reason(const std::string& folder, const CaseFile& file) {
+  const std::string path = skip_path(folder, file);
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return std::optional<std::string>();
+  Result<std::string> text = read_text_file(path);
+  RECTO_RETURN_IF_ERROR(text.status());
+  std::string reason = std::move(text).value();
+  std::ranges::replace_if(reason, verify::is_control_character, ' ');
+  reason.resize(std::min(reason.size(), kReasonBytesMax));
+  while (reason.ends_with(' ')) reason.pop_back();
+  if (reason.empty()) return Status::invalid_input(path + ": expected a reason, found no text");
+  return std::optional(std::move(reason));
+}
+
 Result<std::optional<std::string>> answer_path(const std::string& folder, const CaseFile& file) {
   std::optional<std::string> found;
+  std::error_code failed;
+  if (const std::string skip = skip_path(folder, file); std::filesystem::exists(skip, failed))
+    found = skip;
+  const bool is_skipped = found.has_value();
   for (const char* suffix : {".out.npy", ".out.npz"}) {
     const auto path = std::filesystem::path(folder) / (file.name + suffix);
     std::error_code error;
@@ -186,6 +210,7 @@ Result<std::optional<std::string>> answer_path(const std::string& folder, const 
     }
     found = path.string();
   }
+  if (is_skipped) return std::optional<std::string>();
   return found;
 }
 

@@ -49,7 +49,12 @@ Status check_case_file(const std::string& folder, const CaseFile& file);
 std::string case_manifest_path(const std::string& folder);
 std::string case_path(const std::string& folder, const CaseFile& file);
 
-// The file that answers the case, if any. Invalid input if there are two.
+// The reason of NAME.skip.txt, in one line, if there is such a file: the program does not serve the
+// case. Invalid input if it cannot be read, or has no reason.
+Result<std::optional<std::string>> skip_reason(const std::string& folder, const CaseFile& file);
+
+// The file that answers the case, if any. Invalid input if there are two, or a reason to skip the
+// case as well.
 Result<std::optional<std::string>> answer_path(const std::string& folder, const CaseFile& file);
 
 }  // namespace recto::experiments

@@ -8,8 +8,8 @@
 #include <string>
 #include <utility>
 
-#include "experiments/cases/case_filter.h"
 #include "experiments/cases/case_folder.h"
+#include "experiments/cases/drawn_files.h"
 #include "experiments/support/manifest.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/output_file.h"
@@ -30,7 +30,7 @@ Examples:
   recto cases --out cases --cases 200 --sequences-max 32 --seed 7)";
 
 struct CasesFlags {
-  CaseFilter filter;
+  FilesWanted wanted;
   std::string folder;
 };
 
@@ -74,13 +74,13 @@ std::string cases_text(const CasesFlags& flags, const WrittenOf& written) {
   return fmt::format(
       "{} cases, seed {}, {} MiB in {}\n\n{}\nAnswer NAME.npz with NAME.out.npy (out), or with "
       "NAME.out.npz (out, lse_ln; kv_write: k_cache,\nv_cache), beside it. Then: recto check {}\n",
-      flags.filter.cases, flags.filter.seed, size_text(bytes), flags.folder, table.text(),
+      flags.wanted.cases, flags.wanted.seed, size_text(bytes), flags.folder, table.text(),
       shell_word(flags.folder));
 }
 
 Status run_cases(const CasesFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(check_empty(flags.folder));
-  Result<std::vector<CaseFile>> files = draw_case_files(flags.filter);
+  Result<std::vector<CaseFile>> files = draw_case_files(flags.wanted);
   RECTO_RETURN_IF_ERROR(files.status());
   RECTO_RETURN_IF_ERROR(make_folder(flags.folder).in("--out"));
   WrittenOf written;
@@ -100,8 +100,8 @@ Status run_cases(const CasesFlags& flags, CommandContext& context) {
   // Written last, so that a folder with a manifest is complete.
   const CaseManifest manifest{.version = kVersion,
                               .commit = commit(),
-                              .seed = flags.filter.seed,
-                              .settings = filter_json(flags.filter),
+                              .seed = flags.wanted.seed,
+                              .settings = wanted_json(flags.wanted),
                               .cases = std::move(files).value()};
   RECTO_RETURN_IF_ERROR(write_file(case_manifest_path(flags.folder), case_manifest_text(manifest)));
   context.out << cases_text(flags, written);
@@ -115,7 +115,7 @@ Command cases_command() {
   Command command("cases", "adversarial cases in files, for a program in any language");
   command.add("--out DIR", nonempty_text(flags->folder, "a folder"), "an empty or new folder")
       .is_required = true;
-  add_filter_flags(command, flags->filter);
+  add_files_flags(command, flags->wanted);
   command.footer = kFooter;
   command.run = [flags](CommandContext& context) { return run_cases(*flags, context); };
   return command;

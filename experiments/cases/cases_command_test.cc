@@ -168,7 +168,8 @@ TEST_CASE("flags are refused by name, and nothing is written") {
   check_refused({"--head-dim", "20", "--layout", "packed", "--type", "bf16"},
                 "--head-dim: found 20; expected multiples of 8 for --layout packed of bf16");
   check_refused({"--block-size", "16x"}, "--block-size: found '16x'");
-  check_refused({"--without", "masks"}, "--without: found 'masks'; expected softcap, window");
+  check_refused({"--without", "masks"},
+                "--without: found 'masks'; expected one of softcap, window");
   check_refused({"--cases", "0"}, "--cases: ");
   check_refused({"--context-max", "1e9"}, "--context-max: ");
   check_refused({"--rows-max", "0"}, "--rows-max: ");

@@ -1,5 +1,7 @@
 #include "experiments/cases/operation_cases.h"
 
+#include <fmt/format.h>
+
 #include "verify/cases/case_json.h"
 #include "verify/serving_cases.h"
 
@@ -30,16 +32,20 @@ double bytes_of(const verify::CaseSpec& spec) {
   return 4.0 * verify::case_numbers(spec) + 16.0 * results;
 }
 
-OperationCases::OperationCases(CaseOperation operation, const std::vector<verify::DrawnCases>& sets,
-                               const std::vector<verify::ServingKind>& kinds)
-    : operation_(operation), sets_(sets), numbers_(sets.size()) {
+OperationCases::OperationCases(CaseOperation operation, const CaseSets& sets,
+                               const verify::CaseDemands& demands)
+    : operation_(operation), demands_(demands), sets_(sets.small), numbers_(sets.small.size()) {
   for (verify::DrawnCases& set : sets_) narrow_rows(operation, set.domain);
-  for (const verify::ServingKind& kind : kinds) {
+  for (const verify::ServingKind& kind : sets.serving) {
     const bool is_decode = kind.rows == verify::ServedRows::kOne;
     if (operation == CaseOperation::kDecode && !is_decode) continue;
     if (operation == CaseOperation::kPrefill && is_decode) continue;
     kinds_.push_back(kind);
   }
+}
+
+bool OperationCases::is_wanted(const verify::CaseSpec& spec) const {
+  return has_results(operation_, spec) && demands_.are_met_by(spec);
 }
 
 Result<verify::CaseSpec> OperationCases::next() {
@@ -58,7 +64,7 @@ std::optional<verify::CaseSpec> OperationCases::next_large() {
     const verify::ServingKind& kind = kinds_[kind_++ % kinds_.size()];
     for (int draw = 0; draw < kDraws; ++draw) {
       verify::CaseSpec spec = serving_spec(kind, drawn_++, values);
-      if (has_results(operation_, spec) && bytes_of(spec) <= kLargeFileBytesMax) return spec;
+      if (is_wanted(spec) && bytes_of(spec) <= kLargeFileBytesMax) return spec;
     }
   }
   return std::nullopt;
@@ -68,9 +74,11 @@ std::optional<verify::CaseSpec> OperationCases::next_large() {
 Result<verify::CaseSpec> OperationCases::next_small(std::size_t set) {
   for (int tried = 0; tried < kDrawsMax; ++tried) {
     verify::CaseSpec spec = drawn_spec(sets_[set], numbers_[set]++);
-    if (has_results(operation_, spec)) return spec;
+    if (is_wanted(spec)) return spec;
   }
-  return Status::failed("no drawn case has anything to judge");
+  return Status::invalid_input(
+      fmt::format("the filter: none of {} drawn cases of {} meets it and has anything to judge",
+                  kDrawsMax, case_operation_name(operation_)));
 }
 
 }  // namespace recto::experiments

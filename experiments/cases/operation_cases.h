@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "core/status.h"
+#include "experiments/cases/case_filter.h"
 #include "experiments/cases/case_folder.h"
 #include "verify/drawn_cases.h"
 #include "verify/serving_kinds.h"
@@ -22,19 +23,21 @@ double bytes_of(const verify::CaseSpec& spec);
 
 class OperationCases {
  public:
-  // Uses the `kinds` that have the rows of the operation.
-  OperationCases(verify::CaseOperation operation, const std::vector<verify::DrawnCases>& sets,
-                 const std::vector<verify::ServingKind>& kinds);
+  // Uses the serving kinds that have the rows of the operation.
+  OperationCases(verify::CaseOperation operation, const CaseSets& sets,
+                 const verify::CaseDemands& demands);
 
   // A case of each set in turn; every third case is of a serving kind, if its file is small enough.
-  // The case has outputs to judge; failed if no such case was drawn.
+  // The case has outputs to judge and meets the demands; invalid input if no such case was drawn.
   Result<verify::CaseSpec> next();
 
  private:
+  bool is_wanted(const verify::CaseSpec& spec) const;
   std::optional<verify::CaseSpec> next_large();
   Result<verify::CaseSpec> next_small(std::size_t set);
 
   verify::CaseOperation operation_;
+  verify::CaseDemands demands_;
   std::vector<verify::DrawnCases> sets_;
   std::vector<verify::ServingKind> kinds_ = {};
   std::vector<std::uint64_t> numbers_;  // [sets], of the next case

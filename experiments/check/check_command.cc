@@ -20,7 +20,8 @@ namespace {
 constexpr const char* kFooter = R"(
 Compares NAME.out.npy, or NAME.out.npz, of each case that recto cases wrote to DIR with the fp64
 oracle, within the bound of each element. Expected results are recomputed, not read from DIR. A
-wrong case is shown, and kept in a file for recto replay.
+wrong case is shown, and kept in a file for recto replay. NAME.skip.txt, with a reason in it, counts
+as a case that your program does not serve.
 
 Examples:
   recto check cases
@@ -37,6 +38,8 @@ struct CheckFlags {
 Status verdict_of(const std::vector<JudgedCase>& cases) {
   const std::int64_t wrong = count_in_state(cases, AnswerState::kWrong);
   const std::int64_t missing = count_in_state(cases, AnswerState::kMissing);
+  const bool are_all_skipped = count_in_state(cases, AnswerState::kSkipped) == std::ssize(cases);
+  if (are_all_skipped) return Status::failed("every case was skipped, and nothing was checked");
   if (wrong + missing == 0) return Status::ok();
   std::string text = fmt::format("{} of {} cases are wrong", wrong, cases.size());
   if (missing > 0) text += fmt::format(", and {} are not answered", missing);

@@ -83,6 +83,29 @@ TEST_CASE("a fault that is known is told from outputs alone, and with lse_ln whe
   CHECK_THAT(replayed.out, ContainsSubstring("the lse is a logarithm of base 2"));
 }
 
+TEST_CASE("a case with a reason not to answer it is skipped, and no case is not enough") {
+  const AnsweredFolder folder({"--cases", "3", "--op", "decode", "--type", "fp32"});
+  folder.remove(folder.files[0].name + ".out.npz");
+  folder.write(folder.files[0].name + ".skip.txt", "head dims beyond 256\n");
+  const TriedCommand tried = folder.check();
+  CHECK(tried.exit_code == 0);
+  CHECK_THAT(tried.out, ContainsSubstring("skipped, and why:\n  1 x head dims beyond 256\n"));
+  CHECK_THAT(folder.check({"--json"}).out,
+             ContainsSubstring("\"reason\": \"head dims beyond 256\""));
+  folder.write(folder.files[0].name + ".skip.txt", " \n");
+  folder.check_refused("decode-01.skip.txt: expected a reason, found no text");
+  folder.write(folder.files[1].name + ".skip.txt", "as well");
+  folder.write(folder.files[0].name + ".skip.txt", "too");
+  folder.check_refused("expected one answer, found");
+  for (const CaseFile& file : folder.files) {
+    folder.remove(file.name + ".out.npz");
+    folder.write(file.name + ".skip.txt", "too");
+  }
+  const TriedCommand nothing = folder.check();
+  CHECK(nothing.exit_code == 1);
+  CHECK_THAT(nothing.err, ContainsSubstring("every case was skipped"));
+}
+
 TEST_CASE("a token written elsewhere is told by block and slot, here and in a replay") {
   const AnsweredFolder folder({"--cases", "2", "--op", "kv_write", "--type", "fp32"});
   NpzArrays answer = folder.right(folder.files[0]);

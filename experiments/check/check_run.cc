@@ -63,7 +63,14 @@ Result<std::vector<JudgedCase>> judge_folder(const CheckOptions& options, Comman
     RECTO_RETURN_IF_ERROR(answer.status());
     JudgedCase& judged = cases.emplace_back();
     judged.file = std::move(file);
-    if (!answer.value()) continue;
+    if (!answer.value()) {
+      auto skipped = skip_reason(options.folder, judged.file);
+      RECTO_RETURN_IF_ERROR(skipped.status());
+      if (!skipped.value()) continue;
+      judged.state = AnswerState::kSkipped;
+      judged.reason = *std::move(skipped).value();
+      continue;
+    }
     judged.answer = *answer.value();
     judged.verdict = judge(judged.file, judged.answer, options.bound_kind);
     judged.state = judged.verdict.failed() ? AnswerState::kWrong : AnswerState::kRight;

@@ -20,7 +20,7 @@ struct CheckOptions {
   std::string kept_folder = {};  // of failing cases
 };
 
-enum class AnswerState : std::uint8_t { kRight, kWrong, kMissing };
+enum class AnswerState : std::uint8_t { kRight, kWrong, kMissing, kSkipped };
 
 struct JudgedCase {
   CaseFile file = {};
@@ -28,6 +28,7 @@ struct JudgedCase {
   std::string answer = {};          // the file; empty where it is missing
   verify::LawVerdict verdict = {};  // of an answer
   std::string kept = {};            // the case's JSON, if it is wrong
+  std::string reason = {};          // of a skipped case
 };
 
 // Returns the cases in the order of the manifest. Invalid input if the folder's cases were changed;

@@ -22,11 +22,12 @@ struct Row {
   std::int64_t cases = 0;
   std::int64_t wrong = 0;
   std::int64_t missing = 0;
+  std::int64_t skipped = 0;
   double worst_ratio = 0.0;
 };
 
 const char* state_name(AnswerState state) {
-  constexpr const char* kNames[] = {"right", "wrong", "missing"};
+  constexpr const char* kNames[] = {"right", "wrong", "missing", "skipped"};
   return kNames[static_cast<int>(state)];
 }
 
@@ -42,6 +43,7 @@ std::string table_text(const std::vector<JudgedCase>& cases) {
     ++row.cases;
     row.wrong += judged.state == AnswerState::kWrong ? 1 : 0;
     row.missing += judged.state == AnswerState::kMissing ? 1 : 0;
+    row.skipped += judged.state == AnswerState::kSkipped ? 1 : 0;
     row.worst_ratio = std::max(row.worst_ratio, judged.verdict.comparison.worst_ratio);
   }
   Table table({{"op", Align::kLeft},
@@ -49,11 +51,13 @@ std::string table_text(const std::vector<JudgedCase>& cases) {
                {"cases"},
                {"wrong"},
                {"missing"},
+               {"skipped"},
                {"error / bound"}});
   for (const auto& [what, row] : rows) {
-    table.add_row({what.first, what.second, std::to_string(row.cases), std::to_string(row.wrong),
-                   std::to_string(row.missing),
-                   row.missing == row.cases ? "-" : fmt::format("{:.3g}", row.worst_ratio)});
+    table.add_row(
+        {what.first, what.second, std::to_string(row.cases), std::to_string(row.wrong),
+         std::to_string(row.missing), std::to_string(row.skipped),
+         row.missing + row.skipped == row.cases ? "-" : fmt::format("{:.3g}", row.worst_ratio)});
   }
   return table.text();
 }
@@ -86,8 +90,10 @@ std::string check_text(const CheckOptions& options, const std::vector<JudgedCase
   std::map<verify::CaseOperation, std::int64_t> failures;
   std::vector<std::string> others;
   std::vector<std::string> missing;
+  std::map<std::string, std::int64_t> reasons;
   for (const JudgedCase& judged : cases) {
     if (judged.state == AnswerState::kMissing) missing.push_back(judged.file.name);
+    if (judged.state == AnswerState::kSkipped) ++reasons[judged.reason];
     if (judged.state != AnswerState::kWrong) continue;
     if (++failures[judged.file.operation] <= shown) {
       text += failure_text(judged);
@@ -96,6 +102,8 @@ std::string check_text(const CheckOptions& options, const std::vector<JudgedCase
     }
   }
   text += names_text(others, "wrong as well");
+  if (!reasons.empty()) text += "\nskipped, and why:\n";
+  for (const auto& [reason, count] : reasons) text += fmt::format("  {} x {}\n", count, reason);
   return text + names_text(missing, "without an answer, NAME.out.npy or NAME.out.npz");
 }
 
@@ -105,6 +113,7 @@ Json check_json(const CheckOptions& options, const std::vector<JudgedCase>& case
                {"right", count_in_state(cases, AnswerState::kRight)},
                {"wrong", count_in_state(cases, AnswerState::kWrong)},
                {"missing", count_in_state(cases, AnswerState::kMissing)},
+               {"skipped", count_in_state(cases, AnswerState::kSkipped)},
                {"answers", Json::array()}};
   for (const JudgedCase& judged : cases) {
     const double ratio = judged.verdict.comparison.worst_ratio;
@@ -118,6 +127,7 @@ Json check_json(const CheckOptions& options, const std::vector<JudgedCase>& case
          // JSON has no infinity.
          {"worst_error_to_bound", std::isfinite(ratio) ? Json(ratio) : Json("infinite")},
          {"what", is_wrong ? Json(what_text(judged)) : Json(nullptr)},
+         {"reason", judged.reason.empty() ? Json(nullptr) : Json(judged.reason)},
          {"file", is_wrong ? Json(judged.kept) : Json(nullptr)}});
   }
   return json;

@@ -15,8 +15,8 @@ namespace recto::experiments {
 std::string check_text(const CheckOptions& options, const std::vector<JudgedCase>& cases,
                        std::int64_t shown);
 
-// {"cases", "bound", "right", "wrong", "missing", "answers": [{"name", "op", "q_type", "kv_type",
-// "state", "worst_error_to_bound", "what", "file"}]}
+// {"cases", "bound", "right", "wrong", "missing", "skipped", "answers": [{"name", "op", "q_type",
+// "kv_type", "state", "worst_error_to_bound", "what", "reason", "file"}]}
 Json check_json(const CheckOptions& options, const std::vector<JudgedCase>& cases);
 
 }  // namespace recto::experiments

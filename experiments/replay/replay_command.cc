@@ -225,6 +225,7 @@ Command replay_command() {
   add_backend_flag(command, flags->selection,
                    "names or kinds of recto verify --list [that of the file]");
   add_library_flags(command, flags->selection);
+  add_filter_flags(command, flags->selection.filter, "all");
   command.footer = kFooter;
   command.run = [flags](CommandContext& context) { return run_replay(*flags, context); };
   return command;

@@ -165,6 +165,7 @@ Command verify_command();
 Command replay_command();
 Command cases_command();
 Command check_command();
+Command oracle_command();
 Command numerics_command();
 Command completion_command();
 Command man_command();

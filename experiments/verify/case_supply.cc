@@ -37,11 +37,19 @@ void add_other_head_dims(std::vector<std::int64_t>& head_dims) {
   head_dims.insert(head_dims.end(), std::begin(kOtherHeadDims), std::end(kOtherHeadDims));
 }
 
-std::vector<DrawnCases> small_sets() {
-  std::vector<DrawnCases> sets = verify::library_cases(1);
-  for (DrawnCases& set : sets)
+CaseSets sets_within(std::uint64_t seed, const verify::SizeLimits& limits,
+                     const SupplyOptions& options) {
+  CaseSets sets{.small = verify::library_cases(1), .serving = verify::serving_kinds(limits)};
+  for (DrawnCases& set : sets.small)
     if (set.name == "model") add_other_head_dims(set.domain.head_dims);
-  sets.push_back(verify::chunk_cases(1));
+  sets.small.push_back(verify::chunk_cases(1));
+  narrow(options.demands, options.kinds, limits, sets);
+  const auto finish = [&](DrawnCases& set) {
+    set.seed = seed;
+    set.domain.gap_units = options.gap_units;
+  };
+  for (DrawnCases& set : sets.small) finish(set);
+  for (verify::ServingKind& kind : sets.serving) finish(kind.cases);
   return sets;
 }
 
@@ -69,15 +77,11 @@ SupplyOptions library_supply() {
 
 CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed,
                        const verify::SizeLimits& limits, const SupplyOptions& options)
-    : sets_(small_sets()),
-      limits_(limits),
-      large_(seed, limits, options.gap_units),
+    : all_(sets_within(seed, limits, options)),
+      sets_(all_.small),
+      demands_(options.demands),
+      large_(all_.serving, options.demands),
       large_every_(options.large_every) {
-  for (DrawnCases& set : sets_) {
-    set.seed = seed;
-    set.domain = within(limits, std::move(set.domain));
-    set.domain.gap_units = options.gap_units;
-  }
   for (const Backend& backend : backends)
     if (backend.computes_attention()) customers_.push_back({.backend = &backend, .sets = sets_});
   if (!customers_.empty()) return;
@@ -89,7 +93,8 @@ std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_ti
   if (is_time_up()) return std::nullopt;
   if (customers_.empty()) return draw(sets_);
   std::optional<DescribedCase> drawn;
-  if (issued_ % large_every_ == large_every_ - 1) drawn = draw_large(is_time_up);
+  const bool is_large_turn = issued_ % large_every_ == large_every_ - 1;
+  if (is_large_turn && !all_.serving.empty()) drawn = draw_large(is_time_up);
   is_of_serving_size_ = drawn.has_value();
   if (!drawn) drawn = draw_small(is_time_up);
   if (!drawn) return std::nullopt;
@@ -107,8 +112,8 @@ std::optional<DescribedCase> CaseSupply::find(
   const auto customer = std::ranges::find(customers_, &backend, &Customer::backend);
   const std::vector<DrawnCases>& sets = customer == customers_.end() ? sets_ : customer->sets;
   for (int tried = 0; tried < kWideDraws; ++tried) {
-    DescribedCase drawn = draw(sets);
-    if (is_wanted(drawn)) return drawn;
+    std::optional<DescribedCase> drawn = draw(sets);
+    if (!drawn || is_wanted(*drawn)) return drawn;
   }
   return std::nullopt;
 }
@@ -144,10 +149,11 @@ std::optional<DescribedCase> CaseSupply::draw_small(const std::function<bool()>&
 // that the others refuse.
 std::optional<DescribedCase> CaseSupply::draw_for_anybody(const std::function<bool()>& is_time_up) {
   for (int tried = 0; tried < kWideDraws && !is_time_up(); ++tried) {
-    DescribedCase drawn = draw(sets_);
+    std::optional<DescribedCase> drawn = draw(sets_);
+    if (!drawn) return drawn;
     std::vector<std::string> reasons;
     for (const Customer& customer : customers_) {
-      const auto why = why_refused_as_placed(*customer.backend, drawn.law_case);
+      const auto why = why_refused_as_placed(*customer.backend, drawn->law_case);
       if (!why) return drawn;
       reasons.push_back(*why);
     }
@@ -180,17 +186,25 @@ CaseSupply::Customer* CaseSupply::whose_large_turn() {
   return next;
 }
 
-DescribedCase CaseSupply::draw(const std::vector<DrawnCases>& sets) {
-  const std::uint64_t number = drawn_++;
-  return drawn_case(sets[number % sets.size()], number / sets.size());
+std::optional<DescribedCase> CaseSupply::draw(const std::vector<DrawnCases>& sets) {
+  constexpr int kDraws = 2000;
+  for (int tried = 0; tried < kDraws; ++tried) {
+    const std::uint64_t number = drawn_++;
+    const CaseSpec spec = drawn_spec(sets[number % sets.size()], number / sets.size());
+    if (demands_.are_met_by(spec)) return verify::drawn_case(spec, "");
+  }
+  return std::nullopt;
 }
 
 // Returns the last case drawn if the backend gets no more cases; nullopt once it is late.
 std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
                                                   const std::function<bool()>& is_time_up) {
   for (int tried = 0;; ++tried) {
-    DescribedCase drawn = draw(customer.sets);
-    const std::optional<std::string> why = why_refused_as_placed(*customer.backend, drawn.law_case);
+    std::optional<DescribedCase> drawn = draw(customer.sets);
+    if (!drawn) customer.gets_no_more = true;
+    if (!drawn) return drawn;
+    const std::optional<std::string> why =
+        why_refused_as_placed(*customer.backend, drawn->law_case);
     if (!why) return drawn;
     ++refusals_[*why];
     if (is_time_up()) return std::nullopt;
@@ -222,8 +236,7 @@ void CaseSupply::narrow(Customer& customer) {
     return why;
   };
   std::vector<DrawnCases> asked = sets_;
-  for (verify::ServingKind& kind : verify::serving_kinds(limits_))
-    asked.push_back(std::move(kind.cases));
+  for (const verify::ServingKind& kind : all_.serving) asked.push_back(kind.cases);
   std::optional<verify::CaseDomain> served = served_domain(union_of(asked), why_refused);
   if (!served) return;
   customer.domain = served;

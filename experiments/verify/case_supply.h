@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "experiments/cases/case_filter.h"
 #include "experiments/verify/serving_supply.h"
 #include "verify/backend.h"
 #include "verify/drawn_cases.h"
@@ -27,6 +28,8 @@ struct SupplyOptions {
   // CaseDomain::gap_units. A library may take any stride; some of recto's own kernels refuse
   // unaligned strides.
   std::vector<std::int64_t> gap_units = {verify::kGapUnits.front()};
+  verify::CaseDemands demands = {};
+  std::vector<std::string> kinds = {};  // names of sets and of serving kinds; empty: all
 };
 
 // For a library.
@@ -42,8 +45,9 @@ class CaseSupply {
   CaseSupply& operator=(const CaseSupply&) = delete;
 
   // Alternates between a case that any backend supports and one for the backend that has had the
-  // fewest cases, some of serving size. nullopt once `is_time_up`, and if no backend supports any
-  // case; such backends get one case, so that the reason can be reported.
+  // fewest cases, some of serving size. nullopt once `is_time_up`, if no case meets the demands,
+  // and if no backend supports any case; such backends get one case, so that the reason can be
+  // reported.
   std::optional<verify::DescribedCase> next(const std::function<bool()>& is_time_up);
 
   // Whether the last case that next() returned has a serving size.
@@ -76,15 +80,17 @@ class CaseSupply {
   Customer* whose_large_turn();
   std::optional<verify::DescribedCase> draw_small(const std::function<bool()>& is_time_up);
   std::optional<verify::DescribedCase> draw_large(const std::function<bool()>& is_time_up);
-  verify::DescribedCase draw(const std::vector<verify::DrawnCases>& sets);
+  // nullopt if no case of many meets the demands.
+  std::optional<verify::DescribedCase> draw(const std::vector<verify::DrawnCases>& sets);
   std::optional<verify::DescribedCase> draw_for_anybody(const std::function<bool()>& is_time_up);
   std::optional<verify::DescribedCase> draw_for(Customer& customer,
                                                 const std::function<bool()>& is_time_up);
   void narrow(Customer& customer);
   static std::optional<verify::DescribedCase> take_found(Customer& customer);
 
-  std::vector<verify::DrawnCases> sets_;
-  verify::SizeLimits limits_;
+  CaseSets all_;                          // within the demands
+  std::vector<verify::DrawnCases> sets_;  // of small cases
+  verify::CaseDemands demands_;
   ServingSupply large_;
   std::int64_t large_every_;
   std::vector<Customer> customers_;

@@ -25,6 +25,8 @@ using verify::ListedBackend;
 constexpr double kTimeLimitMin = 0.001;
 constexpr double kTimeLimitMax = 86'400;
 
+constexpr std::int64_t kDescriptorMax = 1 << 20;
+
 constexpr const char* kListedNames = "names of recto verify --list";
 
 Result<std::vector<std::string>> names_in(const std::string& list, const std::string& named_by) {
@@ -103,8 +105,11 @@ Result<std::string> library_path(const SelectionFlags& flags, Selection& selecti
   return selection.built->path();
 }
 
-verify::KernelLibraryOptions library_options(const SelectionFlags& flags) {
+verify::KernelLibraryOptions library_options(const SelectionFlags& flags,
+                                             const verify::CaseDemands& demands) {
   verify::KernelLibraryOptions options;
+  options.demands = demands;
+  options.numerics = flags.numerics;
   options.device = verify::kernel_device();
   if (!flags.cuda.adapter.empty()) options.time_limit_ms = kSourcesLimitMs;
   if (flags.time_limit_s) {
@@ -112,6 +117,23 @@ verify::KernelLibraryOptions library_options(const SelectionFlags& flags) {
     options.load_limit_ms = std::max(options.load_limit_ms, options.time_limit_ms);
   }
   return options;
+}
+
+// A library's functions, or a caller's.
+Result<verify::LibraryUnderTest> open_library(const SelectionFlags& flags, Selection& selection) {
+  const Result<verify::CaseDemands> demands = demands_of(flags.filter);
+  RECTO_RETURN_IF_ERROR(demands.status());
+  const verify::KernelLibraryOptions options = library_options(flags, demands.value());
+  if (flags.caller) {
+    const auto library = verify::KernelLibrary::of_caller(static_cast<int>(*flags.caller), options);
+    RECTO_RETURN_IF_ERROR(library.status().in("--caller"));
+    return verify::library_under_test(library.value());
+  }
+  Result<std::string> path = library_path(flags, selection);
+  RECTO_RETURN_IF_ERROR(path.status());
+  auto library = verify::library_under_test(path.value(), options);
+  RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
+  return library;
 }
 
 }  // namespace
@@ -165,6 +187,11 @@ void add_library_flags(Command& command, SelectionFlags& flags) {
       .add("--define MACRO", any_text(flags.cuda.macros),
            "macro, NAME or NAME=VALUE; may be repeated")
       .needs = adapter;
+  command
+      .add("--caller FD", integer(flags.caller, {0, kDescriptorMax}),
+           "socket of a process that answers the calls: for packages")
+      .excludes = {"--kernel", "--adapter"};
+  add_numerics_flag(command, flags.numerics);
   command.add("--batch-invariant", flag(flags.is_batch_invariant),
               "require equal bits where only the batch or the chunks differ");
   command.add(
@@ -204,10 +231,8 @@ Result<Selection> select_checks(const SelectionFlags& flags) {
     selection.backends = std::move(chosen).value();
     laws = laws_without_library(list);
   } else {
-    Result<std::string> path = library_path(flags, selection);
-    RECTO_RETURN_IF_ERROR(path.status());
-    const auto library = verify::library_under_test(path.value(), library_options(flags));
-    RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
+    const auto library = open_library(flags, selection);
+    RECTO_RETURN_IF_ERROR(library.status());
     auto chosen = library_functions(library.value().backends, backend_names.value(),
                                     flags.is_batch_invariant);
     RECTO_RETURN_IF_ERROR(chosen.status().in(flags.backends_named_by));

@@ -12,6 +12,8 @@
 #include <vector>
 
 #include "core/status.h"
+#include "experiments/cases/case_filter.h"
+#include "experiments/cases/declared_numerics.h"
 #include "experiments/support/command.h"
 #include "verify/backend_list.h"
 #include "verify/law.h"
@@ -38,8 +40,11 @@ struct SelectionFlags {
   // Whether their author promises that a row's bits depend only on its visible keys.
   bool is_batch_invariant = false;
   std::optional<double> time_limit_s = {};  // of one call, KernelLibraryOptions::time_limit_ms
+  std::optional<std::int64_t> caller = {};  // a socket, at whose other end calls are answered
+  CaseFilter filter = {};
+  reference::DeclaredNumerics numerics = {};
 
-  bool has_library() const { return !kernel.empty() || !cuda.adapter.empty(); }
+  bool has_library() const { return !kernel.empty() || !cuda.adapter.empty() || caller; }
   // The flags of the library, each preceded by a space.
   std::string library_text() const;
 };

@@ -69,15 +69,6 @@ std::optional<std::string> why_refused(const Backend& backend, const CaseSpec& s
 
 }  // namespace
 
-ServingSupply::ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits,
-                             const std::vector<std::int64_t>& gap_units)
-    : kinds_(verify::serving_kinds(limits)) {
-  for (ServingKind& kind : kinds_) {
-    kind.cases.seed = seed;
-    kind.cases.domain.gap_units = gap_units;
-  }
-}
-
 ServingSupply::Share& ServingSupply::share_of(const Backend& backend) {
   Share& share = shares_[&backend];
   share.cases.resize(kinds_.size());
@@ -125,6 +116,7 @@ std::optional<DescribedCase> ServingSupply::draw_of(const ServingKind& kind, con
   for (int draw = 0; draw < kDrawsOfAKind && !is_time_up(); ++draw) {
     CaseSpec spec = serving_spec(kind, drawn_++, values);
     if (is_longest_last) spec = with_longest_last(std::move(spec));
+    if (!demands_.are_met_by(spec)) continue;
     DescribedCase drawn;
     const auto why = why_refused(backend, spec, drawn);
     if (!why) return drawn;

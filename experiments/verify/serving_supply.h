@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "verify/backend.h"
+#include "verify/cases/case_demands.h"
 #include "verify/drawn_cases.h"
 #include "verify/serving_cases.h"
 
@@ -18,9 +19,9 @@ namespace recto::experiments {
 
 class ServingSupply {
  public:
-  // The units are those of the cases' domains.
-  ServingSupply(std::uint64_t seed, const verify::SizeLimits& limits,
-                const std::vector<std::int64_t>& gap_units);
+  // No case is drawn that does not meet the demands.
+  ServingSupply(const std::vector<verify::ServingKind>& kinds, const verify::CaseDemands& demands)
+      : kinds_(kinds), demands_(demands) {}
 
   // A case of the kind of which the backend has had fewest cases, or of the next kind that it
   // supports; nullopt once `is_time_up`, or if about two dozen draws of a kind found none. In the
@@ -54,6 +55,7 @@ class ServingSupply {
                                                std::map<std::string, std::int64_t>& refusals);
 
   std::vector<verify::ServingKind> kinds_;
+  verify::CaseDemands demands_;
   std::map<const verify::Backend*, Share> shares_;
   std::size_t last_kind_ = 0;
   std::uint64_t drawn_ = 0;

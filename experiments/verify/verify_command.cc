@@ -87,6 +87,10 @@ Status verdict_of(const VerifyFlags& flags, const Selection& selection,
                                       counted(ran, "check"),
                                       is_kept ? "; first: " + *outcome.kept.front().file : ""));
   }
+  if (outcome.cases == 0 && !flags.options.seconds) {
+    return Status::invalid_input(
+        "--require, --without and the other filters: no drawn case meets all of them");
+  }
   if (ran == 0) return Status::failed("every case was skipped, and nothing was checked");
   const std::string untried = untried_names(flags, selection, outcome);
   return untried.empty() ? Status::ok() : Status::failed("every case was skipped by " + untried);
@@ -108,7 +112,7 @@ Status check_list_alone(const CommandContext& context) {
   if (!context.is_given("--list")) return Status::ok();
   for (const char* unused :
        {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max", "--rows-max",
-        "--q-heads-max", "--bound", "--failures", "--out", "--json"}) {
+        "--q-heads-max", "--bound", "--failures", "--fail-fast", "--out", "--json"}) {
     if (context.is_given(unused))
       return Status::invalid_input(fmt::format("--list: runs nothing, and excludes {}", unused));
   }
@@ -119,12 +123,19 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(check_list_alone(context));
   flags.options.bound_kind = verify::bound_kind_of(flags.bound);
   flags.options.replay_flags = flags.selection.library_text();
+  flags.options.is_of_caller = flags.selection.caller.has_value();
   if (flags.selection.has_library()) {
     flags.options.cases_by_default = kDefaultLibraryCases;
     flags.options.supply = library_supply();
   }
   // A library runs, and fails, in separate processes.
   if (!flags.selection.has_library()) flags.options.why_lost = verify::why_device_lost;
+  const Result<verify::CaseDemands> demands = demands_of(flags.selection.filter);
+  RECTO_RETURN_IF_ERROR(demands.status());
+  Result<std::vector<std::string>> kinds = kinds_of(flags.selection.filter);
+  RECTO_RETURN_IF_ERROR(kinds.status());
+  flags.options.supply.demands = demands.value();
+  flags.options.supply.kinds = std::move(kinds).value();
   const Result<Selection> selection = select_checks(flags.selection);
   RECTO_RETURN_IF_ERROR(selection.status());
   if (flags.is_list) {
@@ -165,11 +176,14 @@ void add_run_flags(Command& command, VerifyFlags& flags) {
               "start no case after this time");
   command.add("--seed N", integer(options.seed), "seed of the cases [2026]");
   add_limit_flags(command, options.limits);
+  add_filter_flags(command, flags.selection.filter, "all");
   command.add("--bound KIND",
               one_of(flags.bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
               "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
   command.add("--failures N", integer(options.failures_kept, {1, 1000}),
               "failures shown and kept per kind, law and backend [1]");
+  command.add("--fail-fast", flag(options.is_over_at_failure),
+              "draw no case after one that failed");
   command.add("--out DIR", nonempty_text(options.folder, "a folder"),
               "folder for failing cases, created if needed [failing-cases]");
   command.add("--json", flag(flags.is_json), "print JSON");

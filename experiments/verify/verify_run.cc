@@ -78,7 +78,9 @@ class VerifyRun {
     how.why_left_out = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
       return why_left_out(law, backend, drawn);
     };
-    how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn) {
+    how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn,
+                            const verify::LawVerdict& verdict) {
+      count_features(*drawn.spec, verdict.failed());
       met_.insert({law.name, backend.name});
       if (moves_unrecorded(backend)) sizes_[backend.name].add_pools(drawn.law_case);
       // Cases of shrinking, and cases found by a search, are not random draws.
@@ -156,7 +158,9 @@ class VerifyRun {
 
   std::optional<DescribedCase> next_case() {
     records_bias_ = false;  // a skipped law does not reset it
-    std::optional<DescribedCase> paired = is_time_up() ? std::nullopt : pairs_.next_of_share();
+    if (options_.is_over_at_failure && !outcome_.kept.empty()) return std::nullopt;
+    const bool has_pairs = !is_time_up() && options_.supply.demands == verify::CaseDemands{};
+    std::optional<DescribedCase> paired = has_pairs ? pairs_.next_of_share() : std::nullopt;
     is_for_pairs_ = paired.has_value();
     if (paired) ++outcome_.pair_cases;
     if (paired) return paired;
@@ -171,6 +175,21 @@ class VerifyRun {
     pairs_.begin_share();
     if (supply_.is_of_serving_size()) ++outcome_.large_cases;
     return drawn;
+  }
+
+  void count_features(const verify::CaseSpec& spec, bool has_failed) {
+    const auto add = [&](const std::string& name) {
+      FeatureCount& count = outcome_.by_feature[name];
+      ++count.checks;
+      count.failed += has_failed ? 1 : 0;
+    };
+    for (const verify::CaseFeature feature : verify::kCaseFeatures)
+      if (has_feature(spec, feature)) add(case_feature_name(feature));
+    add(type_pair_name(spec.types()));
+    add(kv_layout_name(spec.placement.layout));
+    add(fmt::format("head dim {}", spec.shape.head_dim_k));
+    add(fmt::format("block size {}", spec.placement.block_size));
+    add(fmt::format("group {}", spec.shape.group()));
   }
 
   bool is_time_up() const { return options_.seconds && seconds_passed() > *options_.seconds; }
@@ -246,6 +265,10 @@ class VerifyRun {
     if (outcome_.written.is_ok()) outcome_.written = status;
     if (!status.is_ok()) return "none, because the case could not be saved: " + status.message();
     outcome_.kept.back().file = file;
+    if (options_.is_of_caller) {
+      const std::string function = backend.name.substr(backend.name.rfind(' ') + 1);
+      return fmt::format("recto.replay({}, {}=...)", json_text(Json(file)), function);
+    }
     return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
   }
 

@@ -29,9 +29,11 @@ struct VerifyOptions {
   verify::SizeLimits limits = {};
   SupplyOptions supply = {};
   verify::BoundKind bound_kind = verify::BoundKind::kProbabilistic;
-  std::int64_t failures_kept = 1;  // of each kind, of each law on each backend
-  std::string folder = {};         // of failing cases
-  std::string replay_flags = {};   // flags that `recto replay FILE` needs
+  std::int64_t failures_kept = 1;   // of each kind, of each law on each backend
+  bool is_over_at_failure = false;  // no case is drawn after one that failed
+  std::string folder = {};          // of failing cases
+  std::string replay_flags = {};    // flags that `recto replay FILE` needs
+  bool is_of_caller = false;        // the Python package: failures are replayed by it
   // Why nothing can run any more, called after each failure: LawRunOptions::why_lost.
   std::function<std::optional<std::string>()> why_lost = {};
 };
@@ -43,6 +45,12 @@ struct KeptFailure {
   std::optional<std::string> file = {};  // nullopt if it could not be written
 };
 
+// Checks of cases that have a feature, a type, a size.
+struct FeatureCount {
+  std::int64_t checks = 0;
+  std::int64_t failed = 0;
+};
+
 struct VerifyOutcome {
   verify::LawReport report;
   std::int64_t cases = 0;
@@ -52,7 +60,8 @@ struct VerifyOutcome {
   std::map<std::string, TriedSizes> sizes;  // by backend, of its calls
   // Why backends refused cases that were drawn for them, and how often each reason was given.
   std::map<std::string, std::int64_t> passed_over;
-  std::vector<KeptFailure> kept;  // in the order of report.failures
+  std::map<std::string, FeatureCount> by_feature = {};  // "window", "bf16/e4m3", "head dim 64"
+  std::vector<KeptFailure> kept;                        // in the order of report.failures
   // Backends whose outputs are biased, which is no failure.
   std::map<std::string, verify::RoundingBias::Finding> biased = {};
   Status written = {};                     // why a failing case could not be saved

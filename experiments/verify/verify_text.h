@@ -14,7 +14,7 @@ std::string verify_text(const Selection& selection, const VerifyOptions& options
                         const VerifyOutcome& outcome);
 
 // {"cases", "seed", "bound", "failed", "cut_short", "replaced", "ended_early", "backends",
-// "counts", "failures"}
+// "counts", "by_feature", "failures"}
 Json verify_json(const Selection& selection, const VerifyOptions& options,
                  const VerifyOutcome& outcome);
 

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/random_stream.h"
+#include "verify/cases/case_feature.h"
 #include "verify/cases/case_spec.h"
 
 namespace recto::verify {
@@ -85,6 +86,13 @@ struct CaseDomain {
   bool has_non_causal = true;
   bool has_negative_scale = true;
   bool has_padding = true;
+  bool has_empty = true;
+  bool has_rows_beyond_context = true;
+  bool has_scales_of_heads = true;
+  bool has_sinks_of_q_type = false;
+  std::vector<CaseFeature> required = {};  // of each case, where its rows allow it
+  ScaleValues scale_values = ScaleValues::kAny;
+  PoisonLimit tails = PoisonLimit::kAny;
   std::vector<Gap> gaps = every_gap();  // one case in three may have these, with padding
   // All gaps of a case are multiples of one of these units, chosen by its seed; gaps within packs
   // are no wider than a pack of K (16 bytes).

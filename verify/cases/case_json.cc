@@ -40,14 +40,16 @@ Json shape_json(const ProblemShape& shape) {
 }
 
 Json options_json(const OptionsSpec& options) {
-  return {{"scale", options.scale},
-          {"softcap", options.softcap},
-          {"causal", options.causal},
-          {"window", nullable(options.window)},
-          {"alibi", alibi_family_name(options.alibi)},
-          {"sinks", sink_family_name(options.sinks)},
-          {"k_scales", scale_kind_name(options.k_scales)},
-          {"v_scales", scale_kind_name(options.v_scales)}};
+  Json json = {{"scale", options.scale},
+               {"softcap", options.softcap},
+               {"causal", options.causal},
+               {"window", nullable(options.window)},
+               {"alibi", alibi_family_name(options.alibi)},
+               {"sinks", sink_family_name(options.sinks)},
+               {"k_scales", scale_kind_name(options.k_scales)},
+               {"v_scales", scale_kind_name(options.v_scales)}};
+  if (options.has_sinks_of_q_type) json["sinks_of_q_type"] = true;
+  return json;
 }
 
 Json sequences_json(const std::vector<SequenceSpec>& sequences) {
@@ -94,6 +96,7 @@ Json placement_json(const Placement& placement) {
                {"poisoned", poisoned_tensors_name(placement.poisoned)},
                {"seed", placement.seed}};
   if (placement.gaps != Gaps{}) json["gaps"] = gaps_json(placement.gaps);
+  if (placement.tails != PoisonLimit::kAny) json["tails"] = poison_limit_name(placement.tails);
   return json;
 }
 
@@ -115,6 +118,8 @@ void read_options(FieldReader& reader, OptionsSpec& options) {
   reader.read_choice("sinks", options.sinks, kSinkFamilies, sink_family_name);
   reader.read_choice("k_scales", options.k_scales, kScaleKinds, scale_kind_name);
   reader.read_choice("v_scales", options.v_scales, kScaleKinds, scale_kind_name);
+  if (reader.find("sinks_of_q_type") != nullptr)
+    options.has_sinks_of_q_type = reader.read_truth("sinks_of_q_type").value_or(false);
 }
 
 // Reads the object in field `name` of `outer` with `read(reader)`.
@@ -148,6 +153,8 @@ void read_placement(FieldReader& reader, Placement& placement) {
   reader.read_choice("poison", placement.poison, kPoisons, poison_name);
   reader.read_choice("poisoned", placement.poisoned, kPoisonedTensors, poisoned_tensors_name);
   reader.read("seed", placement.seed);
+  if (reader.find("tails") != nullptr)
+    reader.read_choice("tails", placement.tails, kPoisonLimits, poison_limit_name);
   // The field is missing if there are no gaps.
   if (reader.find("gaps") == nullptr) return;
   read_part(reader, "gaps", [&](FieldReader& part) { read_gaps(part, placement.gaps); });

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/dense_kv_view.h"
+#include "verify/cases/case_feature.h"
 
 namespace recto::verify {
 namespace {
@@ -103,6 +104,21 @@ void add_shorter_sequences(Candidates& candidates) {
   candidates.add_smaller([](CaseSpec & spec) -> auto& { return spec.shared_prefix; });
 }
 
+// Of K and V together, for programs in which they are equal, and whose scale follows from them.
+void add_equal_head_dims(Candidates& candidates) {
+  const ProblemShape& shape = candidates.from().shape;
+  if (shape.head_dim_k != shape.head_dim_v) return;
+  const auto usual = [](std::int64_t dim) { return scale_among(ScaleValues::kUsual, 1.0F, dim); };
+  const bool is_usual = candidates.from().options.scale == usual(shape.head_dim_k);
+  for (const std::int64_t dim : {8, 16, 32, 40, 48, 64, 80, 96, 128, 192}) {
+    if (dim >= shape.head_dim_k) break;
+    candidates.add([&](CaseSpec& spec) {
+      spec.shape.head_dim_k = spec.shape.head_dim_v = dim;
+      if (is_usual) spec.options.scale = usual(dim);
+    });
+  }
+}
+
 void add_smaller_heads(Candidates& candidates) {
   const ProblemShape& shape = candidates.from().shape;
   const auto add_heads = [&](std::int64_t num_kv_heads, std::int64_t group) {
@@ -125,6 +141,7 @@ void add_smaller_heads(Candidates& candidates) {
       [](CaseSpec & spec) -> auto& { return spec.shape.head_dim_k; }, pack, pack);
   candidates.add_smaller(
       [](CaseSpec & spec) -> auto& { return spec.shape.head_dim_v; }, 1);
+  add_equal_head_dims(candidates);
 }
 
 void add_plainer_options(Candidates& candidates) {

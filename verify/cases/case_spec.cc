@@ -69,7 +69,8 @@ std::vector<std::string> option_items(const OptionsSpec& options) {
     items.push_back(std::string("alibi ") + alibi_family_name(options.alibi));
   }
   if (options.sinks != SinkFamily::kNone) {
-    items.push_back(std::string("sinks ") + sink_family_name(options.sinks));
+    items.push_back(std::string("sinks ") + sink_family_name(options.sinks) +
+                    (options.has_sinks_of_q_type ? " of q's type" : ""));
   }
   if (options.k_scales != ScaleKind::kNone) items.push_back(scales_text(options.k_scales, "k"));
   if (options.v_scales != ScaleKind::kNone) items.push_back(scales_text(options.v_scales, "v"));
@@ -100,6 +101,9 @@ std::vector<std::string> placement_items(const Placement& placement) {
   }
   if (placement.poisoned != PoisonedTensors::kBoth) {
     items.push_back(std::string("poison of ") + poisoned_tensors_name(placement.poisoned));
+  }
+  if (placement.tails != PoisonLimit::kAny) {
+    items.push_back(std::string("in tails ") + poison_limit_name(placement.tails));
   }
   if (placement.seed != 0) items.push_back("seed " + std::to_string(placement.seed));
   return items;

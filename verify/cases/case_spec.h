@@ -91,6 +91,7 @@ struct OptionsSpec {
   SinkFamily sinks = SinkFamily::kNone;
   ScaleKind k_scales = ScaleKind::kNone;  // fp8 only, uniform in [kScaleMin, kScaleMax)
   ScaleKind v_scales = ScaleKind::kNone;
+  bool has_sinks_of_q_type = false;  // sinks are rounded to q's type
 
   friend bool operator==(const OptionsSpec&, const OptionsSpec&) = default;
 };

@@ -7,6 +7,7 @@
 
 #include "core/contract.h"
 #include "core/random_stream.h"
+#include "reference/rounding.h"
 
 namespace recto::verify {
 namespace {
@@ -174,6 +175,18 @@ void flatten(const TokenRange& varied, std::int64_t width, std::vector<float>& v
   }
 }
 
+std::vector<float> sinks_of(const CaseSpec& spec, const RandomStream& stream) {
+  std::vector<float> sinks = draw_sinks(spec.options.sinks, spec.shape.num_q_heads, stream);
+  if (!spec.options.has_sinks_of_q_type) return sinks;
+  const auto rounded = [type = spec.shape.q_type](double value) {
+    return static_cast<float>(reference::decode(reference::encode(value, type), type));
+  };
+  constexpr double kInside = 0.98;  // rounding may lead beyond the limit of scores
+  for (float& sink : sinks)
+    sink = std::abs(rounded(sink)) > kScoreLimit ? rounded(kInside * sink) : rounded(sink);
+  return sinks;
+}
+
 }  // namespace
 
 AttentionProblem make_problem(const CaseSpec& spec) {
@@ -202,7 +215,7 @@ AttentionProblem make_problem(const CaseSpec& spec) {
                   .causal = options.causal,
                   .window = options.window,
                   .alibi_slopes = alibi_slopes(options.alibi, shape.num_q_heads),
-                  .sinks = draw_sinks(options.sinks, shape.num_q_heads, root.split("sinks"))},
+                  .sinks = sinks_of(spec, root.split("sinks"))},
       .k_scales = draw_scales(options.k_scales, shape.num_kv_heads, root.split("k scales")),
       .v_scales = draw_scales(options.v_scales, shape.num_kv_heads, root.split("v scales")),
       .sequences = {}};

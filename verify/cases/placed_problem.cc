@@ -1,5 +1,6 @@
 #include "verify/cases/placed_problem.h"
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <cstring>
@@ -161,6 +162,19 @@ void write_queries(const AttentionProblem& problem, const Placement& placement, 
   }
 }
 
+// Fills all blocks of sequences, with the gaps behind their heads and slots.
+void fill_blocks(const KvTensorView& view, const BlockAssignment& assignment,
+                 const PoisonCodes& codes, std::vector<std::byte>& pool) {
+  const auto block_bytes = static_cast<std::size_t>(view.block_stride * element_bytes(view.type));
+  for (const std::vector<std::int32_t>& blocks : assignment.blocks) {
+    for (const std::int32_t block : blocks) {
+      const std::size_t begin = static_cast<std::size_t>(block) * block_bytes;
+      const std::size_t bytes = std::min(block_bytes, pool.size() - begin);
+      fill_with(std::span(pool).subspan(begin, bytes), codes);
+    }
+  }
+}
+
 // Fills one pool with poison, and then writes what the sequences hold.
 void write_pool(const AttentionProblem& problem, const Placement& placement, KvTensor tensor,
                 const BlockAssignment& assignment, Batch& batch) {
@@ -172,6 +186,8 @@ void write_pool(const AttentionProblem& problem, const Placement& placement, KvT
   const KvTensorView& view = keys ? batch.inputs.kv.k : batch.inputs.kv.v;
   std::vector<std::byte>& pool = keys ? batch.pools.k : batch.pools.v;
   fill_with(pool, PoisonCodes(poison, view.type, stream));
+  if (const Poison tails = limited(poison, placement.tails); tails != poison)
+    fill_blocks(view, assignment, PoisonCodes(tails, view.type, stream), pool);
   for (std::size_t s = 0; s < problem.sequences.size(); ++s) {
     const SequenceProblem& sequence = problem.sequences[s];
     write_context(view, assignment.blocks[s], keys ? sequence.k : sequence.v, pool);

@@ -15,6 +15,24 @@ namespace recto::verify {
 // The contents of slots that no sequence addresses. Garbage is random and finite.
 enum class Poison : std::uint8_t { kZero, kNaN, kInfinity, kTenThousand, kGarbage };
 
+// What the contents of such slots may be, for programs that multiply them by a weight of 0.
+enum class PoisonLimit : std::uint8_t { kNone, kFinite, kAny };
+
+inline constexpr std::array<PoisonLimit, 3> kPoisonLimits = {
+    PoisonLimit::kNone, PoisonLimit::kFinite, PoisonLimit::kAny};
+
+constexpr const char* poison_limit_name(PoisonLimit limit) {
+  constexpr const char* kNames[] = {"none", "finite", "any"};
+  return kNames[static_cast<int>(limit)];
+}
+
+// The poison, or the nearest one within the limit.
+constexpr Poison limited(Poison poison, PoisonLimit limit) {
+  const bool is_finite = poison != Poison::kNaN && poison != Poison::kInfinity;
+  if (limit == PoisonLimit::kNone) return Poison::kZero;
+  return limit == PoisonLimit::kAny || is_finite ? poison : Poison::kTenThousand;
+}
+
 // Which pools hold the poison: both, or only that of K or of V; the other one then holds zeros.
 enum class PoisonedTensors : std::uint8_t { kBoth, kKeysOnly, kValuesOnly };
 
@@ -61,7 +79,8 @@ struct Placement {
   bool shares_prefixes = false;      // equal leading blocks of sequences are one physical block
   Poison poison = Poison::kNaN;
   PoisonedTensors poisoned = PoisonedTensors::kBoth;
-  std::uint64_t seed = 0;  // for shuffling and garbage
+  PoisonLimit tails = PoisonLimit::kAny;  // of slots behind a context, in a block of it
+  std::uint64_t seed = 0;                 // for shuffling and garbage
 
   friend bool operator==(const Placement&, const Placement&) = default;
 };

@@ -33,6 +33,7 @@ struct Choice {
   bool has_padding = false;
   std::vector<Gap> gaps = {};  // the only gaps of the case
   std::int64_t gap_unit = kGapUnits.front();
+  ScaleValues scale_values = ScaleValues::kAny;
 };
 
 std::vector<SequenceSpec> sequences_of(RowsKind rows) {
@@ -66,6 +67,7 @@ CaseSpec case_of(const Choice& choice) {
   spec.sequences = sequences_of(choice.rows);
   const float sign = choice.has_negative_scale ? -1.0F : 1.0F;
   spec.options.scale = sign / static_cast<float>(spec.shape.head_dim_k);
+  spec.options.scale = scale_among(choice.scale_values, spec.options.scale, spec.shape.head_dim_k);
   spec.options.causal = !choice.has_non_causal;
   if (choice.has_softcap) spec.options.softcap = 5.0F;
   if (choice.has_window) spec.options.window = 3;
@@ -94,7 +96,8 @@ class ServedSearch {
                           .rows = domain_.rows.front(),
                           .head_dim = domain_.head_dims.front(),
                           .group = domain_.groups.front(),
-                          .block_size = domain_.block_sizes.front()};
+                          .block_size = domain_.block_sizes.front(),
+                          .scale_values = domain_.scale_values};
     const std::optional<Choice> served = search_from(plainest);
     if (!served) return std::nullopt;
     asks_left_ = kAsksMax;

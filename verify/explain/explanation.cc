@@ -58,7 +58,8 @@ void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCa
   if (explanation.is_empty_row) {
     // Masked keys may still get weight.
     Keys attended;
-    if (of.sequence_of(at).context_length > 0 && stale.dims.empty()) {
+    const bool has_lse = !of.seen.lse_ln.empty();
+    if (has_lse && of.sequence_of(at).context_length > 0 && stale.dims.empty()) {
       const auto probe = probe_weights(backend, law_case, at, of.bound_kind);
       if (probe.is_ok() && weights_give_output(probe.value(), of, at)) {
         explanation.probe = probe.value();
@@ -76,6 +77,11 @@ void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCa
   if (stale.is_stale()) {
     explanation.why_no_probe = "the row's results depend on what memory held before";
     explanation.diagnosis = diagnose_stale_row(stale, of.seen.head_dim);
+    return;
+  }
+  if (of.seen.lse_ln.empty()) {
+    explanation.why_no_probe = "the results have no lse_ln, by which weights are judged";
+    explanation.diagnosis = diagnose_results(of, at);
     return;
   }
   const auto probe = probe_weights(backend, law_case, at, of.bound_kind);

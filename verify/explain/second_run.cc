@@ -39,7 +39,7 @@ std::optional<StaleRows> find_stale_rows(const Backend& backend, const PagedAtte
     return true;
   };
   const auto& [first, second] = std::tie(results[0], results[1]);
-  StaleRows rows(first.lse_ln.size());
+  StaleRows rows(static_cast<std::size_t>(first.num_rows * first.num_heads));
   for (std::size_t i = 0; i < rows.size(); ++i) {
     for (std::int64_t dim = 0; dim < first.head_dim; ++dim) {
       const std::size_t at =
@@ -47,6 +47,7 @@ std::optional<StaleRows> find_stale_rows(const Backend& backend, const PagedAtte
       if (follows(first.out[at], second.out[at], inputs.q.type, rows[i]))
         rows[i].dims.push_back(dim);
     }
+    if (first.lse_ln.empty()) continue;
     rows[i].has_lse_ln = follows(first.lse_ln[i], second.lse_ln[i], ElementType::kFp32, rows[i]);
   }
   return rows;

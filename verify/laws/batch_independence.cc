@@ -45,6 +45,7 @@ void move_rows(const AttentionResult& result, std::int64_t from, std::int64_t co
                AttentionResult& into, std::int64_t to) {
   const std::int64_t outs = result.num_heads * result.head_dim;
   std::copy_n(result.out.begin() + from * outs, count * outs, into.out.begin() + to * outs);
+  if (result.lse_ln.empty()) return;
   std::copy_n(result.lse_ln.begin() + from * result.num_heads, count * result.num_heads,
               into.lse_ln.begin() + to * result.num_heads);
 }

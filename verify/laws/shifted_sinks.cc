@@ -28,10 +28,11 @@ ShiftedExpectation expect_shifted(const reference::AttentionResult& base,
                                   const std::vector<double>& shifts,
                                   const std::vector<double>& residual) {
   ShiftedExpectation result{.expected = base, .bound = std::move(bound)};
-  for (std::size_t i = 0; i < base.lse_ln.size(); ++i) {
+  const auto heads = static_cast<std::size_t>(base.num_rows * base.num_heads);
+  for (std::size_t i = 0; i < heads; ++i) {
     const std::size_t h = i % shifts.size();
     // The -inf of a row without keys stays as it is.
-    if (std::isfinite(base.lse_ln[i])) {
+    if (!base.lse_ln.empty() && std::isfinite(base.lse_ln[i])) {
       result.expected.lse_ln[i] += shifts[h];
       result.bound.lse_ln[i] +=
           residual[h] + kSumRoundoff * (std::abs(base.lse_ln[i]) + std::abs(shifts[h]));

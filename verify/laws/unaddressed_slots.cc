@@ -21,7 +21,7 @@ LawCase poisoned(LawCase law_case, Poison poison, PoisonedTensors tensors) {
 LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
   std::vector<Variant> variants;
   for (const Poison poison : kPoisons) {
-    if (poison == Poison::kZero) continue;
+    if (poison == Poison::kZero || limited(poison, backend.capabilities.poison) != poison) continue;
     for (const PoisonedTensors tensors : kPoisonedTensors)
       variants.push_back({fmt::format("{} in unaddressed slots, {}", poison_name(poison),
                                       poisoned_tensors_name(tensors)),

@@ -68,7 +68,13 @@ GuardedArena::~GuardedArena() {
   munmap(theirs_, static_cast<std::size_t>(bytes_));
 }
 
-void GuardedArena::clear() { buffers_.clear(); }
+void GuardedArena::clear() {
+  if (are_guards_watched_ && !buffers_.empty()) {
+    const std::int64_t end = buffers_.back().pages.end + kGuardBytes;
+    madvise(ours_, static_cast<std::size_t>(std::min(end, bytes_)), MADV_REMOVE);
+  }
+  buffers_.clear();
+}
 
 Result<GuardedBuffer> GuardedArena::add(const BufferRequest& request) {
   RECTO_CHECK_GE(request.bytes, 0);
@@ -139,6 +145,23 @@ std::string GuardedArena::overrun_text() const {
       if (*at != kOutside) return "a write " + place_text(buffer, at - buffer.ours);
   }
   return {};
+}
+
+std::optional<MemoryFault> GuardedArena::stray_access() const {
+  const auto first_filled = [this](std::int64_t begin, std::int64_t end, std::int64_t& at) {
+    const std::vector<OpenPages> parts = filled({.begin = begin, .end = end});
+    if (!parts.empty()) at = parts.front().begin;
+    return !parts.empty();
+  };
+  std::int64_t begin = 0;
+  std::int64_t at = 0;
+  for (const GuardedBuffer& buffer : buffers_) {
+    if (first_filled(begin, buffer.pages.begin, at))
+      return MemoryFault{.address = reinterpret_cast<std::uintptr_t>(theirs_ + at)};
+    begin = buffer.pages.end;
+  }
+  if (!first_filled(begin, std::min(begin + kGuardBytes, bytes_), at)) return std::nullopt;
+  return MemoryFault{.address = reinterpret_cast<std::uintptr_t>(theirs_ + at)};
 }
 
 std::string GuardedArena::fault_text(const MemoryFault& fault) const {

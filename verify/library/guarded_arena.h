@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -69,6 +70,9 @@ class GuardedArena {
   // Adds a buffer. Exhausted if it does not fit; failed if the system cannot release memory.
   Result<GuardedBuffer> add(const BufferRequest& request);
   const std::vector<GuardedBuffer>& buffers() const { return buffers_; }
+  // The file that holds the arena, and its size.
+  int file() const { return file_; }
+  std::int64_t bytes() const { return bytes_; }
   // The arena's address in the other process; must not be dereferenced in ours.
   std::byte* theirs() const { return theirs_; }
   // The parts of these pages that were ever written: everything, unless a buffer is sparse.
@@ -79,6 +83,12 @@ class GuardedArena {
   // Describes a write just outside a writable buffer; empty if there was none. Ignores sparse
   // buffers.
   std::string overrun_text() const;
+  // From now on clear() returns the arena's memory to the system, so that stray_access() can tell
+  // what was touched. For a peer that cannot make pages inaccessible.
+  void watch_guards() { are_guards_watched_ = true; }
+  // An access between the buffers, by pages; nullopt if there was none. Requires watch_guards().
+  std::optional<MemoryFault> stray_access() const;
+
   // "a read 4 bytes beyond the end of block_table (24 bytes)".
   std::string fault_text(const MemoryFault& fault) const;
 
@@ -102,6 +112,7 @@ class GuardedArena {
   std::byte* theirs_;
   std::int64_t bytes_;
   std::vector<GuardedBuffer> buffers_;
+  bool are_guards_watched_ = false;
 };
 
 }  // namespace recto::verify

@@ -5,9 +5,12 @@
 #include <algorithm>
 
 #include "core/contract.h"
+#include "verify/library/kernel_caller.h"
+#include "verify/library/kernel_process.h"
 #include "verify/library/kernel_result.h"
 #include "verify/library/library_checks.h"
 #include "verify/library/process_outcome.h"
+#include "verify/library/recto_kernel.h"
 
 namespace recto::verify {
 namespace {
@@ -46,17 +49,27 @@ Result<std::shared_ptr<KernelLibrary>> KernelLibrary::open(const std::string& pa
   return library;
 }
 
+Result<std::shared_ptr<KernelLibrary>> KernelLibrary::of_caller(
+    int socket, const KernelLibraryOptions& options) {
+  Result<std::unique_ptr<KernelCaller>> caller = KernelCaller::create(socket);
+  RECTO_RETURN_IF_ERROR(caller.status());
+  std::shared_ptr<KernelLibrary> library(
+      new KernelLibrary("the caller", options, std::move(caller).value()));
+  RECTO_RETURN_IF_ERROR(library->load().in(library->path()));
+  return library;
+}
+
 // Repeats a late start once.
 Result<KernelAnswer> KernelLibrary::start() {
   calls_of_process_ = 0;
   const LoadLimits limits = {.load_ms = options_.load_limit_ms, .table_ms = options_.time_limit_ms};
-  Result<KernelAnswer> answer = process_->start(limits);
-  return is_late(answer) ? process_->start(limits) : answer;
+  Result<KernelAnswer> answer = peer_->start(limits);
+  return is_late(answer) ? peer_->start(limits) : answer;
 }
 
 // Which step of loading was running at the end.
 std::string KernelLibrary::load_step_text() const {
-  const LoadStep step = process_->mailbox().load_step;
+  const LoadStep step = peer_->mailbox().load_step;
   if (step == LoadStep::kLoading) return "its load-time code";
   return step == LoadStep::kBeginning ? "its device initialisation" : "recto_kernel_table()";
 }
@@ -64,10 +77,10 @@ std::string KernelLibrary::load_step_text() const {
 Status KernelLibrary::load() {
   const Result<KernelAnswer> answer = start();
   RECTO_RETURN_IF_ERROR(answer.status());
-  const KernelMailbox& mailbox = process_->mailbox();
+  const KernelMailbox& mailbox = peer_->mailbox();
   if (answer.value().end != KernelEnd::kAnswered) {
     return Status::invalid_input(load_step_text() + " " +
-                                 failure_of_end(answer.value(), *process_).message);
+                                 failure_of_end(answer.value(), *peer_).message);
   }
   RECTO_RETURN_IF_ERROR(check_loaded(mailbox));
   name_ = mailbox.table.name;
@@ -78,21 +91,25 @@ Status KernelLibrary::load() {
 CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionInputs& inputs,
                                   const CallOptions& options) {
   RECTO_CHECK(has(function));
+  if (const auto why = options_.demands.why_left_out(inputs)) return Unsupported{*why};
   const ResultMemory results{.stale = options.stale_memory, .gaps = options.out_gaps};
   const Result<KernelRequest> request =
-      request_attention(function, inputs, results, process_->arena());
+      request_attention(function, inputs, results, peer_->arena());
   if (!request.is_ok()) return Unsupported{request.status().message()};
   CallOutcome outcome = call(request.value());
   if (auto* const done = std::get_if<Done>(&outcome)) {
     const auto& [out, lse_ln] = request.value().written;
     done->result = attention_result(inputs, request.value(), contents_of(out), contents_of(lse_ln));
+    // A caller says it for each call.
+    if ((peer_->mailbox().table.features & kRectoWithoutLse) != 0) done->result.lse_ln.clear();
   }
   return outcome;
 }
 
 CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
   RECTO_CHECK(has(KernelFunction::kKvWrite));
-  const Result<KernelRequest> request = request_kv_write(inputs, process_->arena());
+  if (const auto why = options_.demands.why_left_out(inputs)) return Unsupported{*why};
+  const Result<KernelRequest> request = request_kv_write(inputs, peer_->arena());
   if (!request.is_ok()) return Unsupported{request.status().message()};
   CallOutcome outcome = call(request.value());
   if (std::holds_alternative<Done>(outcome)) {
@@ -107,7 +124,7 @@ CallOutcome KernelLibrary::write_kv(const KvWriteInputs& inputs) {
 
 void KernelLibrary::restart(CallsAre calls) {
   are_trials_ = calls == CallsAre::kTrials;
-  process_->stop();
+  peer_->stop();
   std::erase_if(went_wrong_, [](const auto& call) {
     const auto& [failure, is_first_of_process] = call.second;
     return failure.kind != kTimeOut || failure.may_be_machine || !is_first_of_process;
@@ -122,10 +139,10 @@ CallOutcome KernelLibrary::call(const KernelRequest& request) {
     return Unsupported{fmt::format("no longer called, after {} that did not return",
                                    time_outs == 1 ? "a call" : fmt::format("{} calls", time_outs))};
   }
-  const bool is_first = !process_->is_running() || calls_of_process_ == 0;
+  const bool is_first = !peer_->is_running() || calls_of_process_ == 0;
   const Result<KernelAnswer> answer = answer_to(request);
   if (!answer.is_ok()) return Failed{"load failure", "loaded again: " + answer.status().message()};
-  CallOutcome outcome = outcome_of(request, answer.value(), *process_);
+  CallOutcome outcome = outcome_of(request, answer.value(), *peer_);
   count_time_outs(request, answer.value().end);
   if (auto* const failed = std::get_if<Failed>(&outcome)) {
     failed->may_be_machine = is_late(answer) && late_before_.insert(request.key).second;
@@ -147,9 +164,9 @@ void KernelLibrary::count_time_outs(const KernelRequest& request, KernelEnd end)
 
 // Starts a new process if none is running. Not ok if the library cannot be loaded again.
 Result<KernelAnswer> KernelLibrary::answer_to(const KernelRequest& request) {
-  if (!process_->is_running()) RECTO_RETURN_IF_ERROR(load());
+  if (!peer_->is_running()) RECTO_RETURN_IF_ERROR(load());
   ++calls_of_process_;
-  return process_->call(request.function, request.call, options_.time_limit_ms);
+  return peer_->call(request.function, request.call, options_.time_limit_ms);
 }
 
 }  // namespace recto::verify

@@ -14,8 +14,11 @@
 
 #include "core/attention_views.h"
 #include "core/status.h"
+#include "reference/numerics.h"
 #include "verify/backend.h"
-#include "verify/library/kernel_process.h"
+#include "verify/cases/case_demands.h"
+#include "verify/library/kernel_device.h"
+#include "verify/library/kernel_peer.h"
 #include "verify/library/kernel_request.h"
 
 namespace recto::verify {
@@ -27,6 +30,9 @@ struct KernelLibraryOptions {
   // After this many different calls of a function exceeded time_limit_ms, no new call of it is
   // made. Calls of trials do not count.
   std::int64_t time_outs_max = 4;
+  reference::DeclaredNumerics numerics = {};
+  // No call beyond them is made; it counts as unsupported.
+  CaseDemands demands = {};
   // The device whose memory a library gets if it takes it (kernel_device()); null: none.
   KernelDevice* device = nullptr;
 };
@@ -40,8 +46,15 @@ class KernelLibrary {
   static Result<std::shared_ptr<KernelLibrary>> open(const std::string& path,
                                                      const KernelLibraryOptions& options = {});
 
+  // The functions of the process at the other end of a socket (kernel_caller.h), which this object
+  // closes. Failed if the system provides no memory; invalid input if that process offers no
+  // function.
+  static Result<std::shared_ptr<KernelLibrary>> of_caller(int socket,
+                                                          const KernelLibraryOptions& options = {});
+
   const std::string& name() const { return name_; }
   const std::string& path() const { return path_; }
+  const KernelLibraryOptions& options() const { return options_; }
   bool has(KernelFunction function) const { return has_function_[static_cast<int>(function)]; }
 
   // Both require that the library has the function, and that decode gets one row per sequence. A
@@ -62,8 +75,8 @@ class KernelLibrary {
   };
 
   KernelLibrary(std::string path, const KernelLibraryOptions& options,
-                std::unique_ptr<KernelProcess> process)
-      : path_(std::move(path)), options_(options), process_(std::move(process)) {}
+                std::unique_ptr<KernelPeer> peer)
+      : path_(std::move(path)), options_(options), peer_(std::move(peer)) {}
 
   Status load();
   CallOutcome call(const KernelRequest& request);
@@ -77,7 +90,7 @@ class KernelLibrary {
 
   std::string path_;
   KernelLibraryOptions options_;
-  std::unique_ptr<KernelProcess> process_;
+  std::unique_ptr<KernelPeer> peer_;
   std::string name_;
   bool has_function_[kKernelFunctions.size()] = {};
   std::int64_t time_outs_[kKernelFunctions.size()] = {};

@@ -33,10 +33,14 @@ std::function<void(CallsAre)> restart_of(const Library& library) {
 
 Backend attention_backend(const Library& library, KernelFunction function) {
   const bool is_decode = function == KernelFunction::kDecode;
+  const CaseDemands& demands = library->options().demands;
+  const bool takes_any = is_decode && demands.poison == PoisonLimit::kAny;
   return {
       .name = name_of(library, function),
       // In prefill, rows may share tiles.
-      .capabilities = {.masked_value = is_decode ? MaskedValue::kNotRead : MaskedValue::kTimesZero,
+      .capabilities = {.masked_value = takes_any ? MaskedValue::kNotRead : MaskedValue::kTimesZero,
+                       .poison = demands.poison,
+                       .tails = demands.tails,
                        .takes_stale_memory = true,
                        .takes_out_gaps = true},
       .attend = [library, function, is_decode](const PagedAttentionInputs& inputs,
@@ -46,8 +50,10 @@ Backend attention_backend(const Library& library, KernelFunction function) {
         return library->attend(function, inputs, options);
       },
       .numerics_of =
-          [](const PagedAttentionInputs& inputs, const CallOptions&) {
-            return reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+          [declared = library->options().numerics](const PagedAttentionInputs& inputs,
+                                                   const CallOptions&) {
+            return with_declared(declared,
+                                 reference::third_party_numerics(inputs.q.type, inputs.kv.k.type));
           },
       .restart = restart_of(library)};
 }
@@ -92,11 +98,7 @@ Law write_law(const Library& library, const std::shared_ptr<const WriteObserver>
 
 }  // namespace
 
-Result<LibraryUnderTest> library_under_test(const std::string& path,
-                                            const KernelLibraryOptions& options) {
-  const Result<Library> opened = KernelLibrary::open(path, options);
-  RECTO_RETURN_IF_ERROR(opened.status());
-  const Library& library = opened.value();
+LibraryUnderTest library_under_test(const std::shared_ptr<KernelLibrary>& library) {
   LibraryUnderTest tested;
   for (const KernelFunction function : {KernelFunction::kDecode, KernelFunction::kPrefill}) {
     if (library->has(function)) tested.backends.push_back(attention_backend(library, function));
@@ -108,6 +110,13 @@ Result<LibraryUnderTest> library_under_test(const std::string& path,
     tested.laws.push_back(write_law(library, observer));
   }
   return tested;
+}
+
+Result<LibraryUnderTest> library_under_test(const std::string& path,
+                                            const KernelLibraryOptions& options) {
+  const Result<Library> opened = KernelLibrary::open(path, options);
+  RECTO_RETURN_IF_ERROR(opened.status());
+  return library_under_test(opened.value());
 }
 
 Result<std::vector<Backend>> kernel_library_backends(const std::string& path,

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,10 @@ struct LibraryUnderTest {
   std::function<void(WriteObserver)> set_write_observer = {};
 };
 
-// Attention is judged by reference::third_party_numerics. Same errors as KernelLibrary::open.
+// Attention is judged by reference::third_party_numerics, with what the options declare.
+LibraryUnderTest library_under_test(const std::shared_ptr<KernelLibrary>& library);
+
+// The same of a file. Same errors as KernelLibrary::open.
 Result<LibraryUnderTest> library_under_test(const std::string& path,
                                             const KernelLibraryOptions& options = {});
 

@@ -39,12 +39,31 @@ constexpr bool is_announced(LoadStep step) {
   return step == LoadStep::kAskingTable || step == LoadStep::kBeginning;
 }
 
+// How waiting for the library ended.
+enum class KernelEnd : std::int32_t {
+  kAnswered,
+  kSignal,     // a fault, or another signal
+  kExit,       // the library ended its process
+  kDevice,     // it left the device in a state that ended its process
+  kClosed,     // it closed files that were not its own, and was killed
+  kTimeLimit,  // it exceeded its CPU time, and was killed
+  // It used less CPU time, but did not return in several times the limit, and was killed:
+  kClockLimit,  // it may have waited for the machine
+  kHanging      // it waited for something else, and computed nothing
+};
+
+constexpr bool is_time_out(KernelEnd end) {
+  return end == KernelEnd::kTimeLimit || end == KernelEnd::kClockLimit ||
+         end == KernelEnd::kHanging;
+}
+
 // The library's table, as far as it extends.
 struct LoadedTable {
   std::uint64_t struct_bytes = 0;
   std::int32_t abi_major = 0;
   std::int32_t abi_minor = 0;
   std::uint32_t memories = 0;
+  std::uint64_t features = 0;
   char name[64] = {};  // empty if the library has none
   bool has_function[kKernelFunctions.size()] = {};
 };
@@ -58,6 +77,9 @@ struct FatalSignal {
 // The size limit for files of the library's process, including standard output and standard error,
 // which are in memory: SIGXFSZ ends a process that exceeds it.
 inline constexpr std::int64_t kFileBytesMax = std::int64_t{64} << 20;
+
+// How much of what a library prints is kept.
+inline constexpr std::size_t kPrintedBytes = 2000;
 
 struct KernelMailbox {
   std::uint32_t memories = 0;  // RectoMemory: what this program can provide
@@ -76,6 +98,13 @@ struct KernelMailbox {
   // process.
   std::optional<MemoryFault> stray_write = {};
   char device_failure[256] = {};
+
+  // Written by a caller at the end of a socket: how the call ended, the returned status, signal
+  // number or exit code being in `returned`; what the function printed; and whether stray accesses
+  // fault, so that they need not be searched for.
+  KernelEnd end = KernelEnd::kAnswered;
+  bool has_guards = false;
+  char printed[kPrintedBytes] = {};
 };
 
 }  // namespace recto::verify

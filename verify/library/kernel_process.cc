@@ -13,9 +13,7 @@
 
 #include <algorithm>
 #include <cstring>
-#include <new>
 
-#include "core/contract.h"
 #include "verify/library/kernel_worker.h"
 #include "verify/library/process_activity.h"
 #include "verify/library/recto_kernel.h"
@@ -23,9 +21,6 @@
 namespace recto::verify {
 namespace {
 
-// Address space, which takes memory only where it is written. Large enough for two pools whose
-// blocks lie beyond 2^32 elements of four bytes, and for half as much before each.
-constexpr std::int64_t kArenaBytes = std::int64_t{64} << 30;
 // A process that has closed its channel but does not exit within this time is killed.
 constexpr int kGraceMs = 1000;
 // How often to check its activity: every kLookMs, and at least this often within its limit.
@@ -36,12 +31,6 @@ constexpr std::int64_t kHangingPart = 50;
 
 Status system_failure(const char* what) {
   return Status::failed(fmt::format("{}: {}", what, std::strerror(errno)));
-}
-
-KernelMailbox* new_mailbox() {
-  void* const at = mmap(nullptr, sizeof(KernelMailbox), PROT_READ | PROT_WRITE,
-                        MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-  return at == MAP_FAILED ? nullptr : new (at) KernelMailbox;
 }
 
 bool has_ended(int process) {
@@ -80,15 +69,11 @@ Result<std::unique_ptr<KernelProcess>> KernelProcess::create(const std::string& 
                                                              KernelDevice* device) {
   std::unique_ptr<KernelProcess> process(new KernelProcess(path, device));
   RECTO_RETURN_IF_ERROR(process->set_up());
+  RECTO_RETURN_IF_ERROR(process->set_up_output());
   return process;
 }
 
-Status KernelProcess::set_up() {
-  Result<std::unique_ptr<GuardedArena>> arena = GuardedArena::create(kArenaBytes);
-  RECTO_RETURN_IF_ERROR(arena.status());
-  arena_ = std::move(arena).value();
-  mailbox_ = new_mailbox();
-  if (mailbox_ == nullptr) return system_failure("shared memory");
+Status KernelProcess::set_up_output() {
   printed_ = memfd_create("recto-kernel-printed", MFD_CLOEXEC);
   if (printed_ < 0) return system_failure("a file for a library's output");
   fcntl(printed_, F_SETFL, O_APPEND);
@@ -97,7 +82,6 @@ Status KernelProcess::set_up() {
 
 KernelProcess::~KernelProcess() {
   stop();
-  if (mailbox_ != nullptr) munmap(mailbox_, sizeof(KernelMailbox));
   if (printed_ >= 0) close(printed_);
 }
 
@@ -107,7 +91,7 @@ void KernelProcess::stop() {
 
 Result<KernelAnswer> KernelProcess::start(const LoadLimits& limits) {
   stop();
-  new (mailbox_) KernelMailbox;
+  clear_mailbox();
   mailbox_->memories = kRectoHostMemory | (device_ == nullptr ? 0 : kRectoDeviceMemory);
   int ends[2] = {-1, -1};
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0) {
@@ -150,17 +134,7 @@ void KernelProcess::go_on() {
   (void)!send(channel_, &byte, 1, MSG_NOSIGNAL);
 }
 
-KernelAnswer KernelProcess::call(KernelFunction function, std::span<const std::byte> call,
-                                 std::int64_t time_limit_ms) {
-  RECTO_CHECK(is_running());
-  RECTO_CHECK_LE(call.size(), sizeof(mailbox_->call));
-  RECTO_CHECK_LE(arena_->buffers().size(), std::size(mailbox_->pages));
-  mailbox_->function = function;
-  std::memcpy(mailbox_->call, call.data(), call.size());
-  mailbox_->num_pages = static_cast<std::int32_t>(arena_->buffers().size());
-  for (std::size_t i = 0; i < arena_->buffers().size(); ++i) {
-    mailbox_->pages[i] = arena_->buffers()[i].pages;
-  }
+KernelAnswer KernelProcess::make_call(std::int64_t time_limit_ms) {
   const std::int64_t cpu_before_ms = cpu_time_ms(process_);
   go_on();
   return wait(cpu_before_ms, time_limit_ms);

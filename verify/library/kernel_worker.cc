@@ -119,6 +119,7 @@ void describe(const RectoKernelTable& table, LoadedTable& loaded) {
   // Other fields are unknown in another major version.
   if (table.abi_major != RECTO_KERNEL_ABI_MAJOR) return;
   loaded.memories = table.memories;
+  loaded.features = table.features;
   set_text(loaded.name, table.name);
   loaded.has_function[static_cast<int>(KernelFunction::kDecode)] = table.decode != nullptr;
   loaded.has_function[static_cast<int>(KernelFunction::kPrefill)] = table.prefill != nullptr;

@@ -66,21 +66,22 @@ std::string said(const std::string& message, const KernelRequest& request,
 
 }  // namespace
 
-CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
-                       KernelProcess& process) {
+CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer, KernelPeer& peer) {
   constexpr const char* kWrongMemory = "wrong memory";
-  if (answer.end != KernelEnd::kAnswered) return failure_of_end(answer, process);
+  if (answer.end != KernelEnd::kAnswered) return failure_of_end(answer, peer);
   const std::string message = message_of(request);
-  const std::string overrun = process.arena().overrun_text();
+  const std::string overrun = peer.arena().overrun_text();
   if (!overrun.empty())
     return Failed{kWrongMemory, "went beyond its memory: " + overrun + printed_after(answer)};
-  if (const auto& stray = process.mailbox().stray_write) {
-    return Failed{kWrongMemory, "went beyond its memory: " + process.arena().fault_text(*stray) +
+  if (const auto& stray = peer.mailbox().stray_write) {
+    return Failed{kWrongMemory, "went beyond its memory: " + peer.arena().fault_text(*stray) +
                                     printed_after(answer)};
   }
   if (answer.code == kRectoUnsupported) {
     return Unsupported{message.empty() ? "unsupported, without a reason" : in_one_line(message)};
   }
+  if (answer.is_told_by_message && answer.code != kRectoOk)
+    return Failed{status_kind(message), message + printed_after(answer)};
   if (answer.code != kRectoOk) {
     return Failed{status_kind(message),
                   fmt::format("returned {}{}{}{}", answer.code,
@@ -88,7 +89,7 @@ CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
                               said(message, request, answer), printed_after(answer))};
   }
   if (request.function == KernelFunction::kKvWrite) {
-    const std::string stray = stray_text(request, process.arena());
+    const std::string stray = stray_text(request, peer.arena());
     if (stray.empty()) return Done{.printed = answer.printed};
     return Failed{kWrongMemory, "went beyond its blocks: " + stray + printed_after(answer)};
   }
@@ -97,7 +98,7 @@ CallOutcome outcome_of(const KernelRequest& request, const KernelAnswer& answer,
   return Failed{kWrongMemory, "went beyond its rows: " + gap + printed_after(answer)};
 }
 
-Failed failure_of_end(const KernelAnswer& answer, KernelProcess& process) {
+Failed failure_of_end(const KernelAnswer& answer, KernelPeer& peer) {
   std::string text;
   std::string kind;
   switch (answer.end) {
@@ -106,8 +107,8 @@ Failed failure_of_end(const KernelAnswer& answer, KernelProcess& process) {
     case KernelEnd::kSignal:
       kind = signal_name(answer.code);
       text = "was ended by " + kind;
-      if (answer.code == SIGSEGV || answer.code == SIGBUS) {
-        text += ": " + process.arena().fault_text(answer.fault);
+      if (answer.fault && (answer.code == SIGSEGV || answer.code == SIGBUS)) {
+        text += ": " + peer.arena().fault_text(*answer.fault);
       } else if (answer.code == SIGXFSZ) {
         text += fmt::format(": it printed more than {} MiB, or wrote as much to a file",
                             kFileBytesMax >> 20);
@@ -119,7 +120,7 @@ Failed failure_of_end(const KernelAnswer& answer, KernelProcess& process) {
       break;
     case KernelEnd::kDevice:
       kind = "device error";
-      text = fmt::format("left the device with the error '{}'", process.mailbox().device_failure);
+      text = fmt::format("left the device with the error '{}'", peer.mailbox().device_failure);
       break;
     case KernelEnd::kClosed:
       kind = "closed files";

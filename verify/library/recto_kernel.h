@@ -28,7 +28,7 @@ extern "C" {
 #endif
 
 #define RECTO_KERNEL_ABI_MAJOR 1
-#define RECTO_KERNEL_ABI_MINOR 0
+#define RECTO_KERNEL_ABI_MINOR 1
 
 // What a function returns; any other number is a failure.
 enum RectoStatus {
@@ -70,6 +70,12 @@ enum RectoScaleKind { kRectoNoScale = 0, kRectoScalePerTensor = 1, kRectoScalePe
 enum RectoMemory {
   kRectoHostMemory = 1,
   kRectoDeviceMemory = 2  // of a CUDA device
+};
+
+// Bits of RectoKernelTable.features. A bit that recto does not know is refused.
+enum RectoFeatures {
+  // Attention writes no lse_ln: it is not compared. Laws that need it skip what they need it for.
+  kRectoWithoutLse = 1
 };
 
 // The first member of every call.
@@ -187,7 +193,7 @@ typedef struct RectoAttentionCall {
   const float* alibi_slopes;   // [num_q_heads], or null: none
   const float* sinks;          // [num_q_heads], or null: none
   RectoMutableRows out;        // [num_query_rows, num_q_heads, v.head_dim], of q's type
-  float* lse_ln;               // [num_query_rows, num_q_heads], natural logarithm
+  float* lse_ln;  // [num_query_rows, num_q_heads], natural logarithm; see kRectoWithoutLse
 } RectoAttentionCall;
 
 // Writes token t into slot slot_mapping[t] = block * block_size + offset of the caches; -1 writes
@@ -214,6 +220,7 @@ typedef struct RectoKernelTable {
   int32_t (*decode)(const RectoAttentionCall* call);   // one query row per sequence
   int32_t (*prefill)(const RectoAttentionCall* call);  // any number of rows
   int32_t (*kv_write)(const RectoKvWriteCall* call);
+  uint64_t features;  // since 1.1: RectoFeatures
 } RectoKernelTable;
 
 // Exported by the library, which owns the table. The table must not change.

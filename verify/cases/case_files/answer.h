@@ -6,6 +6,7 @@
 #include <string>
 
 #include "core/status.h"
+#include "reference/numerics.h"
 #include "reference/paged_attention.h"
 #include "verify/cases/case_files/case_arrays.h"
 #include "verify/cases/npz/npz_archive.h"
@@ -29,9 +30,10 @@ Result<NpzArrays> parse_answer(const std::string& path, const std::string& bytes
 Result<reference::AttentionResult> attention_answer(const PagedAttentionInputs& inputs,
                                                     const NpzArrays& arrays);
 
-// `seen.lse_ln` may be empty and is then not compared.
+// `seen.lse_ln` may be empty and is then not compared. `declared` changes the profile.
 Comparison compare_answer(const PagedAttentionInputs& inputs,
-                          const reference::AttentionResult& seen, BoundKind bound_kind);
+                          const reference::AttentionResult& seen, BoundKind bound_kind,
+                          const reference::DeclaredNumerics& declared = {});
 
 // Besides numbers beyond their bounds: `call_failure` names arrays that are missing or have a wrong
 // shape or type, `found` the codes of pools that differ from the reference's.

@@ -1,6 +1,7 @@
 // Contains the fault that RECTO_TEST_FAULT names; without it, writes zeros everywhere.
 
 #include <signal.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -190,7 +191,14 @@ const RectoKernelTable* recto_kernel_table(void) {
     ++table.abi_minor;
     table.struct_bytes += 64;
   }
-  if (is("short table")) table.struct_bytes -= 8;
+  if (is("short table")) table.struct_bytes = offsetof(RectoKernelTable, kv_write);
+  if (is("without lse")) table.features = kRectoWithoutLse;
+  if (is("unknown feature")) table.features = 4;
+  // Behind a table of version 1.0, whatever is there is no field of it.
+  if (is("version 1.0")) {
+    table.struct_bytes = offsetof(RectoKernelTable, features);
+    table.features = 4;
+  }
   if (is("no function")) table.prefill = NULL;
   if (is("no name")) table.name = NULL;
   if (is("name with colours")) table.name = "faults\033[31m";

@@ -1,0 +1,22 @@
+"""recto verifies paged attention: pass a function, get a verdict.
+
+>>> import recto
+>>> report = recto.verify(decode=my_decode, types=["fp16"], head_dims=[64, 128], cases=120)
+>>> report.raise_for_failures()
+"""
+
+from . import adapters
+from ._call import AttentionCall, Call, KvWriteCall, NewTokens, Unsupported
+from ._cases import Case, Wrong, cases
+from ._engine import EngineFailed, UsageError
+from ._filters import Numerics
+from ._oracle import assert_attention, oracle
+from ._report import CaseFailed, Failure, OptionCount, Replayed, Report
+from ._verify import replay, verify
+
+__all__ = [
+    "AttentionCall", "Call", "Case", "CaseFailed", "EngineFailed", "Failure", "KvWriteCall",
+    "NewTokens", "Numerics", "OptionCount", "Replayed", "Report", "Unsupported", "UsageError",
+    "Wrong", "adapters", "assert_attention", "cases", "oracle", "replay", "verify",
+]
+__version__ = "0.1.0"

@@ -1,0 +1,175 @@
+"""verify and replay: runs of the engine."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+import re
+from typing import Any, Dict, List, Optional, Sequence, Union
+
+from . import _filters, _structs
+from ._engine import Answerer, Engine, EngineFailed, Function, UsageError, signal_text
+from ._memory import Memory
+from ._report import Failure, Replayed, Report
+
+_NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
+_TIME_LIMIT_S = 10.0  # of a call, with isolate=True
+_RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
+              "numerics", "time_limit", "fail_fast")
+
+
+def verify(
+    *,
+    decode: Optional[Function] = None,
+    prefill: Optional[Function] = None,
+    kv_write: Optional[Function] = None,
+    cases: Optional[int] = None,
+    seconds: Optional[float] = None,
+    seed: Optional[int] = None,
+    laws: Optional[Sequence[str]] = None,
+    bound: Optional[str] = None,
+    failures: Optional[int] = None,
+    fail_fast: bool = False,
+    folder: Optional[Union[str, "os.PathLike[str]"]] = None,
+    batch_invariant: bool = False,
+    numerics: Optional[_filters.Numerics] = None,
+    isolate: bool = False,
+    time_limit: Optional[float] = None,
+    far_pools: bool = False,
+    explain: bool = True,
+    **filters: Any,
+) -> Report:
+    """Draws cases, calls the functions, and judges what they return by the oracle and every law.
+
+    A function takes a call (`AttentionCall`, `KvWriteCall`) and returns `out`, [num_query_rows,
+    num_q_heads, head_dim_v] of q's type or in fp32 or fp64, or `(out, lse)`; kv_write changes the
+    caches and returns None. It raises `Unsupported` for calls that it does not serve. A failing case
+    is shrunk by calling again, and saved.
+
+    Args:
+        decode, prefill, kv_write: the functions under test; one at least.
+        cases: to draw (120); seconds: instead, draws until then; seed: of the draws (2026).
+        laws: names of laws, "oracle" among them (all).
+        bound: "probabilistic", or "worst-case", which no right result can exceed.
+        failures: shown and kept per kind, law and function (1).
+        fail_fast: draws no case after one that failed.
+        folder: of failing cases ("failing-cases").
+        batch_invariant: a row's bits must not depend on other sequences or rows.
+        numerics: how the kernel computes, where that differs from the profile of its types.
+        isolate: runs functions in a forked process: crashes and hangs are failures with their case.
+        time_limit: CPU seconds of one call, with `isolate` (10).
+        far_pools: also calls with sparse pools of 16 GiB. A function that copies or converts a pool
+            as a whole would need as much memory.
+        explain: replays the first failure, to tell which known faults would give it.
+        filters: which cases are drawn, and which calls made: types ("fp32", "bf16/e4m3"), layouts,
+            head_dims, head_dim_multiple, equal_head_dims, groups, block_sizes, without, require,
+            poison, tails, sinks_type, scale, scales, kinds, context_max, sequences_max, rows_max,
+            q_heads_max. They are the flags of `recto verify --help`.
+
+    Raises:
+        UsageError: a value that is unknown, or filters that leave no case.
+    """
+    if time_limit is not None and not isolate:
+        raise TypeError("time_limit: expected isolate=True, too: nothing ends a call otherwise")
+    functions = _filters.functions_of(decode=decode, prefill=prefill, kv_write=kv_write)
+    run = dict(cases=cases, seconds=seconds, seed=seed, laws=laws, bound=bound, failures=failures,
+               folder=folder, batch_invariant=batch_invariant, numerics=numerics,
+               time_limit=time_limit, fail_fast=fail_fast)
+    known = (*_RUN_WORDS, *_filters.FILTERS, *_filters.LIMITS)
+    arguments = ["verify", "--json", *_filters.flags({**run, **filters}, known)]
+    answerer = _answerer(functions, isolate, time_limit, far_pools)
+    out, message = _run(arguments, answerer)
+    report = Report(json.loads(out), message)
+    if explain and report.failures and report.failures[0].file is not None:
+        first = report.failures[0]
+        of_case, _ = _filters.split(filters, tuple(_filters.FILTERS))
+        of_case.update(batch_invariant=batch_invariant, numerics=numerics, time_limit=time_limit)
+        first.explanation = _replayed(str(first.file), of_case, answerer).text
+        first.explanation += _declaration_that_explains(first, of_case, answerer)
+    return report
+
+
+def _declaration_that_explains(first: Failure, words: Dict[str, Any], answerer: Any) -> str:
+    """The declared numerics within whose bound the case lies, if a usual one is enough."""
+    ratios = [float(each) for each in re.findall(r"ratio ([0-9.e+]+)", first.text)]
+    is_near = first.law == "oracle" and bool(ratios) and max(ratios) < _NEAR_RATIO
+    if not is_near or words.get("numerics") is not None:
+        return ""
+    types = ("fp16", "bf16")
+    candidates = [
+        _filters.Numerics(**{field: each})
+        for field in ("products", "partials", "p", "accumulate")
+        for each in types
+    ]
+    for numerics in candidates:
+        replayed = _replayed(str(first.file), {**words, "numerics": numerics}, answerer)
+        if replayed.passed:
+            return f"declared   it is within the bound with numerics=recto.{numerics}\n"
+    return ""
+
+
+def replay(
+    path: Union[str, "os.PathLike[str]"],
+    *,
+    decode: Optional[Function] = None,
+    prefill: Optional[Function] = None,
+    kv_write: Optional[Function] = None,
+    batch_invariant: bool = False,
+    numerics: Optional[_filters.Numerics] = None,
+    isolate: bool = False,
+    time_limit: Optional[float] = None,
+    far_pools: bool = False,
+    **filters: Any,
+) -> Replayed:
+    """Runs a saved case again, and explains what is wrong in it.
+
+    Args are those of `verify`. The function that failed must be among those given.
+    """
+    functions = _filters.functions_of(decode=decode, prefill=prefill, kv_write=kv_write)
+    answerer = _answerer(functions, isolate, time_limit, far_pools)
+    words = {**filters, "batch_invariant": batch_invariant, "numerics": numerics,
+             "time_limit": time_limit}
+    return _replayed(os.fspath(path), words, answerer)
+
+
+def _replayed(path: str, words: Dict[str, Any], answerer: Any) -> Replayed:
+    known = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
+    out, message = _run(["replay", path, *_filters.flags(words, known)], answerer)
+    return Replayed(out, message)
+
+
+def _answerer(
+    functions: Dict[str, Function], isolate: bool, time_limit: Optional[float], far_pools: bool
+) -> Any:
+    if not isolate:
+        return functools.partial(_answer_here, functions, far_pools)
+    limit = _TIME_LIMIT_S if time_limit is None else time_limit
+    return functools.partial(_answer_isolated, functions, far_pools, limit)
+
+
+def _answer_here(
+    functions: Dict[str, Function], far_pools: bool, mailbox: _structs.Mailbox, memory: Memory
+) -> Answerer:
+    return Answerer(mailbox, memory, functions, far_pools)
+
+
+def _answer_isolated(
+    functions: Dict[str, Function], far_pools: bool, time_limit_s: float,
+    mailbox: _structs.Mailbox, memory: Memory,
+) -> Any:
+    from ._isolated import IsolatedAnswerer
+
+    return IsolatedAnswerer(mailbox, memory, functions, far_pools, time_limit_s)
+
+
+def _run(arguments: List[str], answerer: Any) -> "tuple[str, str]":
+    """The engine's output, and why it failed: "" if it did not."""
+    code, out, err = Engine(arguments).run(answerer)
+    message = err.strip().splitlines()[-1] if err.strip() else ""
+    message = message.partition("error: ")[2] or message
+    if code == 2:
+        raise UsageError(_filters.in_python(message))
+    if code not in (0, 1) or not out:
+        raise EngineFailed(f"the engine ended by {signal_text(code)}: {err.strip() or 'no message'}")
+    return out, message if code == 1 else ""

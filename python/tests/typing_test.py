@@ -1,0 +1,34 @@
+#!/usr/bin/env python3
+"""The package has types: mypy finds nothing, strictly.
+
+    typing_test.py RECTO_KERNELS INIT_PY
+"""
+
+import subprocess
+import sys
+import unittest
+from pathlib import Path
+
+PACKAGE = Path(sys.argv[2]).resolve().parent
+
+
+class Typing(unittest.TestCase):
+    def test_mypy_finds_nothing(self):
+        try:
+            import mypy  # noqa: F401
+        except ImportError:
+            print("SKIPPED: mypy is not installed")
+            self.skipTest("no mypy")
+        done = subprocess.run(
+            [sys.executable, "-m", "mypy", "--config-file", PACKAGE.parent / "pyproject.toml",
+             "--cache-dir", "/dev/null", PACKAGE],
+            capture_output=True, text=True,
+        )
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_package_says_that_it_has_types(self):
+        self.assertTrue((PACKAGE / "py.typed").is_file())
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])

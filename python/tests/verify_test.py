@@ -1,0 +1,180 @@
+#!/usr/bin/env python3
+"""Tests of recto.verify and recto.replay on functions in NumPy.
+
+    verify_test.py RECTO_KERNELS INIT_PY
+"""
+
+import os
+import sys
+import tempfile
+import unittest
+from pathlib import Path
+
+os.environ["RECTO_PROGRAMS"] = str(Path(sys.argv[1]).resolve().parent)
+sys.path.insert(0, str(Path(sys.argv[2]).absolute().parents[1]))
+sys.path.insert(0, str(Path(__file__).absolute().parent))
+
+import numpy as np  # noqa: E402
+
+import kernels  # noqa: E402
+import recto  # noqa: E402
+
+FULL = "RECTO_FULL" in os.environ
+# Small cases, of which a function in NumPy computes many.
+SMALL = dict(context_max=200, sequences_max=6, rows_max=24, q_heads_max=16, seed=1)
+
+
+class Verify(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="with spaces ")
+        self.addCleanup(folder.cleanup)
+        self.folder = Path(folder.name)
+
+    def verify(self, **words):
+        return recto.verify(folder=self.folder / "failing", **{**SMALL, **words})
+
+
+class RightFunctions(Verify):
+    def test_they_pass_every_law_in_every_type_and_layout(self):
+        report = self.verify(
+            decode=kernels.attention, prefill=kernels.attention, kv_write=kernels.kv_write,
+            cases=60 if FULL else 20,
+        )
+        report.raise_for_failures()
+        self.assertEqual(report.failures, [])
+        self.assertGreater(report.checks, 100)
+        self.assertIn("nothing failed", str(report))
+        self.assertEqual(report.seed, 1)
+
+    def test_an_lse_is_optional(self):
+        report = self.verify(decode=kernels.without_lse, cases=12)
+        report.raise_for_failures()
+        self.assertGreater(report.checks, 40)
+        self.assertIn("without lse, the share of a sink is not known", report.skips)
+
+    def test_results_may_be_written_in_place_or_be_of_qs_type(self):
+        def in_place(call):
+            out, lse = kernels.attention(call)
+            if call.q_type != "bf16":
+                call.out[...] = out
+            else:
+                return out, lse
+            call.lse_ln[...] = lse
+            return call.out, call.lse_ln
+
+        self.verify(decode=in_place, cases=6, types=["fp32", "fp16", "bf16"]).raise_for_failures()
+
+    def test_a_call_describes_itself(self):
+        seen = []
+
+        def looking(call):
+            seen.append((call.layout, call.block_size, call.live.sum(), call.q.shape,
+                         call.k_cache.shape, call.k_cache.flags.writeable))
+            self.assertEqual(call.block_table.shape[0], len(call.context_length))
+            self.assertEqual(call.out.shape, (call.num_query_rows, call.num_q_heads, call.head_dim_v))
+            return kernels.attention(call)
+
+        self.verify(decode=looking, cases=3, layouts=["head-major"], block_sizes=[16],
+                    head_dims=[8], laws=["oracle"]).raise_for_failures()
+        for layout, block_size, _, q, k, writeable in seen:
+            self.assertEqual((layout, block_size, q[2], k[2:], writeable),
+                             ("head-major", 16, 8, (16, 8), False))
+
+    def test_expected_results_and_bounds_can_be_asked_for_in_a_call(self):
+        def compared(call):
+            out, lse = kernels.attention(call)
+            self.assertEqual(call.expected.shape, out.shape)
+            self.assertTrue(np.all(np.abs(out - call.expected) <= call.bound))
+            return out, lse
+
+        self.verify(decode=compared, cases=2, laws=["oracle"]).raise_for_failures()
+
+    def test_equal_seeds_give_equal_reports(self):
+        words = dict(decode=kernels.attention, cases=5, laws=["oracle", "chunking"])
+        self.assertEqual(self.verify(**words).to_json(), self.verify(**words).to_json())
+
+
+class Faults(Verify):
+    def test_a_window_one_key_too_wide_is_found_shrunk_and_told(self):
+        report = self.verify(decode=kernels.too_wide, cases=40, types=["fp16"])
+        self.assertFalse(report.passed)
+        self.assertIn("failed", report.message)
+        with self.assertRaises(recto.CaseFailed) as raised:
+            report.raise_for_failures()
+        text = str(raised.exception)
+        self.assertIn("the window is one key too wide", text)
+        self.assertRegex(text, r"first out\[sequence 0, row 0")
+        self.assertIn("recto.replay(", text)
+        smallest = report.minimize()
+        self.assertLessEqual(smallest.size, 6, smallest)
+        counts = report.by_option()
+        self.assertGreater(counts["window"].failed / counts["window"].checks,
+                           report.failed / report.checks)
+
+    def test_a_run_may_end_at_the_first_failure(self):
+        report = self.verify(decode=kernels.too_wide, cases=40, fail_fast=True, explain=False)
+        self.assertGreater(report.failed, 0)
+        self.assertLess(report.cases, 40)
+
+    def test_a_saved_case_is_replayed(self):
+        report = self.verify(decode=kernels.too_wide, cases=40, laws=["oracle"], explain=False)
+        file = report.failures[0].file
+        again = recto.replay(file, decode=kernels.too_wide)
+        self.assertFalse(again.passed)
+        self.assertIn("the window is one key too wide", again.text)
+        with self.assertRaises(AssertionError):
+            again.raise_for_failures()
+        healed = recto.replay(file, decode=kernels.attention)
+        healed.raise_for_failures()
+
+    def test_faults_are_found(self):
+        def misses_sinks(call):
+            return kernels.attention(call, sinks=False)
+
+        def sees_the_future(call):
+            return kernels.attention(call, mask_off=1)
+
+        def forgets_the_cap(call):
+            return kernels.attention(call, softcap=False)
+
+        def reads_a_neighbour(call):
+            out, lse = kernels.attention(call)
+            with np.errstate(all="ignore"):
+                return out + 0 * call.float32("v_cache")[~call.live].sum(), lse
+
+        for function, words in (
+            (misses_sinks, dict(require=["sinks"])), (forgets_the_cap, dict(require=["softcap"])),
+            (sees_the_future, dict(rows_max=8)), (reads_a_neighbour, dict(layouts=["token-major"])),
+        ):
+            with self.subTest(function.__name__):
+                report = self.verify(prefill=function, cases=15, explain=False, **words)
+                self.assertGreater(report.failed, 0)
+
+    def test_a_wrong_write_is_found(self):
+        def off_by_one(call):
+            kernels.kv_write(call)
+            if call.num_tokens and call.slot_mapping[0] >= 0 and call.layout == "token-major":
+                block, at = divmod(int(call.slot_mapping[0]), call.block_size)
+                call.v_cache[block, at, 0, 0] = 0
+
+        report = self.verify(kv_write=off_by_one, cases=10, types=["fp32"],
+                             layouts=["token-major"], explain=False)
+        self.assertGreater(report.failed, 0)
+        self.assertEqual(report.failures[0].function, "kv_write")
+
+    def test_an_undeclared_rounding_is_told_and_a_declared_one_passes(self):
+        def rounds_products(call):
+            """Rounds p * v to bf16, after a coarser p: beyond the usual bound."""
+            out, lse = kernels.attention(call)
+            return out * (1 + 2.0**-8), lse
+
+        words = dict(decode=rounds_products, cases=12, types=["fp16"], laws=["oracle"])
+        report = self.verify(**words)
+        self.assertGreater(report.failed, 0)
+        declared = recto.Numerics(partials="bf16", p="fp16", exp="approx", accumulate="fp32")
+        self.verify(**words, numerics=declared).raise_for_failures()
+        self.assertIn("numerics=recto.Numerics(", report.failures[0].explanation)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
