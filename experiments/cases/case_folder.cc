@@ -12,6 +12,7 @@
 #include "experiments/support/output_file.h"
 #include "verify/cases/case_json.h"
 #include "verify/cases/npz/npz_archive.h"
+#include "verify/quoted_text.h"
 
 namespace recto::experiments {
 namespace {
