@@ -8,6 +8,7 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).parent))
 import outcome  # noqa: E402
@@ -135,6 +136,12 @@ class Endings(unittest.TestCase):
 
     def test_by_the_clock(self):
         self.assertEqual(self.ends("while True: pass", seconds=1).kind, "clock")
+
+    def test_by_waiting_for_nothing(self):
+        with mock.patch.object(outcome, "WAITING_SECONDS", 0.2):
+            self.assertEqual(self.ends("import time; time.sleep(60)", seconds=50).kind, "crashed")
+            child = "import subprocess; subprocess.run(['sleep', '1']); print('All tests passed')"
+            self.assertEqual(self.ends(child, seconds=50).kind, "passed")
 
     def test_the_mutant_is_told_to_it(self):
         self.assertNotIn("RECTO_MUTANT", os.environ)
