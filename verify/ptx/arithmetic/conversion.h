@@ -5,6 +5,7 @@
 // .satfinite, widened(), rounded_to_f32(); this file adds integers, integral rounding, tf32 and
 // packed forms.
 
+#include <concepts>
 #include <limits>
 #include <type_traits>
 
@@ -70,7 +71,7 @@ RECTO_PTX_INLINE double odd_double(Integer x) {
   return is_negative ? -number : number;
 }
 
-template <typename Integer>
+template <std::integral Integer>
 RECTO_PTX_INLINE float to_f32(Integer x, const FloatMode& mode) {
   const float rounded = mode.rounding == Rounding::kNearestEven
                             ? static_cast<float>(x)
@@ -78,16 +79,17 @@ RECTO_PTX_INLINE float to_f32(Integer x, const FloatMode& mode) {
   return limited(rounded, mode);
 }
 
-template <typename Integer>
-RECTO_PTX_INLINE double to_f64(Integer x, Rounding rounding) {
-  const auto nearest = static_cast<double>(x);
-  if (sizeof(Integer) <= 4 || rounding == Rounding::kNearestEven) return nearest;
+template <std::integral Integer>
+RECTO_PTX_INLINE double to_f64(Integer x, const FloatMode& mode) {
+  if constexpr (sizeof(Integer) <= 4) return limited(static_cast<double>(x), mode);
   // Two halves are exact, so that their sum is rounded once.
-  const auto upper = static_cast<double>(x >> 32) * 0x1p32;
-  return add(upper, static_cast<double>(static_cast<std::uint32_t>(x)), {.rounding = rounding});
+  const auto wide =
+      static_cast<std::conditional_t<std::is_signed_v<Integer>, std::int64_t, std::uint64_t>>(x);
+  const double upper = static_cast<double>(wide >> 32) * 0x1p32;
+  return limited(add(upper, static_cast<double>(static_cast<std::uint32_t>(x)), mode), mode);
 }
 
-template <FloatFormat kFormat, typename Integer>
+template <FloatFormat kFormat, std::integral Integer>
 RECTO_PTX_INLINE std::uint32_t to_narrow(Integer x, const FloatMode& mode) {
   return narrowed<kFormat>(odd_double(x), mode);
 }

@@ -191,7 +191,8 @@ RECTO_PTX_INLINE double odd(double rounded, double lost) {
   const std::uint64_t bits = bits_of(rounded);
   const bool is_above = (lost < 0) != ((bits & kSign64) != 0);
   const std::uint64_t next = is_above ? bits - 1 : bits + 1;
-  return double_of(((lost < 0) | (lost > 0)) & ((bits & 1) == 0) ? next : bits);
+  const bool is_even_and_inexact = ((lost < 0) | (lost > 0)) & ((bits & 1) == 0);
+  return double_of(is_even_and_inexact ? next : bits);
 }
 
 // x in fp32, which it does not exceed by more than fp64's range.
@@ -205,7 +206,7 @@ RECTO_PTX_INLINE float rounded_to_f32(double x, Rounding rounding) {
                                            ((rounding == Rounding::kZero) & !is_negative));
   // Magnitudes are ordered as their bits are.
   const std::uint32_t step = steps_up != is_negative ? 1 : ~std::uint32_t{0};
-  return float_of(steps_up | steps_down ? bits + step : bits);
+  return float_of((steps_up | steps_down) ? bits + step : bits);
 }
 
 // a + b for sums that do not overflow fp64. An exact zero from numbers of opposite signs is -0 when
