@@ -77,22 +77,32 @@ RECTO_PTX_INLINE std::uint32_t flushed(std::uint32_t code) {
   return (code & kFormat.infinity()) != 0 ? code : code & kFormat.sign();
 }
 
-// Whether the remainder rounds the magnitude up by one.
-RECTO_PTX_INLINE bool rounds_away(Rounding rounding, std::uint64_t kept, std::uint64_t rest,
-                                  std::uint64_t half, bool is_negative) {
+// A magnitude rounded to a multiple of `unit`, a power of two of at least its 2^-52nd part, as the
+// number of units. Adding a large number rounds to nearest, which the other modes correct; shifts
+// by a variable amount would keep loops from being vectorised.
+RECTO_PTX_INLINE std::uint64_t rounded_units(double magnitude, double unit, Rounding rounding,
+                                             bool is_negative) {
+  const double base = unit * 0x1p52;
+  const double sum = magnitude + base;
+  const double near = sum - base;
+  const std::uint64_t nearest = bits_of(sum) - bits_of(base);
+  const std::uint64_t below = near > magnitude ? nearest - 1 : nearest;
+  const std::uint64_t above = near < magnitude ? nearest + 1 : nearest;
+  const double rest = magnitude - near;
+  const std::uint64_t away = rest + rest >= unit ? nearest + 1 : nearest;
   switch (rounding) {
     case Rounding::kNearestEven:
-      return (rest > half) | ((rest == half) & ((kept & 1) != 0));
+      return nearest;
     case Rounding::kNearestAway:
-      return rest >= half;
+      return away;
     case Rounding::kZero:
-      return false;
+      return below;
     case Rounding::kDown:
-      return (rest != 0) & is_negative;
+      return is_negative ? above : below;
     case Rounding::kUp:
-      return (rest != 0) & !is_negative;
+      return is_negative ? below : above;
   }
-  return false;
+  return nearest;
 }
 
 // Whether an overflow in this direction stops at the largest finite number.
@@ -120,27 +130,22 @@ RECTO_PTX_INLINE std::uint32_t narrowed(double exact, const FloatMode& mode) {
   const std::uint64_t bits = bits_of(x);
   const bool is_negative = (bits & kSign64) != 0;
   const std::uint64_t magnitude = bits & ~kSign64;
-  const auto field = static_cast<int>(magnitude >> 52);
-  constexpr std::uint64_t kOne = std::uint64_t{1} << 52;
-  const std::uint64_t significand = (magnitude & (kOne - 1)) | (field > 0 ? kOne : 0);
-  // How far the exponent is above the lowest; below it, numbers keep fewer bits.
-  const int above = field - 1023 - kFormat.exponent_min();
-  constexpr int kSpare = 52 - kFormat.fraction_bits;
-  constexpr int kLostMax = kFormat.fraction_bits + 2;
-  const int lost = above < 0 ? (-above < kLostMax ? -above : kLostMax) : 0;
-  const int dropped = kSpare + lost;
-  const std::uint64_t kept = significand >> dropped;
-  const std::uint64_t rest = significand - (kept << dropped);
-  const bool away =
-      rounds_away(mode.rounding, kept, rest, std::uint64_t{1} << (dropped - 1), is_negative);
-  const std::uint64_t exponent = above > 0 ? static_cast<std::uint64_t>(above) : 0;
+  // Below the lowest exponent, numbers keep fewer bits. Beyond the largest, all are alike.
+  constexpr auto kLowest = static_cast<std::uint64_t>(1023 + kFormat.exponent_min());
+  constexpr std::uint64_t kBeyond = kLowest + (std::uint64_t{1} << kFormat.exponent_bits);
+  const std::uint64_t field = magnitude >> 52;
+  const std::uint64_t bounded = field < kBeyond ? field : kBeyond;
+  const std::uint64_t exponent = bounded > kLowest ? bounded : kLowest;
+  const double unit = double_of((exponent - kFormat.fraction_bits) << 52);
+  const std::uint64_t units = rounded_units(double_of(magnitude), unit, mode.rounding, is_negative);
   // As if there were no largest exponent.
-  const std::uint64_t code = (exponent << kFormat.fraction_bits) + kept + (away ? 1 : 0);
+  const std::uint64_t unbounded = ((exponent - kLowest) << kFormat.fraction_bits) + units;
   const bool is_cut = mode.satfinite | (overflow_stays_finite(mode.rounding, is_negative) &
                                         (magnitude < kInfinity64));
   const std::uint64_t bound = kFormat.largest() + (is_cut ? 0 : 1);
-  const auto bounded = static_cast<std::uint32_t>(code < bound ? code : bound);
-  const std::uint32_t number = bounded | (is_negative ? kFormat.sign() : 0);
+  const bool is_over = (field >= kBeyond) | (unbounded > bound);
+  const std::uint64_t code = is_over ? bound : unbounded;
+  const auto number = static_cast<std::uint32_t>(code | (is_negative ? kFormat.sign() : 0));
   return magnitude > kInfinity64 ? kFormat.nan() : number;
 }
 
@@ -190,9 +195,9 @@ RECTO_PTX_INLINE float widened(std::uint32_t code) {
 RECTO_PTX_INLINE double odd(double rounded, double lost) {
   const std::uint64_t bits = bits_of(rounded);
   const bool is_above = (lost < 0) != ((bits & kSign64) != 0);
-  const std::uint64_t next = is_above ? bits - 1 : bits + 1;
-  const bool is_even_and_inexact = ((lost < 0) | (lost > 0)) & ((bits & 1) == 0);
-  return double_of(is_even_and_inexact ? next : bits);
+  // The odd one of the two numbers around the exact result.
+  const std::uint64_t neighbour = (is_above ? bits - 1 : bits) | 1;
+  return double_of(((lost < 0) | (lost > 0)) ? neighbour : bits);
 }
 
 // x in fp32, which it does not exceed by more than fp64's range.
