@@ -3,7 +3,7 @@
 namespace recto::ptx {
 
 void load_fragment(const Matrix8x8& matrix, MatrixOrder order, RegisterRow& fragment) {
-  for (int lane = 0; lane < kWarpSize; ++lane) {
+  for (int lane = 0; lane < kFragmentLanes; ++lane) {
     const MatrixPlace low = matrix_place(lane, 0, order);
     const MatrixPlace high = matrix_place(lane, 1, order);
     fragment[lane] = matrix[low.row][low.column] |
@@ -12,7 +12,7 @@ void load_fragment(const Matrix8x8& matrix, MatrixOrder order, RegisterRow& frag
 }
 
 void store_fragment(const RegisterRow& fragment, MatrixOrder order, Matrix8x8& matrix) {
-  for (int lane = 0; lane < kWarpSize; ++lane) {
+  for (int lane = 0; lane < kFragmentLanes; ++lane) {
     for (int half = 0; half < 2; ++half) {
       const MatrixPlace place = matrix_place(lane, half, order);
       matrix[place.row][place.column] = static_cast<std::uint16_t>(fragment[lane] >> 16 * half);

@@ -8,10 +8,10 @@
 
 namespace recto::ptx {
 
-inline constexpr int kWarpSize = 32;
+inline constexpr int kFragmentLanes = 32;
 
 // One register of a warp: a word of each lane.
-using RegisterRow = std::uint32_t[kWarpSize];
+using RegisterRow = std::uint32_t[kFragmentLanes];
 
 struct MatrixPlace {
   int row = 0;

@@ -92,7 +92,7 @@ TEST_CASE("fragments of factors are those of the ISA, element by element") {
     int wrong = 0;
     std::set<std::pair<int, int>> seen_a;
     std::set<std::pair<int, int>> seen_b;
-    for (int lane = 0; lane < kWarpSize; ++lane) {
+    for (int lane = 0; lane < kFragmentLanes; ++lane) {
       for (int i = 0; i < fragment.a_elements; ++i) {
         const MatrixPlace place = a_place(element(fragment, lane, i));
         wrong += place != fragment.a(lane >> 2, lane % 4, i);
@@ -120,7 +120,7 @@ TEST_CASE("the formulas tell shapes and registers apart") {
 TEST_CASE("fragments of sums are those of mma and wgmma") {
   // wgmma m64nN: row = group, + 8 for i % 4 >= 2; column = 8 (i / 4) + 2 thread + i % 2.
   std::set<std::pair<int, int>> seen;
-  for (int lane = 0; lane < kWarpSize; ++lane) {
+  for (int lane = 0; lane < kFragmentLanes; ++lane) {
     for (int i = 0; i < 128; ++i) {
       const MatrixPlace place = sum_place(lane, i);
       const int row = (lane >> 2) + (i % 4 >= 2 ? 8 : 0);

@@ -92,7 +92,7 @@ struct Example {
 
   void place() {
     const int bits = element_bits(shape.a);
-    for (int lane = 0; lane < kWarpSize; ++lane) {
+    for (int lane = 0; lane < kFragmentLanes; ++lane) {
       for (int i = 0; i < 32 / bits; ++i) {
         for (int r = 0; r < shape.a_registers(); ++r) {
           const MatrixPlace at = a_place({bits, lane, r, i});
@@ -126,7 +126,7 @@ struct Example {
 
   int wrong_results() const {
     int wrong = 0;
-    for (int lane = 0; lane < kWarpSize; ++lane) {
+    for (int lane = 0; lane < kFragmentLanes; ++lane) {
       for (int i = 0; i < 4; ++i) {
         const MatrixPlace at = sum_place(lane, i);
         wrong += result(lane, i) != expected(at.row, at.column);
@@ -181,7 +181,7 @@ TEST_CASE("integer sums wrap, or stop at the limits with .satfinite") {
     RegisterRow a[2];
     RegisterRow b[1];
     RegisterRow c[4];
-    for (int lane = 0; lane < kWarpSize; ++lane) {
+    for (int lane = 0; lane < kFragmentLanes; ++lane) {
       a[0][lane] = a[1][lane] = 0xffffffff;              // 255
       b[0][lane] = lane < 16 ? 0x7f7f7f7f : 0x80808080;  // 127, or -128 in columns from 4
       c[0][lane] = c[1][lane] = 0x7ffffff0;
@@ -208,7 +208,7 @@ TEST_CASE("f16 sums are rounded once, from fp32 sums") {
   for (auto& row : example.b_row) {
     for (auto& word : row) word = 0;
   }
-  for (int lane = 0; lane < kWarpSize; ++lane) {
+  for (int lane = 0; lane < kFragmentLanes; ++lane) {
     example.b_row[0][lane] = lane % 4 == 0 ? 0x00003c00 : 0;
     example.b_row[1][lane] = lane == 0 ? 0x00003c00 : 0;
     example.c_row[0][lane] = 0x68006800;
