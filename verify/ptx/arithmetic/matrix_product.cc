@@ -5,21 +5,14 @@
 #endif
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cmath>
 #include <cstdint>
-#include <vector>
 
 #include "core/contract.h"
 #include "verify/ptx/arithmetic/rounding.h"
 
 namespace recto::ptx {
 namespace {
-
-constexpr int kFractionBits = 23;
-// The exponent of zero: never the largest, nor near it.
-constexpr int kNoExponent = -100000;
 
 void add_nearest_portably(const MatrixProduct& product) {
   for (int row = 0; row < product.rows; ++row) {
@@ -69,124 +62,126 @@ void add_nearest(const MatrixProduct& product) {
   add_nearest_portably(product);
 }
 
-// value = significand * 2^(exponent - 23), with a magnitude in [2^23, 2^24), or 0.
-struct Scaled {
-  std::int64_t significand = 0;
-  int exponent = kNoExponent;
-};
+// Truncated sums are computed in fp64, which holds everything exactly: products, powers of two, and
+// multiples of the unit to which a step is aligned.
 
-// Infinities and NaN count as 0: where they take part, the sum is replaced.
-Scaled scaled(float value) {
-  const std::uint32_t bits = bits_of(value);
-  const std::uint32_t magnitude = bits & 0x7fffffff;
-  if (magnitude == 0 || magnitude >= 0x7f800000) return {};
-  const auto exponent_field = static_cast<int>(magnitude >> kFractionBits);
-  const std::uint32_t fraction = magnitude & 0x7fffff;
-  // Subnormals are shifted until they have a leading one.
-  const int shift = exponent_field > 0 ? 0 : std::countl_zero(fraction) - 8;
-  const std::int64_t significand = exponent_field > 0 ? fraction | 0x800000 : fraction << shift;
-  return {(bits >> 31) != 0 ? -significand : significand,
-          std::max(exponent_field, 1) - 127 - shift};
+// 2^e of a number 2^e (1 + f), or 0 of zero.
+[[gnu::always_inline]] inline double leading_power(double x) {
+  return double_of(bits_of(x) & kInfinity64);
 }
 
-// value * 2^shift, truncated towards zero.
-std::int64_t shifted(std::int64_t value, int shift) {
-  if (shift >= 0) return value << shift;
-  const std::int64_t sign = value >> 63;
-  const std::int64_t magnitude = (value ^ sign) - sign;
-  return ((magnitude >> std::min(-shift, 63)) ^ sign) - sign;
+// x without what is below the unit.
+[[gnu::always_inline]] inline double cut(double x, double unit) {
+  // Adding it rounds to a multiple of the unit, in the direction that the comparison shows.
+  const double base = unit * 0x1p52;
+  const double magnitude = double_of(bits_of(x) & ~kSign64);
+  const double near = (magnitude + base) - base;
+  const double below = near > magnitude ? near - unit : near;
+  return double_of(bits_of(below) | (bits_of(x) & kSign64));
 }
 
-// units * 2^exponent, truncated to fp32.
-float cut_to_float(std::int64_t units, int exponent) {
-  if (units == 0) return 0;
-  const auto magnitude = static_cast<std::uint64_t>(std::abs(units));
-  // Subnormals keep fewer bits.
-  const int dropped =
-      std::max({static_cast<int>(std::bit_width(magnitude)) - 24, -149 - exponent, 0});
-  const std::uint64_t kept = dropped < 64 ? magnitude >> dropped : 0;
-  // Exact, or infinite.
-  const double result = std::ldexp(static_cast<double>(kept), exponent + dropped);
-  return static_cast<float>(units < 0 ? -result : result);
+[[gnu::always_inline]] inline float cut_to_f32(double x) {
+  const double magnitude = x < 0 ? -x : x;
+  const float infinity = x < 0 ? -HUGE_VALF : HUGE_VALF;
+  return magnitude < 0x1p128 ? rounded_to_f32(x, Rounding::kZero) : infinity;
 }
 
-// A product of two factors has 2 * 12 - 1 bits, and 2 * 23 - 2 * 12 + 2 fraction bits.
-constexpr int kFactorSpareBits = 12;
-constexpr int kProductFractionBits = 2 * (kFractionBits - kFactorSpareBits);
-
-// The factors of a product, decomposed once.
-class TruncatedProduct {
+// Sums of eight rows and columns, side by side, so that loops over them are vectorised.
+class Tile {
  public:
-  TruncatedProduct(const MatrixProduct& product, const SumModel& model)
-      : product_(product), model_(model) {
-    a_.reserve(static_cast<std::size_t>(product.rows * product.depth));
-    b_.reserve(static_cast<std::size_t>(product.columns * product.depth));
-    for (int i = 0; i < product.rows * product.depth; ++i) a_.push_back(factor(product.a[i]));
-    for (int i = 0; i < product.columns * product.depth; ++i) b_.push_back(factor(product.b[i]));
+  static constexpr int kSums = kRowBlock * kColumnBlock;
+
+  [[gnu::always_inline]] inline Tile(const MatrixProduct& product, int row, int column)
+      : product_(product), row_(row), column_(column) {
+    for (int j = 0; j < kSums; ++j) plain_[j] = sums_[j] = *to(j);
   }
 
-  float sum(int row, int column) const {
-    float total = product_.sums[row * product_.columns + column];
-    for (int k = 0; k < product_.depth; k += model_.products_per_step) {
-      total = step(total, row, column, k);
+  // Adds the products from k = begin to end.
+  [[gnu::always_inline]] inline void add_step(int begin, int end, double unit_scale) {
+    double unit[kSums];
+    double totals[kSums];
+    for (int j = 0; j < kSums; ++j) unit[j] = leading_power(sums_[j]);
+    for (int k = begin; k < end; ++k) {
+      take_factors(k);
+      for (int j = 0; j < kSums; ++j) {
+        const double power = leading_power(a_[j]) * leading_power(b_[j]);
+        unit[j] = power > unit[j] ? power : unit[j];
+        plain_[j] += a_[j] * b_[j];
+      }
     }
-    return total;
+    for (int j = 0; j < kSums; ++j) {
+      unit[j] *= unit_scale;
+      totals[j] = cut(sums_[j], unit[j]);
+    }
+    for (int k = begin; k < end; ++k) {
+      take_factors(k);
+      for (int j = 0; j < kSums; ++j) totals[j] += cut(a_[j] * b_[j], unit[j]);
+    }
+    for (int j = 0; j < kSums; ++j) sums_[j] = cut_to_f32(totals[j]);
+  }
+
+  [[gnu::always_inline]] inline void store() const {
+    for (int j = 0; j < kSums; ++j) {
+      // Infinite or NaN if any order of summation gives that.
+      const bool is_finite = plain_[j] - plain_[j] == 0;
+      *to(j) = is_finite ? static_cast<float>(sums_[j]) : canonical(static_cast<float>(plain_[j]));
+    }
   }
 
  private:
-  static Scaled factor(float value) {
-    const Scaled whole = scaled(value);
-    return {shifted(whole.significand, -kFactorSpareBits), whole.exponent};
+  [[gnu::always_inline]] inline float* to(int j) const {
+    return product_.sums + (row_ + j / kColumnBlock) * product_.columns + column_ +
+           j % kColumnBlock;
   }
 
-  // The products from k = begin on.
-  float step(float before, int row, int column, int begin) const {
-    const int count = std::min(model_.products_per_step, product_.depth - begin);
-    const Scaled* a = a_.data() + row * product_.depth + begin;
-    const Scaled* b = b_.data() + begin * product_.columns + column;
-    const Scaled accumulator = scaled(before);
-    int largest = accumulator.exponent;
-    for (int k = 0; k < count; ++k) {
-      largest = std::max(largest, a[k].exponent + b[k * product_.columns].exponent);
+  // The factors of all sums.
+  [[gnu::always_inline]] inline void take_factors(int k) {
+    const float* b = product_.b + k * product_.columns + column_;
+    for (int r = 0; r < kRowBlock; ++r) {
+      const double a = product_.a[(row_ + r) * product_.depth + k];
+      for (int i = 0; i < kColumnBlock; ++i) {
+        a_[r * kColumnBlock + i] = a;
+        b_[r * kColumnBlock + i] = b[i];
+      }
     }
-    // Units of 2^(largest - fraction_bits).
-    const int fraction_bits = model_.fraction_bits;
-    std::int64_t units = shifted(accumulator.significand,
-                                 accumulator.exponent - largest + fraction_bits - kFractionBits);
-    for (int k = 0; k < count; ++k) {
-      const Scaled& other = b[k * product_.columns];
-      units +=
-          shifted(a[k].significand * other.significand,
-                  a[k].exponent + other.exponent - largest + fraction_bits - kProductFractionBits);
-    }
-    return cut_to_float(units, largest - fraction_bits);
   }
 
   const MatrixProduct& product_;
-  const SumModel& model_;
-  std::vector<Scaled> a_;
-  std::vector<Scaled> b_;
+  int row_;
+  int column_;
+  double sums_[kSums];
+  double plain_[kSums];  // in fp64, in the order of k
+  double a_[kSums];
+  double b_[kSums];
 };
 
-// The sum in fp64, which is infinite or NaN if any order of summation gives that.
-double plain_sum(const MatrixProduct& product, int row, int column) {
-  double sum = product.sums[row * product.columns + column];
-  for (int k = 0; k < product.depth; ++k) {
-    sum += static_cast<double>(product.a[row * product.depth + k]) *
-           static_cast<double>(product.b[k * product.columns + column]);
-  }
-  return sum;
-}
-
-void add_truncated(const MatrixProduct& product, const SumModel& model) {
-  const TruncatedProduct truncated(product, model);
-  for (int row = 0; row < product.rows; ++row) {
-    for (int column = 0; column < product.columns; ++column) {
-      const double plain = plain_sum(product, row, column);
-      product.sums[row * product.columns + column] =
-          std::isfinite(plain) ? truncated.sum(row, column) : canonical(static_cast<float>(plain));
+[[gnu::always_inline]] inline void add_tiles(const MatrixProduct& product, const SumModel& model) {
+  const double unit_scale = double_of(static_cast<std::uint64_t>(1023 - model.fraction_bits) << 52);
+  const int step = model.products_per_step;
+  for (int row = 0; row < product.rows; row += kRowBlock) {
+    for (int column = 0; column < product.columns; column += kColumnBlock) {
+      Tile tile(product, row, column);
+      for (int k = 0; k < product.depth; k += step) {
+        tile.add_step(k, std::min(k + step, product.depth), unit_scale);
+      }
+      tile.store();
     }
   }
+}
+
+#if defined(__x86_64__)
+__attribute__((target("avx2"))) void add_truncated_with_avx2(const MatrixProduct& product,
+                                                             const SumModel& model) {
+  add_tiles(product, model);
+}
+#endif
+
+void add_truncated(const MatrixProduct& product, const SumModel& model) {
+#if defined(__x86_64__)
+  static const bool kHasAvx2 = __builtin_cpu_supports("avx2");
+  if (kHasAvx2) return add_truncated_with_avx2(product, model);
+#endif
+  add_tiles(product, model);
 }
 
 }  // namespace
