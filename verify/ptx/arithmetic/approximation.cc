@@ -14,14 +14,14 @@ using enum ApproximateFunction;
 
 // Largest errors. PTX ISA 9.1, at each instruction; powers of two are rounded down.
 constexpr double kSqrtRelative = 0x1p-23;
-constexpr double kRsqrtRelative = 0x1.125p-23;     // 2^-22.9
+constexpr double kRsqrtRelative = 0x1.125fbp-23;   // 2^-22.9
 constexpr double kSinAbsolute = 0x1.6a09ep-21;     // 2^-20.5, to 2 pi
 constexpr double kSinAbsoluteFar = 0x1.3b2c4p-15;  // 2^-14.7, to 100 pi
 constexpr double kLg2Error = 0x1p-22;              // absolute in (0.5, 2), else relative
 constexpr double kTanhRelative = 0x1p-11;
-constexpr double kEx2RelativeF16 = 0x1.125p-10;  // 2^-9.9
+constexpr double kEx2RelativeF16 = 0x1.125fbp-10;  // 2^-9.9
 constexpr double kEx2RelativeBf16 = 0x1p-7;
-constexpr double kTanhAbsoluteF16 = 0x1.025p-11;  // 2^-10.987
+constexpr double kTanhAbsoluteF16 = 0x1.0251p-11;  // 2^-10.987
 constexpr double kTanhAbsoluteBf16 = 0x1p-8;
 
 double ulp_of(double x) {
