@@ -126,8 +126,8 @@ TEST_CASE("integers become floating-point numbers, rounded once") {
       const auto exact = static_cast<long double>(x);
       const auto near = static_cast<double>(exact);
       const int error = exact > near ? 1 : exact < near ? -1 : 0;
-      wrong += to_narrow<kF16>(x, mode) != f16.rounded(near, rounding, false, error);
-      wrong += to_narrow<kBf16>(x, mode) != bf16.rounded(near, rounding, false, error);
+      wrong += to_narrow<kF16>(x, mode) != f16.rounded(near, {.rounding = rounding}, error);
+      wrong += to_narrow<kBf16>(x, mode) != bf16.rounded(near, {.rounding = rounding}, error);
       const double as_f64 = to_f64(x, mode);
       const long double rest = exact - as_f64;
       const bool is_near =
@@ -187,7 +187,7 @@ TEST_CASE("every 16-bit number converts to every narrower format, alone and pack
     const float y = widened<kBf16>(code);
     const std::uint32_t halves = code << 16 | (code ^ 0x8000);
     const auto expected = [&](const FormatNumbers& numbers, float value) -> std::uint32_t {
-      return std::isnan(value) ? 0x7f : numbers.rounded(value, Rounding::kNearestEven, true);
+      return std::isnan(value) ? 0x7f : numbers.rounded(value, {.satfinite = true});
     };
     wrong += repacked<kE4m3, kF16>(halves, mode) != (expected(e4m3, x) << 8 | expected(e4m3, -x));
     wrong += repacked<kE5m2, kF16>(halves, mode) != (expected(e5m2, x) << 8 | expected(e5m2, -x));
@@ -195,7 +195,8 @@ TEST_CASE("every 16-bit number converts to every narrower format, alone and pack
     wrong += packed<kE5m2>(y, -y, mode) != (expected(e5m2, y) << 8 | expected(e5m2, -y));
     for (const Rounding rounding : kIeeeRoundings) {
       if (std::isnan(x)) continue;
-      wrong += to_narrow<kBf16>(x, {.rounding = rounding}) != bf16.rounded(x, rounding);
+      wrong +=
+          to_narrow<kBf16>(x, {.rounding = rounding}) != bf16.rounded(x, {.rounding = rounding});
       wrong += packed<kF16>(x, -x, {.rounding = rounding}) != halves;
     }
   }

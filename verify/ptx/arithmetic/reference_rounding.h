@@ -36,54 +36,42 @@ class FormatNumbers {
   double value(std::uint32_t code) const { return values_[code]; }
 
   // x must not be NaN. `error` is the sign of what x lacks of the exact result.
-  std::uint32_t rounded(double x, Rounding rounding, bool satfinite = false, int error = 0) const {
-    const bool is_negative = std::signbit(x);
-    const std::uint32_t magnitude =
-        rounded_magnitude(std::abs(x), is_negative, rounding, is_negative ? -error : error);
-    const bool is_over = magnitude == count();
-    const std::uint32_t code =
-        is_over && (satfinite || stays_finite(x, rounding)) ? magnitude - 1 : magnitude;
-    return code | (is_negative ? format_.sign() : 0);
+  std::uint32_t rounded(double x, const FloatMode& mode, int error = 0) const {
+    const std::uint32_t magnitude = rounded_magnitude(x, mode.rounding, error);
+    const bool is_cut = magnitude == count() && (mode.satfinite || stays_finite(x, mode.rounding));
+    return (is_cut ? magnitude - 1 : magnitude) | (std::signbit(x) ? format_.sign() : 0);
   }
 
  private:
   static bool stays_finite(double x, Rounding rounding) {
-    if (std::isinf(x)) return false;
-    return rounding == Rounding::kZero || rounding == (x < 0 ? Rounding::kUp : Rounding::kDown);
+    return !std::isinf(x) &&
+           (rounding == Rounding::kZero || rounding == (x < 0 ? Rounding::kUp : Rounding::kDown));
   }
 
-  std::uint32_t rounded_magnitude(double x, bool is_negative, Rounding rounding, int error) const {
+  std::uint32_t rounded_magnitude(double signed_x, Rounding signed_rounding, int error) const {
+    // Of the magnitude.
+    const double x = std::abs(signed_x);
+    Rounding rounding = signed_rounding;
+    if (std::signbit(signed_x)) {
+      error = -error;
+      if (signed_rounding == Rounding::kDown) rounding = Rounding::kUp;
+      if (signed_rounding == Rounding::kUp) rounding = Rounding::kDown;
+    }
     if (x >= values_.back()) return count();
     const auto above = std::upper_bound(values_.begin(), values_.end(), x);
     const auto upper = static_cast<std::uint32_t>(above - values_.begin());
     const std::uint32_t lower = upper - 1;
-    if (x == values_[lower] && error == 0) return lower;
-    if (x == values_[lower] && error < 0) return rounding_below(lower, is_negative, rounding);
-    switch (rounding) {
-      case Rounding::kZero:
-        return lower;
-      case Rounding::kDown:
-        return is_negative ? upper : lower;
-      case Rounding::kUp:
-        return is_negative ? lower : upper;
-      case Rounding::kNearestEven:
-      case Rounding::kNearestAway:
-        break;
+    if (x == values_[lower] && error <= 0) {
+      const bool is_cut = rounding == Rounding::kZero || rounding == Rounding::kDown;
+      return error < 0 && is_cut ? lower - 1 : lower;
     }
+    if (rounding == Rounding::kZero || rounding == Rounding::kDown) return lower;
+    if (rounding == Rounding::kUp) return upper;
     const double to_lower = x - values_[lower];
     const double to_upper = values_[upper] - x;
-    if (to_lower < to_upper) return lower;
-    if (to_lower > to_upper || error > 0) return upper;
-    if (error < 0) return lower;
-    if (rounding == Rounding::kNearestAway) return upper;
-    return lower % 2 == 0 ? lower : upper;
-  }
-
-  // Of a number just below values_[code].
-  static std::uint32_t rounding_below(std::uint32_t code, bool is_negative, Rounding rounding) {
-    const bool is_away = rounding == Rounding::kNearestEven || rounding == Rounding::kNearestAway ||
-                         rounding == (is_negative ? Rounding::kDown : Rounding::kUp);
-    return is_away ? code : code - 1;
+    if (to_lower != to_upper) return to_lower < to_upper ? lower : upper;
+    if (error != 0) return error > 0 ? upper : lower;
+    return rounding == Rounding::kNearestAway || lower % 2 != 0 ? upper : lower;
   }
 
   FloatFormat format_;

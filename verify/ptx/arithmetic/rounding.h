@@ -81,7 +81,7 @@ RECTO_PTX_INLINE std::uint32_t flushed(std::uint32_t code) {
 // number of units. Adding a large number rounds to nearest, which the other modes correct; shifts
 // by a variable amount would keep loops from being vectorised.
 RECTO_PTX_INLINE std::uint64_t rounded_units(double magnitude, double unit, Rounding rounding,
-                                             bool is_negative) {
+                                             std::uint64_t sign) {
   const double base = unit * 0x1p52;
   const double sum = magnitude + base;
   const double near = sum - base;
@@ -98,15 +98,16 @@ RECTO_PTX_INLINE std::uint64_t rounded_units(double magnitude, double unit, Roun
     case Rounding::kZero:
       return below;
     case Rounding::kDown:
-      return is_negative ? above : below;
+      return sign != 0 ? above : below;
     case Rounding::kUp:
-      return is_negative ? below : above;
+      return sign != 0 ? below : above;
   }
   return nearest;
 }
 
 // Whether an overflow in this direction stops at the largest finite number.
-RECTO_PTX_INLINE bool overflow_stays_finite(Rounding rounding, bool is_negative) {
+RECTO_PTX_INLINE bool overflow_stays_finite(Rounding rounding, std::uint64_t sign) {
+  const bool is_negative = sign != 0;
   return (rounding == Rounding::kZero) | ((rounding == Rounding::kDown) & !is_negative) |
          ((rounding == Rounding::kUp) & is_negative);
 }
@@ -128,7 +129,7 @@ template <FloatFormat kFormat>
 RECTO_PTX_INLINE std::uint32_t narrowed(double exact, const FloatMode& mode) {
   const double x = limited(exact, mode);
   const std::uint64_t bits = bits_of(x);
-  const bool is_negative = (bits & kSign64) != 0;
+  const std::uint64_t sign = bits & kSign64;
   const std::uint64_t magnitude = bits & ~kSign64;
   // Below the lowest exponent, numbers keep fewer bits. Beyond the largest, all are alike.
   constexpr auto kLowest = static_cast<std::uint64_t>(1023 + kFormat.exponent_min());
@@ -137,15 +138,15 @@ RECTO_PTX_INLINE std::uint32_t narrowed(double exact, const FloatMode& mode) {
   const std::uint64_t bounded = field < kBeyond ? field : kBeyond;
   const std::uint64_t exponent = bounded > kLowest ? bounded : kLowest;
   const double unit = double_of((exponent - kFormat.fraction_bits) << 52);
-  const std::uint64_t units = rounded_units(double_of(magnitude), unit, mode.rounding, is_negative);
+  const std::uint64_t units = rounded_units(double_of(magnitude), unit, mode.rounding, sign);
   // As if there were no largest exponent.
   const std::uint64_t unbounded = ((exponent - kLowest) << kFormat.fraction_bits) + units;
-  const bool is_cut = mode.satfinite | (overflow_stays_finite(mode.rounding, is_negative) &
-                                        (magnitude < kInfinity64));
+  const bool is_cut =
+      mode.satfinite | (overflow_stays_finite(mode.rounding, sign) & (magnitude < kInfinity64));
   const std::uint64_t bound = kFormat.largest() + (is_cut ? 0 : 1);
   const bool is_over = (field >= kBeyond) | (unbounded > bound);
   const std::uint64_t code = is_over ? bound : unbounded;
-  const auto number = static_cast<std::uint32_t>(code | (is_negative ? kFormat.sign() : 0));
+  const auto number = static_cast<std::uint32_t>(code | (sign != 0 ? kFormat.sign() : 0));
   return magnitude > kInfinity64 ? kFormat.nan() : number;
 }
 

@@ -39,7 +39,7 @@ std::uint32_t wrong_codes(const FloatMode& mode) {
   const FormatNumbers numbers(kFormat);
   std::uint32_t wrong = 0;
   for (const double x : points_around(numbers)) {
-    if (narrowed<kFormat>(x, mode) != numbers.rounded(x, mode.rounding, mode.satfinite)) ++wrong;
+    if (narrowed<kFormat>(x, mode) != numbers.rounded(x, mode)) ++wrong;
   }
   return wrong;
 }
@@ -63,7 +63,7 @@ void check_nearest_of_fp32() {
       const auto nearest = static_cast<float>(point);
       for (const float x :
            {nearest, std::nextafter(nearest, 0.0F), std::nextafter(nearest, 1e38F)}) {
-        const std::uint32_t expected = numbers.rounded(x, Rounding::kNearestEven, satfinite);
+        const std::uint32_t expected = numbers.rounded(x, {.satfinite = satfinite});
         if (narrowed_nearest<kFormat>(x, {.satfinite = satfinite}) != expected) ++wrong;
       }
     }
@@ -118,12 +118,12 @@ TEST_CASE("every code of 16 and 8 bits widens to its number") {
 TEST_CASE("the search notices another rounding") {
   const FormatNumbers numbers(kF16);
   const double half_way = 1 + 0x1p-11;
-  CHECK(numbers.rounded(half_way, Rounding::kNearestEven) !=
-        numbers.rounded(half_way, Rounding::kNearestAway));
+  CHECK(numbers.rounded(half_way, {.rounding = Rounding::kNearestEven}) !=
+        numbers.rounded(half_way, {.rounding = Rounding::kNearestAway}));
   CHECK(wrong_codes<kF16>({}) == 0);
   std::uint32_t differing = 0;
   for (const double x : points_around(numbers)) {
-    differing += narrowed<kF16>(x, {}) != numbers.rounded(x, Rounding::kZero);
+    differing += narrowed<kF16>(x, {}) != numbers.rounded(x, {.rounding = Rounding::kZero});
   }
   CHECK(differing > 10000);
 }
