@@ -90,7 +90,8 @@ RECTO_PTX_INLINE double exp2_of(double x) {
 RECTO_PTX_INLINE float accurate_ex2(float x, const FloatMode& mode) {
   return result(static_cast<float>(exp2_of(operand(x, mode))), mode);
 }
-RECTO_PTX_INLINE float accurate_rsqrt(float x, const FloatMode& mode) {
+// (Not constexpr: clang's square root is not.)
+[[gnu::always_inline]] inline float accurate_rsqrt(float x, const FloatMode& mode) {
   return result(static_cast<float>(1 / __builtin_sqrt(static_cast<double>(operand(x, mode)))),
                 mode);
 }
@@ -98,7 +99,8 @@ RECTO_PTX_INLINE float accurate_div(float x, float y, const FloatMode& mode) {
   // A divisor beyond 2^126 has no normal reciprocal; 0 is used instead.
   const float b = operand(y, mode);
   const float infinity = float_of((bits_of(b) & 0x80000000) | 0x7f800000);
-  return div(x, (b < -0x1p126F) | (b > 0x1p126F) ? infinity : b, mode);
+  const bool is_beyond = (b < -0x1p126F) | (b > 0x1p126F);
+  return div(x, is_beyond ? infinity : b, mode);
 }
 
 }  // namespace recto::ptx
