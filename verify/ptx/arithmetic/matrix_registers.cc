@@ -127,40 +127,45 @@ template void read_b(FactorType, int, const RegisterRow*, float*);
 template void read_b(FactorType, int, const RegisterRow*, std::int32_t*);
 
 // Each block of 8 columns has two registers for the upper eight rows and two for the lower, between
-// which the elements of a row alternate; two f16 share a register.
+// which the elements of a row alternate; two f16 share a register. In the order of lanes, these are
+// 8 x 8 elements by rows.
 void read_sums(SumType type, int columns, const RegisterRow* registers, float* sums) {
   for (int block = 0; block < columns / 4; ++block) {
-    float* to = sums + block % 2 * kLines * columns + block / 2 * 8;
-    float pairs[2 * kFragmentLanes];
+    float tile[kLines][8];
+    float* const elements = tile[0];
     if (type == SumType::kF16) {
-      widen_factors(FactorType::kF16, registers[block], 2 * kFragmentLanes, pairs);
+      widen_factors(FactorType::kF16, registers[block], 2 * kFragmentLanes, elements);
     } else {
+      const std::uint32_t* const even = registers[2 * block];
+      const std::uint32_t* const uneven = registers[2 * block + 1];
       for (int lane = 0; lane < kFragmentLanes; ++lane) {
-        pairs[2 * lane] = float_of(registers[2 * block][lane]);
-        pairs[2 * lane + 1] = float_of(registers[2 * block + 1][lane]);
+        elements[2 * lane] = float_of(even[lane]);
+        elements[2 * lane + 1] = float_of(uneven[lane]);
       }
     }
-    for (int row = 0; row < kLines; ++row) {
-      std::memcpy(to + row * columns, pairs + 8 * row, 8 * sizeof(float));
-    }
+    float* to = sums + block % 2 * kLines * columns + block / 2 * 8;
+    for (int row = 0; row < kLines; ++row)
+      std::memcpy(to + row * columns, tile[row], sizeof tile[row]);
   }
 }
 
 void write_sums(SumType type, int columns, const float* sums, RegisterRow* registers) {
   for (int block = 0; block < columns / 4; ++block) {
     const float* from = sums + block % 2 * kLines * columns + block / 2 * 8;
-    float pairs[2 * kFragmentLanes];
-    for (int row = 0; row < kLines; ++row) {
-      std::memcpy(pairs + 8 * row, from + row * columns, 8 * sizeof(float));
-    }
-    for (int lane = 0; lane < kFragmentLanes; ++lane) {
-      const float even = pairs[2 * lane];
-      const float uneven = pairs[2 * lane + 1];
-      if (type == SumType::kF16) {
-        registers[block][lane] = packed<kF16>(uneven, even, {});
-      } else {
-        registers[2 * block][lane] = bits_of(even);
-        registers[2 * block + 1][lane] = bits_of(uneven);
+    float tile[kLines][8];
+    const float* const elements = tile[0];
+    for (int row = 0; row < kLines; ++row)
+      std::memcpy(tile[row], from + row * columns, sizeof tile[row]);
+    if (type == SumType::kF16) {
+      for (int lane = 0; lane < kFragmentLanes; ++lane) {
+        registers[block][lane] = packed<kF16>(elements[2 * lane + 1], elements[2 * lane], {});
+      }
+    } else {
+      std::uint32_t* const even = registers[2 * block];
+      std::uint32_t* const uneven = registers[2 * block + 1];
+      for (int lane = 0; lane < kFragmentLanes; ++lane) {
+        even[lane] = bits_of(elements[2 * lane]);
+        uneven[lane] = bits_of(elements[2 * lane + 1]);
       }
     }
   }
