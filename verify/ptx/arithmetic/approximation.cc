@@ -46,7 +46,7 @@ double exact_value(ApproximateFunction function, double x) {
     case kEx2:
       return exp2_of(x);
     case kTanh:
-      return std::tanh(x);
+      return tanh_of(x);
     case kDiv:
     case kDivFull:
       break;

@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "verify/ptx/arithmetic/float_arithmetic.h"
+#include "verify/ptx/arithmetic/comparison.h"
 
 namespace recto::ptx {
 
@@ -60,8 +60,13 @@ std::uint32_t approximate_narrow(ApproximateFunction function, std::uint32_t cod
 // ISA documents no error, so these are always accurate.
 double approximate_upper_half(ApproximateFunction function, double x);
 
-// 2^x by additions and products: the same bits on every machine. The relative error is below 2^-50.
-RECTO_PTX_INLINE double exp2_of(double x) {
+// 2^x = scale (1 + rest), by additions and products: the same bits on every machine.
+struct PowerOfTwo {
+  double scale = 1;
+  double rest = 0;  // between 2^-0.5 - 1 and 2^0.5 - 1, with a relative error below 2^-50
+};
+
+RECTO_PTX_INLINE PowerOfTwo power_of_two(double x) {
   // Beyond these, every fp32 result is 0 or infinite.
   const double above = x < -200 ? -200 : x;
   const double bounded = above > 200 ? 200 : above;
@@ -82,14 +87,27 @@ RECTO_PTX_INLINE double exp2_of(double x) {
   sum = sum * f + 0x1.c6b08d704a0c0p-5;
   sum = sum * f + 0x1.ebfbdff82c58fp-3;
   sum = sum * f + 0x1.62e42fefa39efp-1;
-  sum = sum * f + 1;
-  return double_of(bits_of(sum) + (bits_of(shifted) << 52));
+  return {double_of(bits_of(1.0) + (bits_of(shifted) << 52)), sum * f};
+}
+
+RECTO_PTX_INLINE double exp2_of(double x) {
+  const PowerOfTwo power = power_of_two(x);
+  return power.scale * (1 + power.rest);
+}
+
+// (e^2x - 1) / (e^2x + 1), whose numerator is not a difference of near numbers.
+RECTO_PTX_INLINE double tanh_of(double x) {
+  constexpr double kTwiceLog2E = 0x1.71547652b82fep+1;
+  const PowerOfTwo power = power_of_two(x * kTwiceLog2E);
+  const double less_one = power.scale * power.rest + (power.scale - 1);
+  return copysign(x, less_one / (less_one + 2));
 }
 
 // Accurate values for loops over lanes; rcp and sqrt to nearest are those of float_arithmetic.h.
 RECTO_PTX_INLINE float accurate_ex2(float x, const FloatMode& mode) {
   return result(static_cast<float>(exp2_of(operand(x, mode))), mode);
 }
+RECTO_PTX_INLINE float accurate_tanh(float x) { return canonical(static_cast<float>(tanh_of(x))); }
 // (Not constexpr: clang's square root is not.)
 [[gnu::always_inline]] inline float accurate_rsqrt(float x, const FloatMode& mode) {
   return result(static_cast<float>(1 / __builtin_sqrt(static_cast<double>(operand(x, mode)))),

@@ -76,6 +76,7 @@ TEST_CASE("the inlined values are those of the functions") {
   for (int i = 0; i < 50000; ++i) {
     const float x = drawn(random, kEx2);
     const float y = float_of(static_cast<std::uint32_t>(random.next_u64()));
+    wrong += bits_of(accurate_tanh(y)) != bits_of(approximate(kTanh, y, {}));
     for (const bool flush : {false, true}) {
       const ApproximationMode mode = {.flush = flush};
       wrong += bits_of(accurate_ex2(x, {.flush = flush})) != bits_of(approximate(kEx2, x, mode));
@@ -103,6 +104,24 @@ TEST_CASE("2^x is near the library's over its whole range, and exact at integers
   CHECK(static_cast<float>(exp2_of(-1e30)) == 0);
   CHECK(static_cast<float>(exp2_of(1e30)) == INFINITY);
   CHECK(std::isnan(exp2_of(float_of(kNan32))));
+}
+
+TEST_CASE("tanh is near the library's over its whole range, and odd") {
+  RandomStream random(6);
+  double worst = 0;
+  int not_odd = 0;
+  for (int i = 0; i < 100000; ++i) {
+    // Exponents from -100 to 6.
+    const double x =
+        std::ldexp(1 + random.next_unit(), static_cast<int>(random.next_below(106)) - 100);
+    const long double truth = std::tanh(static_cast<long double>(x));
+    worst = std::max(worst, static_cast<double>(std::abs(tanh_of(x) - truth) / truth));
+    not_odd += tanh_of(-x) != -tanh_of(x);
+  }
+  CHECK(worst < 0x1p-50);
+  CHECK(not_odd == 0);
+  CHECK(tanh_of(1e300) == 1);
+  CHECK(tanh_of(-1e300) == -1);
 }
 
 TEST_CASE("perturbed results stay within the documented error, use it, and depend on the seed") {

@@ -69,7 +69,7 @@ RECTO_PTX_INLINE float sqrt(float x, const FloatMode& mode) {
   return result(rounded_to_f32(odd(root, remainder), mode.rounding), mode);
 }
 
-// The ISA leaves the NaN of a NaN open: here, only the sign changes.
+// The ISA leaves the NaN of a NaN open: as ptxas folds it, only the sign changes.
 RECTO_PTX_INLINE float neg(float x, const FloatMode& mode) {
   return operand(float_of(bits_of(x) ^ 0x80000000), mode);
 }

@@ -111,7 +111,7 @@ RECTO_PTX_INLINE T sad(T a, T b, T c) {
   return static_cast<T>(static_cast<Unsigned<T>>(c) + (a < b ? y - x : x - y));
 }
 
-// The ISA leaves division by zero open: as on NVIDIA's GPUs, quotient and remainder have all bits
+// The ISA leaves division by zero open: as ptxas folds it, quotient and remainder have all bits
 // set. The quotient of the lowest number and -1 wraps.
 template <typename T>
 RECTO_PTX_INLINE T div(T a, T b) {
