@@ -98,7 +98,7 @@ RECTO_PTX_INLINE double exp2_of(double x) {
 // (e^2x - 1) / (e^2x + 1), whose numerator is not a difference of near numbers.
 RECTO_PTX_INLINE double tanh_of(double x) {
   constexpr double kTwiceLog2E = 0x1.71547652b82fep+1;
-  const PowerOfTwo power = power_of_two(x * kTwiceLog2E);
+  const PowerOfTwo power = power_of_two(abs(x, {}) * kTwiceLog2E);
   const double less_one = power.scale * power.rest + (power.scale - 1);
   return copysign(x, less_one / (less_one + 2));
 }
