@@ -32,20 +32,7 @@ void collect_a(const WgmmaShape& shape, const WgmmaOperands& operands, int warp,
   if (shape.sign_a == FactorSign::kMinus) negate(a, kWarpRows * depth);
 }
 
-// [depth, columns]
-void collect_b(const WgmmaShape& shape, const CollectedFactor& from, float* b) {
-  const int depth = shape.depth();
-  if (from.major == Major::kMn) {
-    widen_factors(shape.b, from.bytes, depth * shape.columns, b);
-  } else {
-    float line[kFactorDepthMax];
-    for (int column = 0; column < shape.columns; ++column) {
-      widen_factors(shape.b, from.bytes + column * kWgmmaLineBytes, depth, line);
-      for (int k = 0; k < depth; ++k) b[k * shape.columns + column] = line[k];
-    }
-  }
-  if (shape.sign_b == FactorSign::kMinus) negate(b, depth * shape.columns);
-}
+bool may_be(Major major, FactorType type) { return major == Major::kK || element_bits(type) == 16; }
 
 }  // namespace
 
@@ -57,17 +44,32 @@ bool is_supported(const WgmmaShape& shape) {
   return shape.sum == SumType::kF32 || shape.a == FactorType::kF16;
 }
 
+void widen_b(const WgmmaShape& shape, const CollectedFactor& factor, WgmmaNumbers& b) {
+  RECTO_CHECK(is_supported(shape));
+  RECTO_CHECK(may_be(factor.major, shape.b));
+  const int depth = shape.depth();
+  const int count = depth * shape.columns;
+  if (factor.major == Major::kMn) {
+    widen_factors(shape.b, factor.bytes, count, b);
+  } else {
+    WgmmaNumbers lines;  // [columns, depth]
+    widen_factors(shape.b, factor.bytes, count, lines);
+    for (int k = 0; k < depth; ++k) {
+      float* to = b + k * shape.columns;
+      for (int column = 0; column < shape.columns; ++column) to[column] = lines[column * depth + k];
+    }
+  }
+  if (shape.sign_b == FactorSign::kMinus) negate(b, count);
+}
+
 void wgmma(const WgmmaShape& shape, const WgmmaOperands& operands, int warp,
            const SumModel& model) {
   RECTO_CHECK(is_supported(shape));
   RECTO_CHECK(warp >= 0 && warp < kWarpgroupWarps);
-  RECTO_CHECK(element_bits(shape.a) == 16 ||
-              (operands.a.major == Major::kK && operands.b.major == Major::kK));
+  RECTO_CHECK(may_be(operands.a.major, shape.a));
   float a[kWarpRows * kFactorDepthMax];
-  float b[kFactorDepthMax * kWgmmaColumnsMax];
   float sums[kWarpRows * kWgmmaColumnsMax];
   collect_a(shape, operands, warp, a);
-  collect_b(shape, operands.b, b);
   if (shape.adds) {
     read_sums(shape.sum, shape.columns, operands.d, sums);
   } else {
@@ -77,7 +79,7 @@ void wgmma(const WgmmaShape& shape, const WgmmaOperands& operands, int warp,
                        .columns = shape.columns,
                        .depth = shape.depth(),
                        .a = a,
-                       .b = b,
+                       .b = operands.b,
                        .sums = sums},
                       model);
   write_sums(shape.sum, shape.columns, sums, operands.d);

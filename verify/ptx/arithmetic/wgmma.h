@@ -42,12 +42,16 @@ struct CollectedFactor {
   Major major = Major::kK;
 };
 
+// The numbers of B, [depth, columns], which the four warps share.
+using WgmmaNumbers = float[kFactorDepthMax * kWgmmaColumnsMax];
+void widen_b(const WgmmaShape& shape, const CollectedFactor& factor, WgmmaNumbers& b);
+
 // Of one warp of the four.
 struct WgmmaOperands {
   // A is in the registers of the warp, or in shared memory, with the rows of the whole warpgroup.
   const RegisterRow* a_registers = nullptr;  // [4]
   CollectedFactor a;
-  CollectedFactor b;
+  const float* b = nullptr;  // from widen_b()
   RegisterRow* d = nullptr;  // [d_registers()]
 };
 

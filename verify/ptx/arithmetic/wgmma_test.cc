@@ -63,9 +63,10 @@ class Example {
   }
 
   int wrong_results(const SumModel& model) {
+    WgmmaNumbers b;
+    widen_b(shape_, {b_pieces_.data(), layout_.b}, b);
     for (int warp = 0; warp < 4; ++warp) {
-      WgmmaOperands operands = {
-          .a = {a_pieces_.data(), layout_.a}, .b = {b_pieces_.data(), layout_.b}, .d = d(warp)};
+      WgmmaOperands operands = {.a = {a_pieces_.data(), layout_.a}, .b = b, .d = d(warp)};
       if (layout_.place_of_a == PlaceOfA::kRegisters) operands.a_registers = a_rows_[warp];
       wgmma(shape_, operands, warp, model);
     }
