@@ -1,0 +1,122 @@
+// The order that barriers make, and cells of every size.
+
+#include "verify/ptx/checks/race_checker.h"
+
+#include "bazel/testing/catch.h"
+
+namespace recto::ptx {
+namespace {
+
+using Kind = Conflict::Kind;
+
+// Two warps of one thread block.
+class Accesses {
+ public:
+  Accesses() : checker_({}, 4096) { checker_.begin(1, 2); }
+
+  Kind touch(AccessKind kind, unsigned thread, std::size_t offset, std::size_t bytes = 4) {
+    checker_.begin_step(thread / kWarpSize);
+    return checker_.touch_shared(offset, bytes, {kind, thread / kWarpSize, thread % kWarpSize, 0})
+        .kind;
+  }
+  Kind write(unsigned thread, std::size_t offset, std::size_t bytes = 4) {
+    return touch(AccessKind::kWrite, thread, offset, bytes);
+  }
+  Kind read(unsigned thread, std::size_t offset, std::size_t bytes = 4) {
+    return touch(AccessKind::kRead, thread, offset, bytes);
+  }
+  void block_barrier() { checker_.pass_barrier({kAllLanes, kAllLanes}, {kAllLanes, kAllLanes}); }
+  BlockChecker& checker() { return checker_; }
+
+ private:
+  BlockChecker checker_;
+};
+
+TEST_CASE("a block barrier orders warps, nothing else does") {
+  Accesses accesses;
+  CHECK(accesses.write(0, 16) == Kind::kNone);
+  CHECK(accesses.read(32, 16) == Kind::kRace);
+  CHECK(accesses.read(0, 16) == Kind::kNone);
+  accesses.block_barrier();
+  CHECK(accesses.read(32, 16) == Kind::kNone);
+  CHECK(accesses.write(0, 16) == Kind::kRace);  // after a read by the other warp
+  accesses.block_barrier();
+  CHECK(accesses.write(32, 16) == Kind::kNone);
+}
+
+TEST_CASE("a warp barrier orders the lanes of its mask") {
+  Accesses accesses;
+  CHECK(accesses.write(1, 8) == Kind::kNone);
+  CHECK(accesses.read(2, 8) == Kind::kRace);
+  accesses.checker().pass_warp_barrier(0, 0b110);
+  CHECK(accesses.read(2, 8) == Kind::kNone);
+  CHECK(accesses.read(3, 8) == Kind::kRace);
+  // What lane 2 knows of lane 1, it passes on.
+  accesses.checker().pass_warp_barrier(0, 0b1100);
+  CHECK(accesses.read(3, 8) == Kind::kNone);
+  accesses.checker().pass_warp_barrier(0, kAllLanes);
+  CHECK(accesses.write(31, 8) == Kind::kNone);
+}
+
+TEST_CASE("those that arrive at a barrier without waiting learn nothing") {
+  Accesses accesses;
+  CHECK(accesses.write(0, 0) == Kind::kNone);
+  CHECK(accesses.write(32, 4) == Kind::kNone);
+  accesses.checker().pass_barrier({kAllLanes, kAllLanes}, {0, kAllLanes});
+  CHECK(accesses.read(32, 0) == Kind::kNone);
+  CHECK(accesses.read(0, 4) == Kind::kRace);
+}
+
+TEST_CASE("cells are as fine as accesses") {
+  Accesses accesses;
+  CHECK(accesses.write(0, 100, 2) == Kind::kNone);
+  CHECK(accesses.write(32, 102, 2) == Kind::kNone);
+  CHECK(accesses.write(33, 104, 1) == Kind::kNone);
+  CHECK(accesses.read(0, 100, 4) == Kind::kRace);  // half of it is the other warp's
+  CHECK(accesses.read(33, 105, 1) == Kind::kUninitialised);
+  CHECK(accesses.write(0, 252, 8) == Kind::kNone);  // over a piece's end
+  CHECK(accesses.read(32, 256, 4) == Kind::kRace);
+}
+
+TEST_CASE("atomic operations do not race with each other, but with others") {
+  Accesses accesses;
+  CHECK(accesses.touch(AccessKind::kAtomic, 0, 0) == Kind::kNone);
+  CHECK(accesses.touch(AccessKind::kAtomic, 32, 0) == Kind::kNone);
+  CHECK(accesses.touch(AccessKind::kAtomicRead, 0, 0) == Kind::kNone);
+  CHECK(accesses.touch(AccessKind::kAtomic, 32, 0) == Kind::kNone);
+  CHECK(accesses.read(0, 0) == Kind::kRace);
+}
+
+TEST_CASE("an earlier thread block's accesses to shared memory do not exist") {
+  Accesses accesses;
+  CHECK(accesses.write(0, 0) == Kind::kNone);
+  accesses.checker().begin(2, 2);
+  CHECK(accesses.read(32, 0) == Kind::kUninitialised);
+  CHECK(accesses.write(33, 0) == Kind::kRace);  // after the read of its own block
+}
+
+TEST_CASE("a fence and an atomic operation on each side order thread blocks") {
+  for (const bool has_fences : {true, false}) {
+    GridChecker grid;
+    grid.add(4096, 1024, Contents::kGiven);
+    GridChecker::Region& region = *grid.find(4096);
+    CHECK(grid.find(4095) == nullptr);
+    CHECK(grid.find(5120) == nullptr);
+    BlockChecker first({}, 16);
+    BlockChecker second({}, 16);
+    first.begin(1, 1);
+    second.begin(2, 1);
+    first.begin_step(0);
+    CHECK(first.touch_global(region, 0, 4, {AccessKind::kWrite, 0, 5, 0}).kind == Kind::kNone);
+    if (has_fences) first.pass_fence(0, kAllLanes);
+    first.pass_atomic(grid, {0, 5, 4200});
+    second.pass_atomic(grid, {0, 7, 4200});
+    if (has_fences) second.pass_fence(0, kAllLanes);
+    second.begin_step(0);
+    CHECK(second.touch_global(region, 0, 4, {AccessKind::kRead, 0, 7, 0}).kind ==
+          (has_fences ? Kind::kNone : Kind::kGridRace));
+  }
+}
+
+}  // namespace
+}  // namespace recto::ptx

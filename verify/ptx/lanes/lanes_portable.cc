@@ -1,0 +1,15 @@
+#include "verify/ptx/lanes/address_lanes.h"
+#include "verify/ptx/lanes/approximation_forms.h"
+#include "verify/ptx/lanes/conversion_forms.h"
+#include "verify/ptx/lanes/float_forms.h"
+#include "verify/ptx/lanes/integer_forms.h"
+#include "verify/ptx/lanes/lane_tables.h"
+
+namespace recto::ptx {
+
+LaneTables portable_lane_tables() {
+  return {kIntegerForms,       kFloatForms,      kConversionForms,
+          kApproximationForms, sum_up_addresses, load_all_lanes};
+}
+
+}  // namespace recto::ptx

@@ -1,0 +1,106 @@
+#include "verify/ptx/launch.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "verify/ptx/machine/thread_block.h"
+
+namespace recto::ptx {
+namespace {
+
+// CUDA C++ Programming Guide, "Technical Specifications per Compute Capability".
+constexpr std::uint64_t kThreadsMax = 1024;
+constexpr std::uint32_t kThreadsInZMax = 64;
+constexpr std::uint64_t kGridXMax = 2147483647;
+constexpr std::uint64_t kGridYZMax = 65535;
+constexpr std::uint64_t kSharedBytesMax = 227 << 10;
+// All of a cooperative launch's thread blocks have their state at once.
+constexpr std::uint64_t kCooperativeBlocksMax = 1024;
+constexpr std::uint64_t kCooperativeTurn = 4096;
+
+std::string why_invalid(const Program& program, const LaunchShape& shape,
+                        const Arguments& arguments, const LaunchOptions& options) {
+  const Dim3& grid = shape.grid;
+  const Dim3& block = shape.block;
+  if (grid.count() == 0 || grid.x > kGridXMax || grid.y > kGridYZMax || grid.z > kGridYZMax) {
+    return "the grid " + grid.text() + " is not within (2147483647, 65535, 65535)";
+  }
+  const bool is_small = block.x <= kThreadsMax && block.y <= kThreadsMax;
+  if (!is_small || block.count() == 0 || block.count() > kThreadsMax || block.z > kThreadsInZMax) {
+    return "the thread block " + block.text() + " does not have 1 to 1024 threads, 64 of them in z";
+  }
+  if (program.threads_max != 0 && block.count() > program.threads_max) {
+    return "the thread block has " + std::to_string(block.count()) +
+           " threads, the kernel allows " + std::to_string(program.threads_max);
+  }
+  const std::uint64_t shared_bytes =
+      program.shared_bytes - kSharedBegin + std::uint64_t{shape.dynamic_shared_bytes};
+  if (shape.dynamic_shared_bytes > kSharedBytesMax || shared_bytes > kSharedBytesMax) {
+    return "shared memory takes " + std::to_string(shared_bytes) + " bytes, more than " +
+           std::to_string(kSharedBytesMax);
+  }
+  if (arguments.bytes().size() < program.parameter_bytes) {
+    return "the arguments have " + std::to_string(arguments.bytes().size()) +
+           " bytes, the parameters " + std::to_string(program.parameter_bytes);
+  }
+  if (options.is_cooperative && grid.count() > kCooperativeBlocksMax) {
+    return "a cooperative launch has at most " + std::to_string(kCooperativeBlocksMax) +
+           " thread blocks";
+  }
+  return {};
+}
+
+void run_apart(LaunchRun& run) {
+  ThreadBlock block(run);
+  const std::uint64_t count = run.shape.grid.count();
+  const bool is_reverse = run.options.schedule.policy == SchedulePolicy::kReverse;
+  for (std::uint64_t i = 0; i < count; ++i) {
+    block.begin(is_reverse ? count - 1 - i : i);
+    if (block.run_for(UINT64_MAX) == ThreadBlock::State::kAbandoned) return;
+  }
+}
+
+void run_side_by_side(LaunchRun& run) {
+  std::vector<std::unique_ptr<ThreadBlock>> blocks;
+  for (std::uint64_t i = 0; i < run.shape.grid.count(); ++i) {
+    blocks.push_back(std::make_unique<ThreadBlock>(run));
+    blocks.back()->begin(i);
+  }
+  while (!blocks.empty()) {
+    for (std::unique_ptr<ThreadBlock>& block : blocks) {
+      const ThreadBlock::State state = block->run_for(kCooperativeTurn);
+      if (state == ThreadBlock::State::kAbandoned) return;
+      if (state == ThreadBlock::State::kDone) block.reset();
+    }
+    std::erase(blocks, nullptr);
+  }
+}
+
+}  // namespace
+
+LaunchReport launch(const Kernel& kernel, const LaunchShape& shape, const Arguments& arguments,
+                    const DeviceMemory& memory, const LaunchOptions& options) {
+  const Program& program =
+      options.checks.undefined_registers ? kernel.tracked_program() : kernel.program();
+  LaunchRun run(program, kernel.files(), shape, options);
+  const std::string problem = why_invalid(program, shape, arguments, options);
+  if (!problem.empty()) {
+    Finding finding;
+    finding.kernel = kernel.name();
+    finding.what = problem;
+    run.report(std::move(finding));
+    return std::move(run.report_);
+  }
+  run.set_memory(memory, kernel.variables());
+  run.set_arguments(arguments.bytes());
+  if (options.is_cooperative) {
+    run_side_by_side(run);
+  } else {
+    run_apart(run);
+  }
+  Counters& counters = run.report_.counters;
+  for (const std::uint64_t count : counters.by_action) counters.instructions += count;
+  return std::move(run.report_);
+}
+
+}  // namespace recto::ptx

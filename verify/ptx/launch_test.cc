@@ -1,0 +1,142 @@
+// Launches that cannot be, and the limits of those that can.
+
+#include "verify/ptx/launch.h"
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/ptx/testing/ptx_run.h"
+
+namespace recto::ptx {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+TestKernel small_kernel() {
+  TestKernel kernel;
+  kernel.declarations = ".shared .align 4 .b8 fixed[1024];\n.extern .shared .align 16 .b8 more[];";
+  kernel.body =
+      ".reg .b32 %r<4>;\n.reg .b64 %rd<4>;\nld.param.u64 %rd1, [out];\nmov.u32 %r1, %ctaid.x;\n"
+      "mul.wide.u32 %rd2, %r1, 4;\nadd.s64 %rd1, %rd1, %rd2;\nmov.u32 %r2, %nctaid.x;\n"
+      "st.global.u32 [%rd1], %r2;\nmov.u32 %r3, %dynamic_smem_size;\nret;";
+  return kernel;
+}
+
+LaunchReport run(const LaunchShape& shape, const Arguments& arguments,
+                 const LaunchOptions& options = {}) {
+  static std::vector<std::uint32_t> out(256);
+  DeviceMemory memory;
+  memory.add("out", out.data(), out.size() * 4);
+  Arguments given = arguments;
+  if (given.bytes().empty()) given.add(out.data());
+  return LoadedKernel(small_kernel()).run(shape, given, memory, options);
+}
+
+TEST_CASE("a launch within the limits runs, one beyond them is a finding") {
+  const auto text = [](const Dim3& grid, const Dim3& block, std::size_t shared = 0) {
+    return run({grid, block, shared}, {}).text();
+  };
+  CHECK(text({256, 1, 1}, {1024, 1, 1}).empty());
+  CHECK(text({1, 65535, 1}, {1, 1, 64}).empty());
+  CHECK(text({1, 1, 1}, {1, 1, 1}, 226 << 10).empty());
+  CHECK_THAT(text({1, 1, 1}, {1025, 1, 1}), ContainsSubstring("1 to 1024 threads"));
+  CHECK_THAT(text({1, 1, 1}, {1, 1, 65}), ContainsSubstring("1 to 1024 threads"));
+  CHECK_THAT(text({1, 1, 1}, {65536, 65536, 4}), ContainsSubstring("1 to 1024 threads"));
+  CHECK_THAT(text({1, 1, 1}, {0, 1, 1}), ContainsSubstring("1 to 1024 threads"));
+  CHECK_THAT(text({0, 1, 1}, {1, 1, 1}), ContainsSubstring("the grid (0, 1, 1)"));
+  CHECK_THAT(text({1, 65536, 1}, {1, 1, 1}), ContainsSubstring("the grid"));
+  CHECK_THAT(text({1, 1, 1}, {1, 1, 1}, (226 << 10) + 1), ContainsSubstring("shared memory takes"));
+  CHECK_THAT(text({1, 1, 1}, {1, 1, 1}, SIZE_MAX), ContainsSubstring("shared memory takes"));
+}
+
+TEST_CASE("arguments that are missing are a finding") {
+  CHECK_THAT(run({}, Arguments().add(std::uint32_t{1})).text(),
+             ContainsSubstring("the arguments have 4 bytes, the parameters 8"));
+}
+
+TEST_CASE("a kernel's own limit of threads holds") {
+  const std::string text = small_kernel().text();
+  std::string limited = text;
+  limited.replace(limited.find(")\n{"), 2, ") .maxntid 64, 1, 1\n");
+  std::vector<std::uint32_t> out(4);
+  DeviceMemory memory;
+  memory.add("out", out.data(), 16);
+  const LoadedKernel kernel(limited);
+  CHECK(kernel.run({{}, {64, 1, 1}, 0}, Arguments().add(out.data()), memory).passed());
+  CHECK_THAT(kernel.run({{}, {65, 1, 1}, 0}, Arguments().add(out.data()), memory).text(),
+             ContainsSubstring("has 65 threads, the kernel allows 64"));
+}
+
+TEST_CASE("a module says which kernels it has, and which of them cannot be run") {
+  TestKernel kernel = small_kernel();
+  Result<Module> module = Module::parse(kernel.text());
+  REQUIRE(module.is_ok());
+  CHECK(module.value().kernel_names() == std::vector<std::string>{"k"});
+  CHECK_THAT(module.value().kernel("other").status().message(),
+             ContainsSubstring("the module has no kernel 'other'"));
+  kernel.declarations = ".shared .align 4 .b8 large[300000];";
+  CHECK_THAT(refusal_of(kernel), ContainsSubstring("shared variables take 300000 bytes"));
+  kernel.declarations = ".global .align 4 .b8 large[1099511627776];";
+  CHECK_THAT(refusal_of(kernel), ContainsSubstring("variables take"));
+}
+
+TEST_CASE("global variables keep their values between launches, and can be found by name") {
+  TestKernel kernel;
+  kernel.declarations = ".global .align 4 .u32 count = 5;";
+  kernel.body = ".reg .b32 %r<3>;\natom.global.add.u32 %r1, [count], 1;\nret;";
+  const LoadedKernel loaded(kernel);
+  std::uint64_t out = 0;
+  DeviceMemory memory;
+  memory.add("out", &out, 8);
+  for (int i = 0; i < 3; ++i) {
+    CHECK(loaded.run({{2, 1, 1}, {32, 1, 1}, 0}, Arguments().add(&out), memory).passed());
+  }
+  const Buffer& count = loaded.module().variables().buffers().at(0);
+  CHECK(count.name == "count");
+  CHECK(*reinterpret_cast<const std::uint32_t*>(count.begin) == 5 + 3 * 64);
+}
+
+TEST_CASE("thread blocks of a cooperative launch wait for each other") {
+  TestKernel kernel;
+  kernel.body =
+      ".reg .pred %p<3>;\n.reg .b32 %r<6>;\n.reg .b64 %rd<3>;\nld.param.u64 %rd1, [out];\n"
+      "mov.u32 %r1, %nctaid.x;\natom.global.add.u32 %r2, [%rd1], 1;\n"
+      "SPIN: ld.volatile.global.u32 %r3, [%rd1];\nsetp.lt.u32 %p1, %r3, %r1;\n@%p1 bra SPIN;\nret;";
+  std::uint32_t out = 0;
+  DeviceMemory memory;
+  memory.add("out", &out, 4);
+  const LoadedKernel loaded(kernel);
+  LaunchOptions options{.is_cooperative = true};
+  CHECK(loaded.run({{5, 1, 1}, {1, 1, 1}, 0}, Arguments().add(&out), memory, options).passed());
+  CHECK(out == 5);
+  out = 0;
+  options = {.steps_max = 10000};
+  const LaunchReport report =
+      loaded.run({{5, 1, 1}, {1, 1, 1}, 0}, Arguments().add(&out), memory, options);
+  REQUIRE(report.findings.size() == 1);
+  CHECK(report.findings[0].check == Check::kNeverEnds);
+}
+
+TEST_CASE("findings are distinct, and at most as many as wanted") {
+  TestKernel kernel;
+  kernel.declarations = ".shared .align 4 .b8 s[1024];";
+  kernel.body = ".reg .b32 %r<3>;\n";
+  for (int i = 0; i < 30; ++i)
+    kernel.body += "ld.shared.u32 %r1, [s+" + std::to_string(4 * i) + "];\n";
+  kernel.body += "ret;";
+  std::uint64_t out = 0;
+  DeviceMemory memory;
+  memory.add("out", &out, 8);
+  const LoadedKernel loaded(kernel);
+  LaunchOptions options{.checks = Checks::all()};
+  CHECK(loaded.run({{3, 1, 1}, {64, 1, 1}, 0}, Arguments().add(&out), memory, options)
+            .findings.size() == 16);
+  options.findings_max = 100;
+  CHECK(loaded.run({{3, 1, 1}, {64, 1, 1}, 0}, Arguments().add(&out), memory, options)
+            .findings.size() == 30);
+}
+
+}  // namespace
+}  // namespace recto::ptx

@@ -1,0 +1,141 @@
+// atom and red. The lanes of a warp take their turns in the order of their numbers.
+
+#include <cstring>
+
+#include "verify/ptx/arithmetic/comparison.h"
+#include "verify/ptx/arithmetic/float_arithmetic.h"
+#include "verify/ptx/machine/thread_block.h"
+
+namespace recto::ptx {
+namespace {
+
+template <typename T>
+T combine_integers(AtomicOperation operation, T old, T b, T c) {
+  using enum AtomicOperation;
+  switch (operation) {
+    case kAdd:
+      return static_cast<T>(old + b);
+    case kMin:
+      return b < old ? b : old;
+    case kMax:
+      return b > old ? b : old;
+    case kAnd:
+      return static_cast<T>(old & b);
+    case kOr:
+      return static_cast<T>(old | b);
+    case kXor:
+      return static_cast<T>(old ^ b);
+    case kExchange:
+      return b;
+    case kCompareAndSwap:
+      return old == b ? c : old;
+    case kIncrement:
+      return old >= b ? T{0} : static_cast<T>(old + 1);
+    case kDecrement:
+      return old == 0 || old > b ? b : static_cast<T>(old - 1);
+  }
+  return old;
+}
+
+template <FloatFormat kFormat>
+std::uint32_t combine_halves(AtomicOperation operation, std::uint32_t old, std::uint32_t b) {
+  const auto half = [&](std::uint32_t x, std::uint32_t y) {
+    switch (operation) {
+      case AtomicOperation::kAdd:
+        return add<kFormat>(x, y, FloatMode{});
+      case AtomicOperation::kMin:
+        return extreme<kFormat>(Extreme::kMin, x, y, FloatMode{});
+      case AtomicOperation::kMax:
+        return extreme<kFormat>(Extreme::kMax, x, y, FloatMode{});
+      default:
+        return y;
+    }
+  };
+  return half(old & 0xffff, b & 0xffff) | half(old >> 16, b >> 16) << 16;
+}
+
+template <typename T>
+T combine_floats(AtomicOperation operation, T old, T b) {
+  switch (operation) {
+    case AtomicOperation::kAdd:
+      return add(old, b, FloatMode{});
+    case AtomicOperation::kMin:
+      return min(old, b, FloatMode{});
+    case AtomicOperation::kMax:
+      return max(old, b, FloatMode{});
+    default:
+      return b;
+  }
+}
+
+std::uint64_t combine(const Detail& detail, std::uint64_t old, std::uint64_t b, std::uint64_t c) {
+  const AtomicOperation operation = detail.atomic;
+  const bool is_swap =
+      operation == AtomicOperation::kExchange || operation == AtomicOperation::kCompareAndSwap;
+  const auto word = [](std::uint64_t bits) { return static_cast<std::uint32_t>(bits); };
+  if (!is_swap) {
+    switch (detail.type) {
+      case ScalarType::kF32:
+        return bits_of(combine_floats(operation, float_of(word(old)), float_of(word(b))));
+      case ScalarType::kF64:
+        return bits_of(combine_floats(operation, double_of(old), double_of(b)));
+      case ScalarType::kF16:
+      case ScalarType::kF16x2:
+        return combine_halves<kF16>(operation, word(old), word(b));
+      case ScalarType::kBf16:
+      case ScalarType::kBf16x2:
+        return combine_halves<kBf16>(operation, word(old), word(b));
+      case ScalarType::kS32:
+        return word(static_cast<std::uint64_t>(
+            combine_integers(operation, static_cast<std::int32_t>(word(old)),
+                             static_cast<std::int32_t>(word(b)), 0)));
+      case ScalarType::kS64:
+        return static_cast<std::uint64_t>(
+            combine_integers(operation, static_cast<std::int64_t>(old),
+                             static_cast<std::int64_t>(b), std::int64_t{0}));
+      default:
+        break;
+    }
+  }
+  switch (detail.width) {
+    case 2:
+      return combine_integers(operation, static_cast<std::uint16_t>(old),
+                              static_cast<std::uint16_t>(b), static_cast<std::uint16_t>(c));
+    case 4:
+      return combine_integers(operation, word(old), word(b), word(c));
+    default:
+      return combine_integers(operation, old, b, c);
+  }
+}
+
+}  // namespace
+
+bool ThreadBlock::atomic(Warp& warp, const Step& step, LaneMask lanes) {
+  const Detail& detail = program_.details[step.detail];
+  LaneAddresses pointers;
+  if (!access(warp, detail.memory, {&step, lanes, detail.width, AccessKind::kAtomic, "updates"},
+              pointers)) {
+    return false;
+  }
+  pass_ordering(warp, detail, lanes);
+  const auto operand = [&](std::size_t i, unsigned lane) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, warp.registers + detail.uses[i] + lane * detail.width, detail.width);
+    return bits;
+  };
+  for_each_lane_of(lanes, [&](unsigned lane) {
+    std::uint64_t old = 0;
+    auto* const memory = reinterpret_cast<std::byte*>(pointers[lane]);
+    std::memcpy(&old, memory, detail.width);
+    const std::uint64_t c = detail.uses.size() > 1 ? operand(1, lane) : 0;
+    const std::uint64_t next = combine(detail, old, operand(0, lane), c);
+    std::memcpy(memory, &next, detail.width);
+    if (!detail.defs.empty()) {
+      std::memcpy(warp.registers + detail.defs[0] + lane * detail.width, &old, detail.width);
+    }
+  });
+  if (step.is_tracked) pass_undefined(warp, step, lanes);
+  return true;
+}
+
+}  // namespace recto::ptx

@@ -1,0 +1,207 @@
+// Kernels with one fault each, found under every policy, and their right twins, which are silent.
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "bazel/testing/catch.h"
+#include "verify/ptx/testing/ptx_run.h"
+
+namespace recto::ptx {
+namespace {
+
+const std::string kStart =
+    ".reg .pred %p<10>;\n.reg .b16 %h<10>;\n.reg .b32 %r<10>;\n.reg .b64 %rd<10>;\n"
+    ".loc 1 7 1\nmov.u32 %r0, %tid.x;\nld.param.u64 %rd0, [out];\n"
+    "mul.wide.u32 %rd1, %r0, 8;\nadd.s64 %rd1, %rd0, %rd1;\nmov.u32 %r9, smem;\n"
+    "shl.b32 %r8, %r0, 2;\nadd.u32 %r9, %r9, %r8;\n.loc 1 8 1\n";
+
+struct Canary {
+  std::string name;
+  Check check;
+  std::string wrong;
+  std::string right;
+  std::string text;  // a part of the finding
+  unsigned threads = 64;
+  unsigned blocks = 1;
+};
+
+LaunchReport run(const Canary& canary, const std::string& body, const Schedule& schedule) {
+  TestKernel kernel;
+  kernel.body = kStart + body + "\nret;";
+  kernel.parameters += ", .param .u64 in, .param .u64 fresh";
+  kernel.declarations = ".file 1 \"canary.cu\"\n.shared .align 16 .b8 smem[1024];";
+  std::vector<std::uint64_t> out(canary.threads * canary.blocks);
+  const std::vector<std::uint32_t> in(64, 1);
+  std::vector<std::uint32_t> fresh(64);
+  DeviceMemory memory;
+  memory.add("out", out.data(), out.size() * 8);
+  memory.add("in", in.data(), 256, BufferAccess::kReadOnly);
+  memory.add("fresh", fresh.data(), 256, BufferAccess::kWriteFirst);
+  return LoadedKernel(kernel).run(
+      {{canary.blocks, 1, 1}, {canary.threads, 1, 1}, 0},
+      Arguments().add(out.data()).add(in.data()).add(fresh.data()), memory,
+      {.checks = Checks::all(), .schedule = schedule, .steps_max = 1'000'000});
+}
+
+const std::string kUse = "\nld.shared.u32 %r1, [%r7];";
+const std::string kNeighbour = "mov.u32 %r6, smem;\nxor.b32 %r7, %r8, 4;\nadd.u32 %r7, %r6, %r7;";
+const std::string kFar = "mov.u32 %r6, smem;\nxor.b32 %r7, %r8, 128;\nadd.u32 %r7, %r6, %r7;";
+const std::string kRows =
+    "mov.u32 %r6, smem;\nmad.lo.u32 %r7, %r0, 32, %r6;\nst.shared.v2.u64 [%r7], {0, 0};\n"
+    "st.shared.v2.u64 [%r7+16], {0, 0};\nbar.warp.sync -1;\n";
+const std::string kMatrix =
+    "\nldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r2, %r3, %r4, %r5}, [%r1];";
+
+// Memory, and registers.
+std::vector<Canary> memory_canaries() {
+  return {
+      {"a store beyond a buffer", Check::kOutOfBounds, "st.global.u64 [%rd1+256], 1;",
+       "st.global.u64 [%rd1], 1;", "writes 8 bytes of memory 0 bytes past the end of out", 32},
+      {"a load before a buffer", Check::kOutOfBounds,
+       "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2+-4];",
+       "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2+252];",
+       "reads 4 bytes of memory 4 bytes before in (256 bytes)"},
+      {"a null pointer", Check::kOutOfBounds, "mov.u64 %rd2, 0;\nld.global.u32 %r1, [%rd2];",
+       "ld.global.u32 %r1, [%rd0];", "reads 4 bytes of null"},
+      {"a store to read-only memory", Check::kReadOnly,
+       "ld.param.u64 %rd2, [in];\nst.global.u32 [%rd2], 1;",
+       "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2];", "writes 4 bytes of in+0"},
+      {"a store beyond shared variables", Check::kOutOfBounds, "st.shared.u32 [%r9+1024], 1;",
+       "st.shared.u32 [%r9+512], 1;", "shared memory 0 bytes past the end of smem (1024 bytes)",
+       32},
+      {"a misaligned load", Check::kMisaligned,
+       "ld.param.u64 %rd2, [in];\nld.global.u64 %rd3, [%rd2+4];",
+       "ld.param.u64 %rd2, [in];\nld.global.u64 %rd3, [%rd2+8];", "reads 8 bytes of in+4"},
+      {"a read of shared memory that nobody wrote", Check::kUninitialisedMemory,
+       "ld.shared.u32 %r1, [%r9];", "st.shared.u32 [%r9], 1;\nld.shared.u32 %r1, [%r9];",
+       "reads 4 bytes of smem+"},
+      {"a read of half of what was written", Check::kUninitialisedMemory,
+       "st.shared.u16 [%r9], 1;\nld.shared.u32 %r1, [%r9];",
+       "st.shared.u16 [%r9], 1;\nst.shared.u16 [%r9+2], 1;\nld.shared.u32 %r1, [%r9];",
+       "which nobody has written"},
+      {"a read of a buffer that holds nothing", Check::kUninitialisedMemory,
+       "ld.param.u64 %rd2, [fresh];\nld.global.u32 %r1, [%rd2];",
+       "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2];", "reads 4 bytes of fresh+0"},
+      {"an undefined register in an address", Check::kUndefinedRegister,
+       "add.u32 %r3, %r2, 4;\nadd.u32 %r4, %r9, %r3;\nst.shared.u32 [%r4], 1;",
+       "mov.u32 %r2, 0;\nadd.u32 %r3, %r2, 4;\nadd.u32 %r4, %r9, %r3;\nst.shared.u32 [%r4], 1;",
+       "uses a register that was never written"},
+      {"a register that only some lanes define", Check::kUndefinedRegister,
+       "setp.lt.u32 %p1, %r0, 5;\n@%p1 mov.u32 %r2, 1;\nst.shared.u32 [%r9], %r2;",
+       "setp.lt.u32 %p1, %r0, 5;\nmov.u32 %r2, 0;\n@%p1 mov.u32 %r2, 1;\nst.shared.u32 [%r9], %r2;",
+       "thread "},
+      {"an undefined branch", Check::kUndefinedRegister, "@%p3 bra L;\nmov.u32 %r1, 0;\nL:",
+       "setp.eq.u32 %p3, %r0, 0;\n@%p3 bra L;\nmov.u32 %r1, 0;\nL:", "bra"},
+  };
+}
+
+// Barriers and copies that order accesses.
+std::vector<Canary> order_canaries() {
+  return {
+      {"a missing block barrier", Check::kRace, "st.shared.u32 [%r9], %r0;\n" + kFar + kUse,
+       "st.shared.u32 [%r9], %r0;\n" + kFar + "\nbar.sync 0;" + kUse, "canary.cu:8"},
+      {"a missing warp barrier", Check::kRace, "st.shared.u32 [%r9], %r0;\n" + kNeighbour + kUse,
+       "st.shared.u32 [%r9], %r0;\n" + kNeighbour + "\nbar.warp.sync -1;" + kUse,
+       "reads 4 bytes of smem+", 32},
+      {"a shuffle instead of a barrier", Check::kRace,
+       "st.shared.u32 [%r9], %r0;\nshfl.sync.bfly.b32 %r1, %r0, 1, 31, -1;\n" + kNeighbour + kUse,
+       "st.shared.u32 [%r9], %r0;\nbar.sync 0;\n" + kNeighbour + kUse, "race in kernel 'k'", 32},
+      {"a write that overtakes reads", Check::kRace,
+       "st.shared.u32 [%r9], %r0;\nbar.sync 0;\n" + kFar + kUse + "\nst.shared.u32 [%r9], 1;",
+       "st.shared.u32 [%r9], %r0;\nbar.sync 0;\n" + kFar + kUse +
+           "\nbar.sync 0;\nst.shared.u32 [%r9], 1;",
+       "writes 4 bytes of smem+"},
+      {"lanes that store different values in one place", Check::kRace,
+       "st.shared.u32 [smem+16], %r0;", "st.shared.u32 [%r9], %r0;", "another lane overwrites", 32},
+      {"a race in global memory between threads", Check::kRace,
+       "st.global.u64 [%rd1], 1;\nld.global.u64 %rd3, [%rd0+256];",
+       "st.global.u64 [%rd1], 1;\nbar.sync 0;\nld.global.u64 %rd3, [%rd0+256];", "out+256"},
+      {"a race between thread blocks", Check::kGridRace, "st.global.u64 [%rd1], 1;",
+       "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd3, %r1, 64;\nadd.s64 %rd1, %rd1, %rd3;\n"
+       "st.global.u64 [%rd1], 1;",
+       "of block (", 8, 2},
+      {"a copy that is read before its wait", Check::kUnfinishedCopy,
+       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
+       "cp.async.commit_group;\nld.shared.u32 %r1, [%r9];\ncp.async.wait_group 0;",
+       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
+       "cp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.u32 %r1, [%r9];",
+       "copies to it until it waits"},
+      {"a wait for too few groups", Check::kUnfinishedCopy,
+       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
+       "cp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r1, [%r9];\n"
+       "cp.async.wait_all;",
+       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
+       "cp.async.commit_group;\ncp.async.ca.shared.global [%r9+512], [%rd2], 4;\n"
+       "cp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r1, [%r9];\n"
+       "cp.async.wait_all;",
+       "unfinished copy"},
+      {"a copy that its thread alone has waited for", Check::kRace,
+       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
+       "cp.async.wait_all;\n" +
+           kFar + kUse,
+       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
+       "cp.async.wait_all;\nbar.sync 0;\n" +
+           kFar + kUse,
+       ""},
+      {"an exit before a copy has ended", Check::kUnfinishedCopy,
+       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;",
+       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\ncp.async.wait_all;",
+       "exits before its copy has ended"},
+  };
+}
+
+// Instructions in which threads meet.
+std::vector<Canary> meeting_canaries() {
+  return {
+      {"a barrier that some threads miss", Check::kBarrierDivergence,
+       "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra L;\nbar.sync 0;\nL: bar.sync 1;",
+       "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra L;\nmov.u32 %r1, 0;\nL: bar.sync 1;",
+       "waits at a barrier that others never reach"},
+      {"lanes of a warp at different barriers", Check::kBarrierDivergence,
+       "setp.lt.u32 %p1, %r0, 5;\n@%p1 bra L;\nbar.sync 0;\nbra D;\nL: bar.sync 0;\nD:",
+       "setp.lt.u32 %p1, %r0, 32;\n@%p1 bra L;\nbar.sync 0;\nbra D;\nL: bar.sync 0;\nD:",
+       "waits at another"},
+      {"threads that exit before a barrier", Check::kExitBeforeBarrier,
+       "setp.lt.u32 %p1, %r0, 5;\n@%p1 exit;\nbar.sync 0;", "bar.sync 0;", "5 threads have exited"},
+      {"lanes of a mask that never arrive", Check::kWarpMask,
+       "setp.lt.u32 %p1, %r0, 5;\n@%p1 bra L;\nshfl.sync.idx.b32 %r1, %r0, 7, 31, -1;\nbra D;\n"
+       "L: bar.warp.sync 0xffff;\nD:",
+       "setp.lt.u32 %p1, %r0, 5;\n@%p1 bra L;\nmov.u32 %r1, 0;\nL: bar.warp.sync -1;",
+       "waits for lanes of its mask that never arrive", 32},
+      {"a lane outside its mask", Check::kWarpMask, "shfl.sync.idx.b32 %r1, %r0, 0, 31, 0xffff;",
+       "shfl.sync.idx.b32 %r1, %r0, 0, 31, -1;", "lane 16"},
+      {"a shuffle from a lane that takes no part", Check::kShuffleSource,
+       "setp.lt.u32 %p1, %r0, 16;\n@!%p1 bra D;\nshfl.sync.idx.b32 %r1, %r0, 20, 31, 0xffff;\nD:",
+       "setp.lt.u32 %p1, %r0, 16;\n@!%p1 bra D;\nshfl.sync.idx.b32 %r1, %r0, 12, 31, 0xffff;\nD:",
+       "takes the value of lane 20", 32},
+      {"a trap", Check::kAssertion, "trap;", "", "stops the kernel"},
+      {"a row of a kMatrix out of bounds", Check::kOutOfBounds,
+       kRows + "mad.lo.u32 %r1, %r0, 48, %r6;" + kMatrix,
+       kRows + "mad.lo.u32 %r1, %r0, 16, %r6;" + kMatrix, "reads 16 bytes of shared memory", 32},
+  };
+}
+
+TEST_CASE("each fault is found by its check, and nothing is said of the right kernel") {
+  std::vector<Canary> canaries = memory_canaries();
+  for (const auto& more : {order_canaries(), meeting_canaries()}) {
+    canaries.insert(canaries.end(), more.begin(), more.end());
+  }
+  for (const Canary& canary : canaries) {
+    for (const Schedule& schedule : test_schedules()) {
+      INFO(canary.name << ": " << simt::schedule_policy_name(schedule.policy) << " "
+                       << schedule.seed);
+      CHECK(run(canary, canary.right, schedule).text() == "");
+      const LaunchReport report = run(canary, canary.wrong, schedule);
+      REQUIRE(!report.passed());
+      CHECK(std::any_of(report.findings.begin(), report.findings.end(),
+                        [&](const Finding& found) { return found.check == canary.check; }));
+      CHECK_THAT(report.text(), Catch::Matchers::ContainsSubstring(canary.text));
+      CHECK_THAT(report.text(), Catch::Matchers::ContainsSubstring("canary.cu:8 (PTX line "));
+    }
+  }
+}
+
+}  // namespace
+}  // namespace recto::ptx

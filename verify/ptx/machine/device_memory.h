@@ -1,0 +1,46 @@
+#pragma once
+
+// The buffers that kernels may touch, with their bounds and names. Addresses are the host's.
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace recto::ptx {
+
+enum class BufferAccess : std::uint8_t {
+  kReadWrite,
+  kReadOnly,
+  kWriteFirst,  // holds nothing: reads before a write are findings
+};
+
+struct Buffer {
+  std::string name;
+  std::uintptr_t begin = 0;
+  std::size_t bytes = 0;
+  BufferAccess access = BufferAccess::kReadWrite;
+
+  std::uintptr_t end() const { return begin + bytes; }
+};
+
+class DeviceMemory {
+ public:
+  // Buffers must not overlap; one at the address of an earlier one replaces it.
+  void add(Buffer buffer);
+  // For arrays: memory.add("keys", keys.data(), keys.size() * sizeof(float)).
+  void add(std::string name, const void* data, std::size_t bytes,
+           BufferAccess access = BufferAccess::kReadWrite);
+  void remove(const void* data);
+
+  const std::vector<Buffer>& buffers() const { return buffers_; }  // by address
+  // The buffer with this address, or null. O(log buffers).
+  const Buffer* find(std::uintptr_t address) const;
+  // "keys+64", or "4 bytes past the end of keys (1280 bytes)"; or how far away the nearest is.
+  std::string text_of(std::uintptr_t address) const;
+
+ private:
+  std::vector<Buffer> buffers_;
+};
+
+}  // namespace recto::ptx

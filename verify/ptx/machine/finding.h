@@ -1,0 +1,81 @@
+#pragma once
+
+// A finding: an error in a kernel, or in how it was launched.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+namespace recto::ptx {
+
+struct Dim3 {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+
+  std::uint64_t count() const { return std::uint64_t{x} * y * z; }
+  Dim3 at(std::uint64_t linear) const {
+    return {static_cast<std::uint32_t>(linear % x), static_cast<std::uint32_t>(linear / x % y),
+            static_cast<std::uint32_t>(linear / x / y)};
+  }
+  std::string text() const;  // "(1, 2, 3)"
+  friend bool operator==(const Dim3&, const Dim3&) = default;
+};
+
+enum class Check : std::uint8_t {
+  kInvalidLaunch,      // too many threads, too much shared memory, missing arguments
+  kBarrierDivergence,  // threads of a block at different barriers, or some at none
+  kExitBeforeBarrier,
+  kWarpMask,       // a lane outside its own mask, or lanes that never arrive
+  kShuffleSource,  // a value from a lane that does not take part
+  kNeverEnds,
+  kOutOfBounds,
+  kMisaligned,
+  kReadOnly,
+  kUninitialisedMemory,
+  kUndefinedRegister,
+  kRace,      // between threads of a block
+  kGridRace,  // between thread blocks
+  kUnfinishedCopy,
+  kAssertion,  // __assertfail, trap
+  kRefused,    // what the executor cannot run, found while it runs
+};
+
+const char* check_name(Check check);
+
+// A place in a kernel: its source line where the module has .loc lines, and its line in the PTX.
+struct CodePlace {
+  std::string file = {};
+  std::uint32_t line = 0;
+  std::uint32_t ptx_line = 0;
+  std::string instruction = {};
+
+  std::string text() const;  // "decode.cu:12 (PTX line 345, ld.shared.f32)"
+  friend bool operator==(const CodePlace&, const CodePlace&) = default;
+};
+
+struct ThreadPlace {
+  Dim3 block = {0, 0, 0};
+  Dim3 thread = {0, 0, 0};
+  std::uint32_t linear = 0;
+
+  std::string text() const;  // "thread 33 (warp 1, lane 1) of block (2, 0, 0)"
+};
+
+struct Finding {
+  Check check = Check::kInvalidLaunch;
+  std::string kernel = {};
+  std::optional<ThreadPlace> thread = {};
+  CodePlace place = {};
+  std::string what = {};  // the event, with memory by name
+  // The other party of a race, or a thread at another barrier.
+  std::optional<ThreadPlace> other_thread = {};
+  CodePlace other_place = {};
+  std::string other_what = {};
+
+  // "race in kernel 'merge': a.cu:17 (...): thread ... reads ...; b.cu:9 (...): thread ... wrote
+  // it"
+  std::string text() const;
+};
+
+}  // namespace recto::ptx

@@ -1,0 +1,46 @@
+#pragma once
+
+// A launch while it runs: what its thread blocks have in common.
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "verify/ptx/checks/race_checker.h"
+#include "verify/ptx/machine/device_memory.h"
+#include "verify/ptx/machine/launch_options.h"
+#include "verify/ptx/program/program.h"
+
+namespace recto::ptx {
+
+struct LaunchRun {
+  // `parameters` holds all parameters of the program. The program, the names of source files and
+  // the options outlive the run.
+  LaunchRun(const Program& program, const std::vector<std::string>& files, const LaunchShape& shape,
+            const LaunchOptions& options);
+
+  // The caller's buffers and the module's variables.
+  void set_memory(const DeviceMemory& buffers, const DeviceMemory& variables);
+  void set_arguments(std::span<const std::byte> bytes);
+
+  // Keeps the finding, unless it is known or there are enough.
+  void report(Finding finding);
+  CodePlace code_place(std::uint32_t place) const;
+
+  const Program& program;
+  const std::vector<std::string>& files;
+  const LaunchShape& shape;
+  const LaunchOptions& options;
+  DeviceMemory memory = {};
+  std::vector<std::byte> arguments = {};   // 8 bytes more than the parameters have
+  std::vector<std::byte> image;            // registers of a warp, with the launch's constants
+  std::vector<std::uint32_t> last_buffer;  // by step: where its last access was
+  std::optional<GridChecker> checker = {};
+  LaunchReport report_ = {};
+  std::array<std::uint32_t, 64> grid_workspace = {};  // of cooperative groups' grid barrier
+};
+
+}  // namespace recto::ptx

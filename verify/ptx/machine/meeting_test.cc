@@ -1,0 +1,119 @@
+// Instructions in which lanes or warps meet: barriers, shuffles, votes and their kin.
+
+#include "bazel/testing/catch.h"
+#include "verify/ptx/testing/ptx_run.h"
+
+namespace recto::ptx {
+namespace {
+
+constexpr std::uint64_t kAll = 0xffffffff;
+
+// `body` computes %r1 from %r0, the thread's number.
+TestKernel thread_kernel(const std::string& body) {
+  TestKernel kernel;
+  kernel.declarations = ".shared .align 16 .b8 smem[4096];";
+  kernel.body =
+      ".reg .pred %p<10>;\n.reg .b32 %r<10>;\n.reg .b64 %rd<10>;\nmov.u32 %r0, %tid.x;\n" + body +
+      "\nld.param.u64 %rd8, [out];\nmul.wide.u32 %rd9, %r0, 8;\nadd.s64 %rd8, %rd8, %rd9;\n"
+      "cvt.u64.u32 %rd7, %r1;\nst.global.u64 [%rd8], %rd7;\nret;";
+  return kernel;
+}
+
+template <typename Expected>
+void check_threads(const std::string& body, unsigned threads, Expected expected) {
+  for (const Schedule& schedule : test_schedules()) {
+    const OutRun run =
+        run_out(thread_kernel(body), threads, {.checks = Checks::all(), .schedule = schedule});
+    INFO(simt::schedule_policy_name(schedule.policy) << " " << schedule.seed);
+    CHECK(run.report.text().empty());
+    for (unsigned i = 0; i < threads; ++i) {
+      INFO("thread " << i);
+      REQUIRE(run.out[i] == expected(i));
+    }
+  }
+}
+
+TEST_CASE("shuffles take values from other lanes of a segment") {
+  check_threads("shfl.sync.bfly.b32 %r1, %r0, 5, 31, -1;", 32, [](unsigned i) { return i ^ 5; });
+  check_threads("shfl.sync.down.b32 %r1, %r0, 3, 31, -1;", 32,
+                [](unsigned i) { return i + 3 < 32 ? i + 3 : i; });
+  check_threads("shfl.sync.up.b32 %r1, %r0, 3, 0, -1;", 32,
+                [](unsigned i) { return i >= 3 ? i - 3 : i; });
+  check_threads("shfl.sync.idx.b32 %r1, %r0, 2, 0x181f, -1;", 32,
+                [](unsigned i) { return i / 8 * 8 + 2; });
+  check_threads("shfl.sync.down.b32 %r2|%p1, %r0, 3, 31, -1;\nselp.u32 %r1, 1, 0, %p1;", 32,
+                [](unsigned i) { return i + 3 < 32 ? 1U : 0U; });
+}
+
+TEST_CASE("halves of a warp may meet apart, in masks of their own") {
+  check_threads(
+      "setp.lt.u32 %p1, %r0, 16;\n@%p1 bra LOW;\n"
+      "shfl.sync.bfly.b32 %r1, %r0, 1, 31, 0xffff0000;\nadd.u32 %r1, %r1, 100;\nbra D;\n"
+      "LOW: shfl.sync.bfly.b32 %r1, %r0, 2, 31, 0xffff;\nD:",
+      32, [](unsigned i) { return i < 16 ? i ^ 2 : (i ^ 1) + 100; });
+  // In one instruction, too.
+  check_threads(
+      "setp.lt.u32 %p1, %r0, 16;\nselp.b32 %r2, 0xffff, 0xffff0000, %p1;\n"
+      "redux.sync.add.u32 %r1, %r0, %r2;",
+      32, [](unsigned i) { return i < 16 ? 120U : 376U; });
+}
+
+TEST_CASE("votes, matches, reductions and elections") {
+  check_threads("setp.gt.u32 %p1, %r0, 3;\nvote.sync.ballot.b32 %r1, %p1, -1;", 32,
+                [](unsigned) { return kAll & ~15U; });
+  check_threads(
+      "setp.gt.u32 %p1, %r0, 3;\nvote.sync.any.pred %p2, %p1, -1;\n"
+      "vote.sync.all.pred %p3, %p1, -1;\nvote.sync.uni.pred %p4, !%p1, -1;\n"
+      "selp.u32 %r1, 1, 0, %p2;\nselp.u32 %r2, 2, 0, %p3;\nselp.u32 %r3, 4, 0, %p4;\n"
+      "or.b32 %r1, %r1, %r2;\nor.b32 %r1, %r1, %r3;",
+      32, [](unsigned) { return 1U; });
+  check_threads("and.b32 %r2, %r0, 1;\nmatch.any.sync.b32 %r1, %r2, -1;", 32,
+                [](unsigned i) { return i % 2 == 0 ? 0x55555555U : 0xaaaaaaaaU; });
+  check_threads("match.all.sync.b32 %r1|%p1, 7, -1;\n@!%p1 mov.u32 %r1, 0;", 32,
+                [](unsigned) { return kAll; });
+  check_threads("sub.s32 %r2, %r0, 9;\nredux.sync.min.s32 %r3, %r2, -1;\nadd.s32 %r1, %r3, 10;", 32,
+                [](unsigned) { return 1U; });
+  check_threads("elect.sync %r2|%p1, -1;\nselp.u32 %r1, 1, 0, %p1;", 32,
+                [](unsigned i) { return i == 0 ? 1U : 0U; });
+}
+
+TEST_CASE("lanes wait for the others of their mask") {
+  check_threads(
+      "setp.lt.u32 %p1, %r0, 7;\nmov.u32 %r1, 1;\n@%p1 bra LATE;\nbra.uni MEET;\n"
+      "LATE: mov.u32 %r1, 2;\nMEET: redux.sync.add.u32 %r1, %r1, -1;",
+      32, [](unsigned) { return 39U; });
+}
+
+TEST_CASE("block barriers order shared memory, and reduce predicates") {
+  check_threads(
+      "mov.u32 %r2, smem;\nshl.b32 %r3, %r0, 2;\nadd.u32 %r4, %r2, %r3;\n"
+      "st.shared.u32 [%r4], %r0;\nbar.sync 0;\nsub.u32 %r5, 95, %r0;\n"
+      "shl.b32 %r5, %r5, 2;\nadd.u32 %r5, %r2, %r5;\nld.shared.u32 %r1, [%r5];",
+      96, [](unsigned i) { return 95 - i; });
+  check_threads("setp.lt.u32 %p1, %r0, 40;\nbar.red.popc.u32 %r1, 0, %p1;", 70,
+                [](unsigned) { return 40U; });
+  check_threads(
+      "setp.lt.u32 %p1, %r0, 40;\nbar.red.or.pred %p2, 0, %p1;\n"
+      "bar.red.and.pred %p3, 0, !%p1;\nselp.u32 %r1, 1, 0, %p2;\n@%p3 mov.u32 %r1, 9;",
+      70, [](unsigned) { return 1U; });
+}
+
+TEST_CASE("named barriers hand data from warps that arrive to warps that wait") {
+  check_threads(
+      "mov.u32 %r2, smem;\nand.b32 %r3, %r0, 31;\nshl.b32 %r3, %r3, 2;\n"
+      "add.u32 %r3, %r2, %r3;\nsetp.ge.u32 %p1, %r0, 32;\n@%p1 bra USE;\n"
+      "add.u32 %r1, %r0, 1;\nst.shared.u32 [%r3], %r1;\nbar.arrive 3, 64;\nbra DONE;\n"
+      "USE: bar.sync 3, 64;\nld.shared.u32 %r1, [%r3];\nDONE:",
+      64, [](unsigned i) { return i % 32 + 1; });
+}
+
+TEST_CASE("a warp barrier orders its lanes' shared memory") {
+  check_threads(
+      "mov.u32 %r2, smem;\nshl.b32 %r3, %r0, 2;\nadd.u32 %r4, %r2, %r3;\n"
+      "st.shared.u32 [%r4], %r0;\nbar.warp.sync -1;\nxor.b32 %r5, %r3, 4;\n"
+      "add.u32 %r5, %r2, %r5;\nld.shared.u32 %r1, [%r5];",
+      32, [](unsigned i) { return i ^ 1; });
+}
+
+}  // namespace
+}  // namespace recto::ptx

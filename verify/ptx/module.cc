@@ -1,0 +1,129 @@
+#include "verify/ptx/module.h"
+
+#include <algorithm>
+#include <cstring>
+#include <utility>
+
+#include "verify/ptx/program/decoder.h"
+#include "verify/ptx/program/layout.h"
+#include "verify/ptx/text/parser.h"
+
+namespace recto::ptx {
+namespace {
+
+constexpr std::uint64_t kVariableBytesMax = std::uint64_t{1} << 32;
+constexpr std::uint64_t kAlignment = 256;  // of the memory of a module's variables
+
+}  // namespace
+
+struct Module::State {
+  text::Module text;
+  std::vector<std::byte> storage;
+  DeviceMemory variables;
+  Symbols symbols;
+
+  // Gives every variable of global or constant memory its address. Variables of functions are
+  // named "function/variable".
+  Status place_variables();
+  Status initialise(const text::Variable& variable, std::uintptr_t begin) const;
+};
+
+Status Module::State::place_variables() {
+  struct Placed {
+    const text::Variable* variable;
+    std::string name;
+    std::uint64_t offset;
+  };
+  std::vector<Placed> placed;
+  std::uint64_t bytes = 0;
+  const auto place = [&](const text::Variable& variable, const std::string& name) {
+    if (variable.space != text::Space::kGlobal && variable.space != text::Space::kConst) return;
+    bytes = (bytes + variable.alignment - 1) / variable.alignment * variable.alignment;
+    placed.push_back({&variable, name, bytes});
+    bytes += variable.bytes;
+  };
+  for (const text::Variable& variable : text.variables) place(variable, variable.name);
+  for (const text::Function& function : text.functions) {
+    for (const text::Variable& variable : function.variables) {
+      place(variable, function.name + "/" + variable.name);
+    }
+  }
+  if (bytes > kVariableBytesMax) {
+    return Status::invalid_input("variables take " + std::to_string(bytes) + " bytes, more than " +
+                                 std::to_string(kVariableBytesMax));
+  }
+  storage.assign(bytes + kAlignment, std::byte{0});
+  const auto start = reinterpret_cast<std::uintptr_t>(storage.data());
+  const std::uintptr_t begin = (start + kAlignment - 1) / kAlignment * kAlignment;
+  for (const Placed& each : placed) {
+    symbols[each.name] = begin + each.offset;
+    const bool is_const = each.variable->space == text::Space::kConst;
+    variables.add({each.variable->name, begin + each.offset,
+                   static_cast<std::size_t>(each.variable->bytes),
+                   is_const ? BufferAccess::kReadOnly : BufferAccess::kReadWrite});
+  }
+  for (const Placed& each : placed) {
+    RECTO_RETURN_IF_ERROR(initialise(*each.variable, begin + each.offset));
+  }
+  return Status::ok();
+}
+
+Status Module::State::initialise(const text::Variable& variable, std::uintptr_t begin) const {
+  for (const text::InitialValue& value : variable.initial) {
+    std::uint64_t bits = value.bits;
+    if (!value.symbol.empty()) {
+      const auto found = symbols.find(value.symbol);
+      if (found == symbols.end()) {
+        return Status::invalid_input("line " + std::to_string(variable.line) + ": '" +
+                                     value.symbol + "' is no variable with an address");
+      }
+      bits += found->second;
+    }
+    std::memcpy(reinterpret_cast<void*>(begin + value.offset), &bits, value.bytes);
+  }
+  return Status::ok();
+}
+
+Module::Module(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Module::Module(Module&&) noexcept = default;
+Module& Module::operator=(Module&&) noexcept = default;
+Module::~Module() = default;
+
+Result<Module> Module::parse(std::string_view text) {
+  Result<text::Module> parsed = text::parse(text);
+  if (!parsed.is_ok()) return parsed.status();
+  auto state = std::make_unique<State>();
+  state->text = std::move(parsed).value();
+  RECTO_RETURN_IF_ERROR(state->place_variables());
+  return Module(std::move(state));
+}
+
+std::vector<std::string> Module::kernel_names() const {
+  std::vector<std::string> names;
+  for (const text::Function& function : state_->text.functions) {
+    if (function.is_entry && function.is_defined) names.push_back(function.name);
+  }
+  return names;
+}
+
+Result<Kernel> Module::kernel(std::string_view name) const {
+  const auto& functions = state_->text.functions;
+  const auto found = std::find_if(functions.begin(), functions.end(), [&](const auto& function) {
+    return function.is_entry && function.is_defined && function.name == name;
+  });
+  if (found == functions.end()) {
+    return Status::invalid_input("the module has no kernel '" + std::string(name) + "'");
+  }
+  Result<Draft> draft = Decoder(state_->text, state_->symbols).decode(*found);
+  if (!draft.is_ok()) return draft.status();
+  Kernel kernel;
+  kernel.tracked_ = std::make_shared<Program>(layout(draft.value(), {.tracks_undefined = true}));
+  kernel.plain_ = std::make_shared<Program>(layout(std::move(draft).value(), {}));
+  kernel.files_ = &state_->text.files;
+  kernel.variables_ = &state_->variables;
+  return kernel;
+}
+
+const DeviceMemory& Module::variables() const { return state_->variables; }
+
+}  // namespace recto::ptx
