@@ -73,7 +73,7 @@ TEST_CASE("Damage is refused, with the file's name and what was found") {
   };
   for (const Damage& damage : damages) {
     INFO(damage.from << " -> " << damage.to);
-    std::string text = text_of("plain_decode");
+    std::string text = text_of("decode_without_options");
     const std::string from = damage.from;
     const std::size_t where = text.find(from);
     REQUIRE(where != std::string::npos);

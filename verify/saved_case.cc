@@ -5,6 +5,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "core/json.h"
@@ -16,6 +18,23 @@ namespace {
 
 constexpr std::int64_t kVersion = 1;
 constexpr std::size_t kCasesBeforeMax = 1000;
+
+struct RenamedBackend {
+  std::string_view before;
+  std::string_view now;
+};
+constexpr RenamedBackend kRenamedBackends[] = {{"paged-decode", "reference-decode"},
+                                               {"group-decode", "gqa-decode"},
+                                               {"bulk-decode", "tma-decode"}};
+
+// The name of today for one that older files have, on the executor or "@gpu"; others unchanged. A
+// library's function, "NAME decode", keeps its name.
+std::string backend_of_today(std::string name) {
+  const std::string_view kernel = std::string_view(name).substr(0, name.find('@'));
+  for (const RenamedBackend& renamed : kRenamedBackends)
+    if (kernel == renamed.before) return name.replace(0, kernel.size(), renamed.now);
+  return name;
+}
 
 // One line per case.
 std::string after_text(const std::vector<CaseSpec>& after) {
@@ -69,6 +88,7 @@ Result<SavedCase> parse_saved_case(std::string_view text) {
   }
   reader.read("law", saved.law);
   reader.read("backend", saved.backend);
+  saved.backend = backend_of_today(std::move(saved.backend));
   if (reader.find("answer") != nullptr) reader.read("answer", saved.answer);
   std::string_view bound;
   reader.read_choice("bound", bound, kBoundNames, [](std::string_view name) { return name; });

@@ -27,7 +27,8 @@ struct SavedCase {
 std::string saved_case_text(const SavedCase& saved);
 
 // Invalid input names the line, or the field and what was expected. All fields are required, except
-// `answer`, `after` and values.varied_tokens; `law` and `backend` may be empty strings.
+// `answer`, `after` and values.varied_tokens; `law` and `backend` may be empty strings. Names that
+// backends had before are read as today's.
 Result<SavedCase> parse_saved_case(std::string_view text);
 
 constexpr const char* bound_kind_name(BoundKind kind) {

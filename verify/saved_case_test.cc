@@ -178,6 +178,22 @@ TEST_CASE("names that bounds had before are read") {
   }
 }
 
+TEST_CASE("names that backends had before are read as today's") {
+  const std::string text = saved_case_text(small_case());
+  const std::pair<const char*, const char*> names[] = {{"paged-decode", "reference-decode"},
+                                                       {"group-decode", "gqa-decode"},
+                                                       {"bulk-decode", "tma-decode"},
+                                                       {"bulk-decode@gpu", "tma-decode@gpu"},
+                                                       // Names of today, and of others.
+                                                       {"gqa-decode", "gqa-decode"},
+                                                       {"group-decode-2", "group-decode-2"},
+                                                       {"mine group-decode", "mine group-decode"}};
+  for (const auto& [before, now] : names) {
+    const std::string old = replaced(text, "naive-fp64", before);
+    CHECK(parse_saved_case(old).value().backend == now);
+  }
+}
+
 TEST_CASE("two fields may be left out, and mean nothing then") {
   SavedCase saved = small_case();
   saved.answer = "decode-01.out.npy";

@@ -78,12 +78,12 @@ Status check_packs(const CaseDemands& demands) {
   return Status::ok();
 }
 
-// Keeps the sizes that both lists have; if there are none, keeps `wished` unchanged.
-void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int64_t>& wished) {
+// Keeps the sizes that both lists have; if there are none, keeps `sizes` unchanged.
+void keep_common(const std::vector<std::int64_t>& of_kind, std::vector<std::int64_t>& sizes) {
   std::vector<std::int64_t> both;
   for (const std::int64_t size : of_kind)
-    if (std::ranges::find(wished, size) != wished.end()) both.push_back(size);
-  if (!both.empty()) wished = std::move(both);
+    if (std::ranges::find(sizes, size) != sizes.end()) both.push_back(size);
+  if (!both.empty()) sizes = std::move(both);
 }
 
 template <typename Value, typename Known, typename NameOf>

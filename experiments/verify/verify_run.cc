@@ -8,13 +8,11 @@
 #include <set>
 #include <utility>
 
-#include "experiments/support/numbers.h"
-#include "experiments/support/output_file.h"
 #include "experiments/support/parallel.h"
+#include "experiments/verify/failure_files.h"
 #include "experiments/verify/pair_cover.h"
 #include "verify/law.h"
 #include "verify/own_process.h"
-#include "verify/saved_case.h"
 
 namespace recto::experiments {
 namespace {
@@ -30,16 +28,6 @@ constexpr std::size_t kLawsOfLarge = 2;
 constexpr std::int64_t kLawsWorkMax = 12'000'000;
 constexpr std::int64_t kSlowWorkMax = 20'000'000;
 
-// A name that any file system accepts.
-std::string plain_name(std::string name) {
-  for (char& c : name) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '@' || c == '.';
-    if (!is_plain) c = '-';
-  }
-  return name;
-}
-
 class VerifyRun {
  public:
   VerifyRun(const Selection& selection, const VerifyOptions& options, CommandContext& context)
@@ -48,7 +36,7 @@ class VerifyRun {
         on_executor_(names_on_executor(selection)),
         laws_(checked_in_forks(with_bias_recorded(selection.laws), on_executor_, sizes_of_forks())),
         options_(options),
-        program_(context.program.name),
+        failure_files_(options, context.program.name),
         has_library_(selection.built || selection.set_write_observer),
         supply_(backends_, options.seed, options.limits, options.supply),
         pairs_(selection, backends_, options.seed, options.limits),
@@ -65,7 +53,7 @@ class VerifyRun {
     how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest,
                       const verify::LawVerdict& verdict) {
       outcome_.kept.push_back({law.name, backend.name, verdict.kind()});
-      return keep(law, backend, smallest);
+      return failure_files_.save(law, backend, smallest, outcome_);
     };
     how.is_meant_for = [this](const Law& law, const Backend& backend) {
       return !is_for_pairs_ || pairs_.is_for(law, backend);
@@ -247,37 +235,12 @@ class VerifyRun {
     }
   }
 
-  // Writes the last saved case, and returns the command that replays it.
-  std::string keep(const Law& law, const Backend& backend, const DescribedCase& smallest) {
-    const std::string stem = plain_name(fmt::format("{}-{}", backend.name, law.name));
-    const std::string file = fmt::format("{}/{}-{}.json", options_.folder, stem, ++numbers_[stem]);
-    Status status = make_folder(options_.folder);
-    verify::SavedCase saved{.law = law.name,
-                            .backend = backend.name,
-                            .bound_kind = options_.bound_kind,
-                            .spec = *smallest.spec};
-    for (const auto& before : smallest.after) saved.after.push_back(*before->spec);
-    const std::string text = saved_case_text(saved);
-    const Result<std::string> before = read_text_file(file);
-    if (status.is_ok()) status = write_file(file, text);
-    if (status.is_ok() && before.is_ok() && before.value() != text)
-      outcome_.replaced.push_back(file);
-    if (outcome_.written.is_ok()) outcome_.written = status;
-    if (!status.is_ok()) return "none, because the case could not be saved: " + status.message();
-    outcome_.kept.back().file = file;
-    if (options_.is_of_caller) {
-      const std::string function = backend.name.substr(backend.name.rfind(' ') + 1);
-      return fmt::format("recto.replay({}, {}=...)", json_text(Json(file)), function);
-    }
-    return fmt::format("{} replay {}{}", program_, shell_word(file), options_.replay_flags);
-  }
-
   const std::vector<Backend> backends_;           // for which cases are drawn
   const std::vector<Backend> recorded_backends_;  // the same, for the laws
   const std::set<std::string> on_executor_;
   const std::vector<Law> laws_;
   const VerifyOptions& options_;
-  const std::string program_;
+  FailureFiles failure_files_;
   const bool has_library_;
   CaseSupply supply_;
   PairCover pairs_;
@@ -285,9 +248,8 @@ class VerifyRun {
   Clock::time_point begin_;
   ProgressBar progress_;
   double seconds_shown_ = 0;
-  std::set<std::pair<std::string, std::string>> met_;  // law and backend
-  std::size_t next_pair_ = 0;                          // index of a law and a backend
-  std::map<std::string, int> numbers_;
+  std::set<std::pair<std::string, std::string>> met_;   // law and backend
+  std::size_t next_pair_ = 0;                           // index of a law and a backend
   std::map<std::string, verify::RoundingBias> biases_;  // by backend
   bool has_values_by_chance_ = false;                   // of the case being tried
   bool records_bias_ = false;

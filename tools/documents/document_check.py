@@ -157,7 +157,7 @@ class DocumentCheck:
     def _bazel_error(self, words: list[str]) -> str | None:
         error = self._bazel.error(words)
         if error is None and words[1] == "run" and "--" in words:
-            if "//experiments:recto" in words:
+            if {"//experiments:recto", "//experiments:recto_kernels"} & set(words):
                 return self._recto_error([["recto", *words[words.index("--") + 1 :]]])
         return error
 

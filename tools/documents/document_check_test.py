@@ -55,7 +55,8 @@ class Documents(unittest.TestCase):
         commands = list(commands_of("d.md", text, is_program))
         place = Path(tempfile.mkdtemp(dir=self.folder.name))
         workplace = Workplace(place, ["kept.txt", "bazelw"], self.root, machine)
-        bazel = BazelCommands({"experiments": 'recto_binary(name = "recto")'}, "", "")
+        targets = 'recto_binary(name = "recto")\nrecto_binary(name = "recto_kernels")'
+        bazel = BazelCommands({"experiments": targets}, "", "")
         check = DocumentCheck(bazel, lists, machine)
         check.check("d.md", commands, workplace)
         self.assertEqual((place / "kept.txt").read_text(), "kept\n")
@@ -93,6 +94,7 @@ class Documents(unittest.TestCase):
             ("```sh\ncat a\n```\n", "exit code 1, expected 0"),
             ("```sh\n./bazelw build //a\n```\n", "//a: no such target"),
             ("`./bazelw run //experiments:recto -- go --slow`\n", "--slow: is not in the help"),
+            ("`./bazelw run //experiments:recto_kernels -- go slow`\n", "slow: no such flag"),
             ("`bazel-bin/experiments/recta go`\n", "//experiments:recta: no such target"),
             ("```sh\ncat /dev/null > kept.txt\n```\n", "its commands write kept.txt with"),
             ("<!-- printed by: recto go -->\n```\none\n```\n", "1 lines; printed are 2"),

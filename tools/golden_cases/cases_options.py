@@ -10,7 +10,7 @@ _HEADS = Shape(num_q_heads=4, num_kv_heads=2, head_dim_k=4, head_dim_v=4)
 _SLOPES = (0.25, 0.0625, fp32(0.3), 0.00390625)
 
 PLAIN = (
-    Case("plain_decode", "One row, five keys, no option: small enough to follow by hand.",
+    Case("decode_without_options", "One row, five keys, no option: small enough to follow by hand.",
          ((1, 5),), _SMALL),
     Case("one_key", "The only key gets all the weight, whatever its score.", ((1, 1),), _SMALL),
     Case("equal_logits", "Equal keys weigh the same: out is the mean of V, lse_ln grows by ln 6.",

@@ -131,8 +131,13 @@ def python_parameters(tree: Tree) -> Iterator[Finding]:
 
 
 def _python_functions(tree: Tree) -> Iterator[tuple[str, ast.FunctionDef]]:
+    """All but the public ones of the Python package: these take many arguments, by keyword, and
+    document each; those of its tests have the signatures of engines.
+    """
     for file in tree.of("python"):
-        yield from ((file.path, function) for function in file.python_functions)
+        for function in file.python_functions:
+            if file.top != "python" or function.name.startswith("_"):
+                yield file.path, function
 
 
 def _blocks(lines: list[str]) -> Iterator[tuple[int, int]]:
@@ -158,6 +163,9 @@ def _is_template(line: str) -> bool:
 def folder_readme(tree: Tree) -> Iterator[Finding]:
     suffixes = (".h", ".cc", ".cu", ".cuh", ".py", ".sh")
     folders = {file.folder for file in tree.of(*CODE) if file.suffix in suffixes} - {""}
+    # A Python distribution's README is that of its package and tests: tools prescribe the folders.
+    packages = tuple(f"{file.folder}/" for file in tree.values() if file.name == "pyproject.toml")
+    folders = {folder for folder in folders if not folder.startswith(packages)}
     for path in sorted(f"{folder}/README.md" for folder in folders):
         lines = tree[path].text.count("\n") if path in tree else 0
         if not 0 < lines <= README_LINES:

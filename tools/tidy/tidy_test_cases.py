@@ -77,12 +77,18 @@ def _instantiated(name):
     return {**_KERNEL, **user, **_UNKNOWING, "cuda/kernels/BUILD": f'kernels(srcs = ["{name}"])\n'}
 
 
+def _package(path, text):
+    files = {"python/pyproject.toml": "[project]\n", f"python/{path}": text + "\n"}
+    return files | folder("python", "BUILD", 'py(srcs = glob(["*.py", "recto/*.py"]))')
+
+
 _UNKNOWING = {"verify/agree_test.cc": '#include "sim/pool.h"\n'}
 _KERNEL = {
     **folder("cuda/kernels", "decode.cuh", "#pragma once\n#include <cuda_runtime.h>"),
     "verify/agree_test.cc": '#include "cuda/kernels/decode.cuh"\n#include "sim/pool.h"\n',
 }
 _TESTS = ('name = "sim_test", deps = glob(["x"])', 'srcs = ["a_test.cc"]')
+_SIX = "def f(a, b, c, d, e, *, f): pass"
 _UNUSED = {"verify/agree_test.cc": "\n"}
 
 SOURCES = {
@@ -238,13 +244,10 @@ TREES = {
         [script("long.py", "def f():\n" + "    g()\n" * 59 + "\n\nX = 1\n" + "\n" * 60)],
         [script("long.py", "class A:\n    def f():\n" + "        g()\n" * 60)],
     ),
-    "line-columns": (
-        [readme("word " * 30 + "end")],
-        [script("a.py", "#" * 101)],
-    ),
+    "line-columns": ([readme("word " * 30 + "end")], [script("a.py", "#" * 101)]),
     "parameters": (
-        [script("run.py", "def f(self, a, b, c, d, e): pass")],
-        [script("run.py", "def f(a, b, c, d, e, *, f): pass")],
+        [script("run.py", "def f(self, a, b, c, d, e): pass"), _package("a.py", _SIX)],
+        [script("run.py", _SIX), _package("a.py", _SIX.replace("f(", "_f("))],
     ),
     "banned-clock": ([test("auto start = std::chrono::steady_clock::now();")], []),
     "portable-math": ([test("double f() { return std::log(2); }")], []),
@@ -260,19 +263,19 @@ TREES = {
         + [test("void f() { throw 1; }")],
         [],
     ),
+    "lse-base": ([_package("recto/a.py", "lse = 1")], [script("a.py", "lse = 1")]),
     "retired-word": ([], [readme("A page table."), listed("words", "page | block")]),
     "unfinished": ([{"sim/testdata/x.csv": _LATER}], [readme("FIX" + "ME")]),
     "environment": ([], [{"sim/testdata/x.json": '{"path": "/ro' + 'ot/results"}'}]),
-    "white-space": (
-        [{"sim/testdata/x.csv": "1,2\t\r\n3"}], [{"sim/BUILD": 'a(name = "pool_test")'}]
-    ),
+    "white-space": ([{"sim/testdata/x": "1,2\t\r\n3"}], [{"sim/BUILD": 'a(name = "pool_test")'}]),
     "file-name": (
         [{"traces/Azure-2023.csv": "1\n"}, script("__init__.py", "")],
         [script("runAll.py", ""), script("pool.cpp", "")],
     ),
     "folder-readme": (
-        [{"sim/corpus/odd.py": "", "data/lengths.csv": "1\n"}],
-        [{"sim/README.md": None}, {"sim/README.md": "# sim\n" + "line\n" * 60}],
+        [{"sim/corpus/odd.py": "", "data/lengths.csv": "1\n"}, _package("recto/a.py", "")],
+        [_package("a.py", "") | {"python/README.md": None}, {"sim/README.md": None}]
+        + [{"sim/README.md": "# sim\n" + "line\n" * 60}],
     ),
     "doc-linked": (
         [{"docs/more.md": "# More\n", "core/README.md": "[more]: ../docs/more.md\n"}],

@@ -1,6 +1,6 @@
 #pragma once
 
-// Laws for moving K and V: each applies to a single function, which is listed as a backend.
+// Laws of KV-cache operations: each applies to a single function, which is listed as a backend.
 
 #include <functional>
 #include <string>

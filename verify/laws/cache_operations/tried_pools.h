@@ -1,6 +1,6 @@
 #pragma once
 
-// The pools on which moves of K and V are tried: as placed, and with blocks that lie beyond 2^31
+// The pools on which KV-cache operations are tried: as placed, and with blocks that lie beyond 2^31
 // elements and 2^32 bytes.
 
 #include <functional>

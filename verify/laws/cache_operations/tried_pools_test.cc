@@ -1,5 +1,5 @@
-// Moves of K and V with 32-bit offsets fail in distant pools, and the report says where the writes
-// went; moves with 64-bit offsets pass.
+// KV-cache operations with 32-bit offsets fail in distant pools, and the report says where the
+// writes went; those with 64-bit offsets pass.
 
 #include "verify/laws/cache_operations/tried_pools.h"
 

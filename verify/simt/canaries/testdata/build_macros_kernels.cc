@@ -1,0 +1,3 @@
+#include "verify/simt/canaries/testdata/build_macros.h"
+
+const char* macros_in_kernels() { return BUILD_MACROS; }
