@@ -12,11 +12,16 @@ from ._engine import EngineFailed, UsageError
 from ._filters import Numerics
 from ._oracle import assert_attention, oracle
 from ._report import CaseFailed, Failure, OptionCount, Replayed, Report
+from ._simulated import Fragmentation, Plan, Simulation, Trace
+from ._simulator import fragmentation, plan, simulate, trace
+from ._sweep import Point, Sweep, sweep
 from ._verify import replay, verify
 
 __all__ = [
-    "AttentionCall", "Call", "Case", "CaseFailed", "EngineFailed", "Failure", "KvWriteCall",
-    "NewTokens", "Numerics", "OptionCount", "Replayed", "Report", "Unsupported", "UsageError",
-    "Wrong", "adapters", "assert_attention", "cases", "oracle", "replay", "verify",
+    "AttentionCall", "Call", "Case", "CaseFailed", "EngineFailed", "Failure", "Fragmentation",
+    "KvWriteCall", "NewTokens", "Numerics", "OptionCount", "Plan", "Point", "Replayed", "Report",
+    "Simulation", "Sweep", "Trace", "Unsupported", "UsageError", "Wrong", "adapters",
+    "assert_attention", "cases", "fragmentation", "oracle", "plan", "replay", "simulate", "sweep",
+    "trace", "verify",
 ]
 __version__ = "0.1.0"
