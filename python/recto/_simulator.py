@@ -6,8 +6,10 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import tempfile
+import weakref
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence, Union
 
@@ -86,12 +88,12 @@ class Folder:
     """Where results lie: a folder of the caller's, or one that ends with the results."""
 
     def __init__(self, out: Optional[FilePath], name: str = "results") -> None:
-        self._temporary = None
-        if out is None:
-            self._temporary = tempfile.TemporaryDirectory(prefix="recto-")
-            self.path = Path(self._temporary.name) / name
-        else:
+        if out is not None:
             self.path = Path(out)
+            return
+        root = tempfile.mkdtemp(prefix="recto-")
+        weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
+        self.path = Path(root) / name
 
 
 def arguments_of(flags: Dict[str, Any], is_repeated: bool = False) -> List[str]:

@@ -41,14 +41,14 @@ class Sweep(Drawn):
         self.folder = self._place.path
         #: Which points failed, and why, once it has ended.
         self.message = ""
+        command = [program("recto"), "sweep", f"--out={self.folder}",
+                   *arguments_of(flags, is_repeated=True)]
         self._err = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
-            [program("recto"), "sweep", f"--out={self.folder}",
-             *arguments_of(flags, is_repeated=True)],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._err,
+            command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._err,
         )
         # The journal has what is finished: the same call with the same `out` continues.
-        self._end = weakref.finalize(self, _end, self._process)
+        self._end = weakref.finalize(self, _end, self._process, self._err)
         self._grid: Dict[str, Any] = self._wait_for_grid()
         self._axes: Dict[str, List[str]] = self._grid["grid"]["axes"]
         self._seeds: int = self._grid["grid"].get("seeds", 1)
@@ -166,10 +166,11 @@ def _whole_lines(file: "IO[bytes]") -> Iterator[bytes]:
         yield line
 
 
-def _end(process: "subprocess.Popen[bytes]") -> None:
+def _end(process: "subprocess.Popen[bytes]", err: "IO[bytes]") -> None:
     if process.poll() is None:
         process.kill()
     process.wait()
+    err.close()
 
 
 def sweep(*, out: Optional[FilePath] = None, **flags: Any) -> Sweep:
