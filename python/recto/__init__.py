@@ -6,6 +6,7 @@
 """
 
 from . import adapters
+from ._attention_cases import AttentionCases, attention_cases
 from ._call import AttentionCall, Call, KvWriteCall, NewTokens, Unsupported
 from ._cases import Case, Wrong, cases
 from ._engine import EngineFailed, UsageError
@@ -18,10 +19,10 @@ from ._sweep import Point, Sweep, sweep
 from ._verify import replay, verify
 
 __all__ = [
-    "AttentionCall", "Call", "Case", "CaseFailed", "EngineFailed", "Failure", "Fragmentation",
+    "AttentionCall", "AttentionCases", "Call", "Case", "CaseFailed", "EngineFailed", "Failure", "Fragmentation",
     "KvWriteCall", "NewTokens", "Numerics", "OptionCount", "Plan", "Point", "Replayed", "Report",
     "Simulation", "Sweep", "Trace", "Unsupported", "UsageError", "Wrong", "adapters",
-    "assert_attention", "cases", "fragmentation", "oracle", "plan", "replay", "simulate", "sweep",
+    "assert_attention", "attention_cases", "cases", "fragmentation", "oracle", "plan", "replay", "simulate", "sweep",
     "trace", "verify",
 ]
 __version__ = "0.1.0"

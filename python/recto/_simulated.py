@@ -94,8 +94,9 @@ class Drawn(Result):
 
 def drawing(module: str) -> Any:
     """A module of the package that draws for `recto plot`: in the wheel, or in a checkout."""
-    for package in ("matplotlib.pyplot", "pandas"):
-        needed(package, "plot()")
+    needed("pandas", "plot()")
+    # Loads the backend, with which a notebook learns to show figures.
+    needed("matplotlib.pyplot", "plot()").draw_if_interactive()
     name = "recto._plot"
     if name not in sys.modules:
         here = Path(__file__).absolute().parent
