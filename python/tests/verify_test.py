@@ -7,6 +7,7 @@
 import os
 import sys
 import tempfile
+import time
 import unittest
 from pathlib import Path
 
@@ -88,6 +89,46 @@ class RightFunctions(Verify):
             return out, lse
 
         self.verify(decode=compared, cases=2, laws=["oracle"]).raise_for_failures()
+
+    def test_arrays_for_other_packages_share_the_calls_memory(self):
+        def exported(call):
+            made = call.dlpack()
+            q = np.from_dlpack(made.q)
+            codes = call._arguments.codes("q")
+            self.assertEqual((q.shape, q.strides), (codes.shape, codes.strides))
+            self.assertTrue(np.shares_memory(q, codes) or not q.size)
+            self.assertEqual((made.scale, made.window), (call.scale, call.window))
+            self.assertIsNone(made.sinks)
+            return kernels.attention(call)
+
+        self.verify(decode=exported, cases=3, types=["fp32", "fp16"], without=["sinks"],
+                    laws=["oracle"]).raise_for_failures()
+
+    def test_an_array_for_another_package_that_is_kept_is_told(self):
+        kept = []
+
+        def keeps(call):
+            kept.append(np.from_dlpack(call.dlpack().k_cache))
+            return kernels.attention(call)
+
+        report = self.verify(decode=keeps, cases=1, types=["fp32"], explain=False)
+        self.assertIn("kept an argument: k_cache", report.failures[0].text)
+
+    def test_a_call_costs_less_than_a_millisecond(self):
+        calls = 0
+
+        def touches(call):
+            nonlocal calls
+            calls += 1
+            call.q, call.k_cache, call.v_cache, call.block_table, call.context_length
+            return call.out
+
+        begin = time.process_time()
+        self.verify(decode=touches, cases=20, kinds=["small"], laws=["repetition", "history"],
+                    explain=False)
+        per_call_us = (time.process_time() - begin) / calls * 1e6
+        print(f"{calls} calls, {per_call_us:.0f} us of CPU time here for each")
+        self.assertLess(per_call_us, 1000)
 
     def test_equal_seeds_give_equal_reports(self):
         words = dict(decode=kernels.attention, cases=5, laws=["oracle", "chunking"])
