@@ -6,10 +6,12 @@
 """
 
 from . import adapters
-from ._call import AttentionCall, Call, KvWriteCall, NewTokens, Unsupported
+from ._call import AttentionCall, Call, Unsupported
 from ._cases import Case, Wrong, cases
 from ._engine import EngineFailed, UsageError
 from ._filters import Numerics
+from ._kv_write_call import KvWriteCall
+from ._new_tokens import NewTokens
 from ._oracle import assert_attention, oracle
 from ._report import CaseFailed, Failure, OptionCount, Replayed, Report
 from ._verify import replay, verify

@@ -7,7 +7,8 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from . import _types
-from ._call import AttentionCall, Call, KvWriteCall
+from ._call import AttentionCall, Call
+from ._kv_write_call import KvWriteCall
 
 
 class WrongResult(Exception):
@@ -15,7 +16,7 @@ class WrongResult(Exception):
 
 
 def store(call: Call, result: Any) -> bool:
-    """Stores the result of a call in its `out` and `lse_ln`. Returns whether it has an lse.
+    """Stores the result of a call in its `out` and `lse_ln`. Returns whether it has an lse_ln.
 
     WrongResult if it is none, or has another shape, type or device, is a view of an argument, or is
     not contiguous.

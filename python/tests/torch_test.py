@@ -42,20 +42,20 @@ class Tensors(unittest.TestCase):
     def test_arguments_and_results_of_every_type(self):
         def function(call):
             made = call.torch()
-            out, lse = kernels.attention(call)
+            out, lse_ln = kernels.attention(call)
             self.assertEqual(made.k_cache.shape, call.k_cache.shape)
             self.assertEqual(made.k_cache.stride(),
                              tuple(n // call.k_cache.itemsize for n in call.k_cache.strides))
-            return torch.from_numpy(out).to(made.q.dtype), torch.from_numpy(lse)
+            return torch.from_numpy(out).to(made.q.dtype), torch.from_numpy(lse_ln)
 
         self.verify(function, cases=16).raise_for_failures()
 
     def test_results_written_in_place(self):
         def function(call):
             made = call.torch()
-            out, lse = kernels.attention(call)
+            out, lse_ln = kernels.attention(call)
             made.out.copy_(torch.from_numpy(out))
-            made.lse_ln.copy_(torch.from_numpy(lse))
+            made.lse_ln.copy_(torch.from_numpy(lse_ln))
             return made.out, made.lse_ln
 
         self.verify(function).raise_for_failures()
