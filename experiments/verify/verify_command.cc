@@ -120,7 +120,7 @@ Status check_list_alone(const CommandContext& context) {
   if (!context.is_given("--list")) return Status::ok();
   for (const char* unused :
        {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max", "--rows-max",
-        "--q-heads-max", "--bound", "--failures", "--out", "--json"}) {
+        "--q-heads-max", "--bound", "--failures", "--fail-fast", "--out", "--json"}) {
     if (context.is_given(unused))
       return Status::invalid_input(fmt::format("--list: runs nothing, and excludes {}", unused));
   }
@@ -190,6 +190,8 @@ void add_run_flags(Command& command, VerifyFlags& flags) {
               "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
   command.add("--failures N", integer(options.failures_kept, {1, 1000}),
               "failures shown and kept per kind, law and backend [1]");
+  command.add("--fail-fast", flag(options.is_over_at_failure),
+              "draw no case after one that failed");
   command.add("--out DIR", nonempty_text(options.folder, "a folder"),
               "folder for failing cases, created if needed [failing-cases]");
   command.add("--json", flag(flags.is_json), "print JSON");

@@ -159,6 +159,7 @@ class VerifyRun {
 
   std::optional<DescribedCase> next_case() {
     is_watching_ = false;  // a skipped law does not reset it
+    if (options_.is_over_at_failure && !outcome_.kept.empty()) return std::nullopt;
     const bool has_pairs = !is_late() && options_.supply.demands == verify::CaseDemands{};
     std::optional<DescribedCase> paired = has_pairs ? pairs_.next_of_share() : std::nullopt;
     is_for_pairs_ = paired.has_value();

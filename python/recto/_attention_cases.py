@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import json
 import re
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
@@ -65,7 +67,8 @@ class _Drawn:
         first = seed if seed is not None else _SEED if self.seed is None else self.seed
         sizes = [min(self.cases_per_test, total - begin)
                  for begin in range(0, total, self.cases_per_test)]
-        return [Group(law, index, first + index, size, self.words)
+        options = f"--recto-seed={first} --recto-cases={total}"
+        return [Group(law, index, first + index, size, options, self.words)
                 for law in self.laws or known_laws() for index, size in enumerate(sizes)]
 
 
@@ -77,6 +80,7 @@ class Group:
     index: int
     seed: int
     cases: int
+    options: str  # with which pytest makes it again
     words: Dict[str, Any]
 
     def __str__(self) -> str:
@@ -97,9 +101,9 @@ def known_laws() -> Sequence[str]:
 class AttentionCases:
     """The cases of one test: one law over one group of cases."""
 
-    def __init__(self, group: Group, folder: Path) -> None:
+    def __init__(self, group: Group, folder: Path, test: str) -> None:
         self.law, self.seed = group.law, group.seed
-        self._group, self._folder = group, folder
+        self._group, self._folder, self._test = group, folder, test
 
     def verify(self, **words: Any) -> Report:
         """Judges functions by this law: first on cases on which the test failed before, then on
@@ -135,7 +139,7 @@ class AttentionCases:
                      if given.get(name) is not None}
         words = {name: given[name] for name in _OF_REPLAY if name in given}
         for path in sorted(self._folder.glob(f"{self.law}-seed-*/*.json")):
-            if not any(f"-{name}-" in path.name for name in functions):
+            if _function_of(path) not in functions:
                 continue
             again = replay(path, **functions, **words)
             if not again.passed:
@@ -146,8 +150,16 @@ class AttentionCases:
         __tracebackhide__ = True
         raise CaseFailed(
             f"{self.law}, seed {self.seed}\n\n{text}\n"
+            f"again      pytest {self._group.options} {shlex.quote(self._test)}\n"
             f"The case is kept in {self._folder}, and runs first the next time.", report
         )
 
     def __repr__(self) -> str:
         return f"<recto.AttentionCases: {self._group}, {self._group.cases} cases>"
+
+
+def _function_of(path: Path) -> str:
+    """The function that failed on this case."""
+    with open(path, encoding="utf-8") as file:
+        backend: str = json.load(file)["backend"]
+    return backend.rpartition(" ")[2]

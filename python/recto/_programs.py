@@ -24,6 +24,6 @@ def program(name: str) -> str:
             return str(path)
     looked = " and ".join(str(folder) for folder in folders)
     raise FileNotFoundError(
-        f"{name}: expected an executable file in {looked}; install the wheel of recto-attention, or "
-        f"set {VARIABLE} to the folder of the built programs (bazel-bin/experiments)"
+        f"{name}: expected an executable file in {looked}; install the wheel of recto-attention, "
+        f"or set {VARIABLE} to the folder of the built programs (bazel-bin/experiments)"
     )

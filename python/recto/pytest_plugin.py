@@ -51,7 +51,7 @@ def cases(request: pytest.FixtureRequest) -> AttentionCases:
     """Of `recto.attention_cases`."""
     if not isinstance(getattr(request, "param", None), Group):
         raise pytest.UsageError("cases: expected the test to be decorated by recto.attention_cases")
-    return AttentionCases(request.param, _folder(request))
+    return AttentionCases(request.param, _folder(request), request.node.nodeid)
 
 
 def _folder(request: Any) -> Path:

@@ -59,7 +59,8 @@ class Filters(unittest.TestCase):
     def test_cases_are_within_them(self):
         words = dict(operations=["prefill"], types=["bf16/e4m3", "fp16"], head_dim_multiple=8,
                      equal_head_dims=True, groups=[2], block_sizes=[16, 32],
-                     without=["empty", "rows-beyond-context", "alibi"], require=["softcap", "sinks"],
+                     without=["empty", "rows-beyond-context", "alibi"],
+                     require=["softcap", "sinks"],
                      poison="finite", scale="usual", scales="tensor", sinks_type="q", cases=12)
         for case in recto.cases(**words, **SMALL):
             head_dim = case.q.shape[2]
@@ -118,7 +119,8 @@ class AssertAttention(unittest.TestCase):
         table = np.array([[4, 1], [0, 3]], np.int32)
         return q, k, v, table, np.array([13, 3], np.int32)
 
-    def attention(self, q, k, v, table, lengths, window=None):
+    def attention(self, *inputs, window=None):
+        q, k, v, table, lengths = inputs
         out = np.zeros(q.shape)
         for s, n in enumerate(lengths):
             at = table[s][np.arange(n) // 8], np.arange(n) % 8

@@ -75,6 +75,12 @@ TEST_CASE("a call that goes well gives what was written") {
   for (const double value : result.lse_ln) CHECK(value == 0);
 }
 
+TEST_CASE("a library that gives no lse has results without it") {
+  const reference::AttentionResult result = result_of(outcome_with("without lse"));
+  CHECK(result.out.size() == 16);
+  CHECK(result.lse_ln.empty());
+}
+
 TEST_CASE("accesses beyond buffers are told by buffer and byte") {
   check_wrong("null pointer", "was ended by SIGSEGV: a write through a null pointer");
   check_wrong("read beyond table",

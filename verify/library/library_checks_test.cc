@@ -86,6 +86,9 @@ TEST_CASE("tables that cannot be used are refused, by their field") {
         refused("abi_major: expected 1, got 2: build the library with this recto's header"));
   CHECK(opened_with("short table") ==
         refused("struct_bytes: expected sizeof(RectoKernelTable), at least 56, got 48"));
+  CHECK(opened_with("unknown feature") ==
+        refused("features: expected kRectoWithoutLse (1) or 0, got 4"));
+  CHECK(opened_with("version 1.0") == Status::ok());
   CHECK(opened_with("no name") == refused("name: expected a name for tables, got nothing"));
   CHECK(opened_with("name with colours") ==
         refused("name: expected text, got a control character"));

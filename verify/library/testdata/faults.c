@@ -192,6 +192,13 @@ const RectoKernelTable* recto_kernel_table(void) {
     table.struct_bytes += 64;
   }
   if (is("short table")) table.struct_bytes = offsetof(RectoKernelTable, kv_write);
+  if (is("without lse")) table.features = kRectoWithoutLse;
+  if (is("unknown feature")) table.features = 4;
+  // Behind a table of version 1.0, whatever is there is no field of it.
+  if (is("version 1.0")) {
+    table.struct_bytes = offsetof(RectoKernelTable, features);
+    table.features = 4;
+  }
   if (is("no function")) table.prefill = NULL;
   if (is("no name")) table.name = NULL;
   if (is("name with colours")) table.name = "faults\033[31m";
