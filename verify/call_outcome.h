@@ -32,7 +32,7 @@ struct Failed {
 struct Done {
   // Empty after an operation on the KV cache; its lse_ln alone, if the backend gives none.
   reference::AttentionResult result = {};
-  std::string printed = {};                // to standard output and standard error, if known
+  std::string printed = {};  // to standard output and standard error, if known
 };
 
 using CallOutcome = std::variant<Unsupported, Failed, Done>;

@@ -82,7 +82,7 @@ void check_shape(const PagedAttentionInputs& inputs, const reference::AttentionR
 template <typename Visit>
 void for_each_element(const PagedAttentionInputs& inputs, const reference::AttentionResult& seen,
                       const reference::AttentionResult& expected, Visit&& visit) {
-  const bool has_lse = !seen.lse_ln.empty() && !expected.lse_ln.empty();
+  const bool has_lse_ln = !seen.lse_ln.empty() && !expected.lse_ln.empty();
   const std::int64_t num_heads = inputs.q.num_heads;
   const std::int64_t head_dim = inputs.kv.v.head_dim;
   for (std::size_t s = 0; s + 1 < inputs.query_start.size(); ++s) {
@@ -94,7 +94,7 @@ void for_each_element(const PagedAttentionInputs& inputs, const reference::Atten
         for (place.dim = 0; place.dim < head_dim; ++place.dim)
           visit(place, head_index * static_cast<std::size_t>(head_dim) +
                            static_cast<std::size_t>(place.dim));
-        if (!has_lse) continue;
+        if (!has_lse_ln) continue;
         place.dim = 0;
         place.tensor = ComparedTensor::kLseLn;
         visit(place, head_index);

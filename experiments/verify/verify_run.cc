@@ -31,16 +31,6 @@ constexpr std::size_t kLawsOfLarge = 2;
 constexpr std::int64_t kLawsWorkMax = 12'000'000;
 constexpr std::int64_t kSlowWorkMax = 20'000'000;
 
-// A name that any file system accepts.
-std::string plain_name(std::string name) {
-  for (char& c : name) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '@' || c == '.';
-    if (!is_plain) c = '-';
-  }
-  return name;
-}
-
 class VerifyRun {
  public:
   VerifyRun(const Trial& trial, const VerifyOptions& options, CommandContext& context)
@@ -81,7 +71,7 @@ class VerifyRun {
     };
     how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn,
                             const verify::LawVerdict& verdict) {
-      count_features(*drawn.spec, verdict.failed());
+      outcome_.by_feature.add(*drawn.spec, verdict);
       met_.insert({law.name, backend.name});
       if (moves_unwatched(backend)) sizes_[backend.name].add_pools(drawn.law_case);
       // Cases of shrinking, and cases found by a search, are not random draws.
@@ -178,21 +168,6 @@ class VerifyRun {
     return drawn;
   }
 
-  void count_features(const verify::CaseSpec& spec, bool has_failed) {
-    const auto add = [&](const std::string& name) {
-      FeatureCount& count = outcome_.by_feature[name];
-      ++count.checks;
-      count.failed += has_failed ? 1 : 0;
-    };
-    for (const verify::CaseFeature feature : verify::kCaseFeatures)
-      if (has_feature(spec, feature)) add(case_feature_name(feature));
-    add(type_pair_name(spec.types()));
-    add(kv_layout_name(spec.placement.layout));
-    add(fmt::format("head dim {}", spec.shape.head_dim_k));
-    add(fmt::format("block size {}", spec.placement.block_size));
-    add(fmt::format("group {}", spec.shape.group()));
-  }
-
   bool is_late() const { return options_.seconds && seconds_passed() > *options_.seconds; }
 
   // A case for the next pair of law and backend without a case, if possible; only for a run of
@@ -250,7 +225,7 @@ class VerifyRun {
 
   // Writes the last saved case, and returns the command that replays it.
   std::string keep(const Law& law, const Backend& backend, const DescribedCase& smallest) {
-    const std::string stem = plain_name(fmt::format("{}-{}", backend.name, law.name));
+    const std::string stem = plain_file_name(fmt::format("{}-{}", backend.name, law.name));
     const std::string file = fmt::format("{}/{}-{}.json", options_.folder, stem, ++numbers_[stem]);
     Status status = make_folder(options_.folder);
     verify::SavedCase saved{.law = law.name,

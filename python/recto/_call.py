@@ -94,7 +94,7 @@ class Call:
             self._arguments.codes(name), self._arguments.places[name].type_name
         )
 
-    def cacheby_token(self, name: str) -> "AnyArray":
+    def cache_by_token(self, name: str) -> "AnyArray":
         """`k_cache` or `v_cache` as [num_blocks, block_size, num_kv_heads, head_dim]: a view, but
         for packed K, which is copied."""
         return by_token(self._arguments.array(name), self.layout, name == "k_cache")

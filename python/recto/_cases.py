@@ -12,6 +12,7 @@ import numpy as np
 from . import _filters, _oracle, _types
 from ._engine import EngineFailed, UsageError, signal_text
 from ._layouts import by_token, context_slots, gathered, live_slots
+from ._new_tokens import NewTokens, split_new_tokens
 from ._programs import program
 
 _CACHES = ("k_cache", "v_cache")
@@ -76,16 +77,19 @@ class Case:
         at = context_slots(
             self.block_table[sequence], int(self.context_length[sequence]), self.block_size
         )
-        k, v = (
-            by_token(
-                self._arrays[name].view(_types.code_type(self.kv_type)), self.layout,
-                name == "k_cache",
-            )
-            for name in _CACHES
-        )
+        codes = _types.code_type(self.kv_type)
+        k, v = (self.cache_by_token(name).view(codes) for name in _CACHES)
         return (
             gathered(k, at, self.kv_type, self.k_scale), gathered(v, at, self.kv_type, self.v_scale)
         )
+
+    def cache_by_token(self, name: str) -> "np.ndarray[Any, Any]":
+        """`k_cache` or `v_cache` as [num_blocks, block_size, num_kv_heads, head_dim]."""
+        return by_token(self._arrays[name], self.layout, name == "k_cache")
+
+    def split_new_tokens(self) -> NewTokens:
+        """As `AttentionCall.split_new_tokens`."""
+        return split_new_tokens(self)
 
     def check(self, out: Any, lse_ln: Any = None) -> None:
         """Judges an answer: Wrong, naming the first and the worst element, if an element is beyond

@@ -6,7 +6,7 @@ from typing import Any, Dict, NamedTuple
 
 import numpy as np
 
-from ._call import AttentionCall, Unsupported
+from ._call import Unsupported
 from ._layouts import set_nan
 
 
@@ -22,8 +22,8 @@ class NewTokens(NamedTuple):
     v_cache: "np.ndarray[Any, Any]"
 
 
-def split_new_tokens(call: AttentionCall) -> NewTokens:
-    """See `AttentionCall.split_new_tokens`."""
+def split_new_tokens(call: Any) -> NewTokens:
+    """Of an `AttentionCall` or a `Case`; see `AttentionCall.split_new_tokens`."""
     starts, lengths = call.query_start.tolist(), call.context_length.tolist()
     slots, cached = [], []
     for s, length in enumerate(lengths):
@@ -40,8 +40,8 @@ def split_new_tokens(call: AttentionCall) -> NewTokens:
     at = mapping // call.block_size, mapping % call.block_size
     parts: Dict[str, Any] = {}
     for name, short in (("k_cache", "k"), ("v_cache", "v")):
-        parts[short] = np.ascontiguousarray(call.cacheby_token(name)[at])
-        parts[name] = np.array(call._arguments.array(name))
+        parts[short] = np.ascontiguousarray(call.cache_by_token(name)[at])
+        parts[name] = np.array(getattr(call, name))
         set_nan(parts[name], call.layout, short == "k", at, call.kv_type)
     return NewTokens(
         parts["k"], parts["v"], mapping, np.asarray(cached, np.int32), parts["k_cache"],

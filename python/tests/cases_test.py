@@ -43,7 +43,7 @@ class Cases(unittest.TestCase):
 
     def test_a_case_has_what_the_document_says(self):
         case = next(recto.cases(cases=1, operations=["decode"], require=["window"], types=["fp16"],
-                                without=["alibi", "sinks"], **SMALL))
+                                without=["alibi", "sinks", "empty"], **SMALL))
         self.assertIsInstance(case.window, int)
         self.assertIsNone(case.alibi_slopes)
         self.assertEqual(case.q.dtype, np.float16)
@@ -51,6 +51,10 @@ class Cases(unittest.TestCase):
         k, v = case.gather(0)
         self.assertEqual(len(k), case.context_length[0])
         self.assertEqual(v.shape[2], case.expected.shape[2])
+        new = case.split_new_tokens()
+        self.assertTrue(np.array_equal(new.cached_length, case.context_length - 1))
+        self.assertEqual(new.k.shape, (len(case.q), *k.shape[1:]))
+        self.assertTrue(np.all(np.isnan(new.k_cache.reshape(-1, *k.shape[1:])[new.slot_mapping])))
         with self.assertRaisesRegex(AttributeError, "no window_left"):
             case.window_left
 

@@ -67,8 +67,7 @@ CaseSpec case_of(const Choice& choice) {
   spec.sequences = sequences_of(choice.rows);
   const float sign = choice.has_negative_scale ? -1.0F : 1.0F;
   spec.options.scale = sign / static_cast<float>(spec.shape.head_dim_k);
-  spec.options.scale =
-      scale_among(choice.scale_values, spec.options.scale, spec.shape.head_dim_k);
+  spec.options.scale = scale_among(choice.scale_values, spec.options.scale, spec.shape.head_dim_k);
   spec.options.causal = !choice.has_non_causal;
   if (choice.has_softcap) spec.options.softcap = 5.0F;
   if (choice.has_window) spec.options.window = 3;

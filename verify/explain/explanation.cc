@@ -58,8 +58,8 @@ void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCa
   if (explanation.is_empty_row) {
     // Masked keys may still get weight.
     Keys attended;
-    const bool has_lse = !of.seen.lse_ln.empty();
-    if (has_lse && of.sequence_of(at).context_length > 0 && stale.dims.empty()) {
+    const bool has_lse_ln = !of.seen.lse_ln.empty();
+    if (has_lse_ln && of.sequence_of(at).context_length > 0 && stale.dims.empty()) {
       const auto probe = probe_weights(backend, law_case, at, of.bound_kind);
       if (probe.is_ok() && weights_give_output(probe.value(), of, at)) {
         explanation.probe = probe.value();

@@ -48,8 +48,8 @@ reference::AttentionResult paired_rows(const AttentionProblem& base,
                                        const reference::AttentionResult& doubled_result) {
   reference::AttentionResult paired(base.num_rows(), doubled_result.num_heads,
                                     doubled_result.head_dim);
-  const bool has_lse = !doubled_result.lse_ln.empty();
-  if (!has_lse) paired.lse_ln.clear();
+  const bool has_lse_ln = !doubled_result.lse_ln.empty();
+  if (!has_lse_ln) paired.lse_ln.clear();
   const std::int64_t width = paired.num_heads * paired.head_dim;
   std::int64_t from = 0;
   for (const RowPlace& at : all_rows(base)) {
@@ -57,7 +57,7 @@ reference::AttentionResult paired_rows(const AttentionProblem& base,
     if (is_doubled) ++from;
     std::copy_n(doubled_result.out.begin() + from * width, width,
                 paired.out.begin() + at.result_row * width);
-    if (has_lse) {
+    if (has_lse_ln) {
       std::copy_n(doubled_result.lse_ln.begin() + from * paired.num_heads, paired.num_heads,
                   paired.lse_ln.begin() + at.result_row * paired.num_heads);
     }

@@ -20,11 +20,10 @@ void add_to(std::vector<double>& sums, const std::vector<double>& terms) {
 std::optional<LawSide> LawTrial::run(const LawCase& law_case, const std::string& variant,
                                      const CallOptions& options) {
   if (verdict_.call_failure) return std::nullopt;
-  LawSide side{
-      .placed = std::make_unique<const PlacedProblem>(law_case.problem,
-                                                      backend_.tolerated(law_case.placement)),
-      .options = options,
-      .seen = {}};
+  LawSide side{.placed = std::make_unique<const PlacedProblem>(
+                   law_case.problem, backend_.tolerated(law_case.placement)),
+               .options = options,
+               .seen = {}};
   RECTO_CHECK_EQ(check_contents(side.inputs()), Status::ok());
   side.options.out_gaps = backend_.options_for(law_case.placement).out_gaps;
   std::optional<reference::AttentionResult> seen = run_again(side.inputs(), side.options, variant);

@@ -25,7 +25,7 @@ DrawnCases small_cases(std::uint64_t count) {
   return drawn;
 }
 
-Backend without_lse(Backend backend) {
+Backend without_lse_ln(Backend backend) {
   backend.state_merge.reset();
   backend.attend = [attend = backend.attend](const PagedAttentionInputs& inputs,
                                              const CallOptions& options) {
@@ -53,7 +53,7 @@ TEST_CASE("right backends without lse pass all laws, which apply to them as to o
     return run_laws(laws_and_oracle(), {backend}, drawn_cases(small_cases(60), {}), {});
   };
   const LawReport with = run(right);
-  const LawReport without = run(without_lse(right));
+  const LawReport without = run(without_lse_ln(right));
   INFO(without.table());
   CHECK(without.passed());
   for (std::size_t i = 0; i < with.counts.size(); ++i) {
@@ -68,7 +68,7 @@ TEST_CASE("right backends without lse pass all laws, which apply to them as to o
 }
 
 TEST_CASE("without lse, a window that is one key too wide is found") {
-  Backend wrong = without_lse(named("naive-fp64"));
+  Backend wrong = without_lse_ln(named("naive-fp64"));
   wrong.attend = [attend = wrong.attend](PagedAttentionInputs inputs, const CallOptions& options) {
     if (inputs.options.window) ++*inputs.options.window;
     return attend(inputs, options);

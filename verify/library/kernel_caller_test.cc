@@ -151,7 +151,7 @@ TEST_CASE("results without lse are judged by out alone") {
   Caller caller([](const Answered& answered) {
     answer_rightly(answered);
     answered.at(answered.call().lse_ln)[0] = 77.0F;
-    answered.mailbox.table.features = kRectoWithoutLse;
+    answered.mailbox.table.features = kRectoWithoutLseLn;
   });
   const LawVerdict verdict = judged(trial_of(caller).backends[0]);
   CHECK(!verdict.failed());
@@ -228,7 +228,7 @@ TEST_CASE("unknown features, and file descriptors that are no sockets, are refus
     caller.features = 6;
     const auto library = KernelLibrary::of_caller(caller.socket());
     CHECK_THAT(library.status().message(),
-               ContainsSubstring("features: expected kRectoWithoutLse"));
+               ContainsSubstring("features: expected kRectoWithoutLseLn"));
   }
   const auto library = KernelLibrary::of_caller(dup(STDIN_FILENO));
   CHECK_THAT(library.status().message(), ContainsSubstring("expected a connected socket"));

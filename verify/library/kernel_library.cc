@@ -101,7 +101,7 @@ CallOutcome KernelLibrary::attend(KernelFunction function, const PagedAttentionI
     const auto& [out, lse_ln] = request.value().written;
     done->result = attention_result(inputs, request.value(), contents_of(out), contents_of(lse_ln));
     // A caller says it for each call.
-    if ((peer_->mailbox().table.features & kRectoWithoutLse) != 0) done->result.lse_ln.clear();
+    if ((peer_->mailbox().table.features & kRectoWithoutLseLn) != 0) done->result.lse_ln.clear();
   }
   return outcome;
 }

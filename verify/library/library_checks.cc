@@ -55,10 +55,10 @@ Status check_table(const LoadedTable& table) {
   if (std::ranges::any_of(std::string_view(table.name), is_control_character)) {
     return Status::invalid_input("name: expected text, got a control character");
   }
-  if ((table.features & ~std::uint64_t{kRectoWithoutLse}) != 0) {
+  if ((table.features & ~std::uint64_t{kRectoWithoutLseLn}) != 0) {
     return Status::invalid_input(
-        fmt::format("features: expected kRectoWithoutLse ({}) or 0, got {}",
-                    static_cast<int>(kRectoWithoutLse), table.features));
+        fmt::format("features: expected kRectoWithoutLseLn ({}) or 0, got {}",
+                    static_cast<int>(kRectoWithoutLseLn), table.features));
   }
   if (std::ranges::count(table.has_function, true) == 0) {
     return Status::invalid_input("the table: expected decode, prefill or kv_write; all are null");

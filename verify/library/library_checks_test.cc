@@ -87,7 +87,7 @@ TEST_CASE("tables that cannot be used are refused, by their field") {
   CHECK(opened_with("short table") ==
         refused("struct_bytes: expected sizeof(RectoKernelTable), at least 56, got 48"));
   CHECK(opened_with("unknown feature") ==
-        refused("features: expected kRectoWithoutLse (1) or 0, got 4"));
+        refused("features: expected kRectoWithoutLseLn (1) or 0, got 4"));
   CHECK(opened_with("version 1.0") == Status::ok());
   CHECK(opened_with("no name") == refused("name: expected a name for tables, got nothing"));
   CHECK(opened_with("name with colours") ==

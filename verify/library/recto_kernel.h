@@ -75,7 +75,7 @@ enum RectoMemory {
 // Bits of RectoKernelTable.features. A bit that recto does not know is refused.
 enum RectoFeatures {
   // Attention writes no lse_ln: it is not compared. Laws that need it skip what they need it for.
-  kRectoWithoutLse = 1
+  kRectoWithoutLseLn = 1
 };
 
 // The first member of every call.
@@ -193,7 +193,7 @@ typedef struct RectoAttentionCall {
   const float* alibi_slopes;   // [num_q_heads], or null: none
   const float* sinks;          // [num_q_heads], or null: none
   RectoMutableRows out;        // [num_query_rows, num_q_heads, v.head_dim], of q's type
-  float* lse_ln;  // [num_query_rows, num_q_heads], natural logarithm; see kRectoWithoutLse
+  float* lse_ln;  // [num_query_rows, num_q_heads], natural logarithm; see kRectoWithoutLseLn
 } RectoAttentionCall;
 
 // Writes token t into slot slot_mapping[t] = block * block_size + offset of the caches; -1 writes

@@ -192,7 +192,7 @@ const RectoKernelTable* recto_kernel_table(void) {
     table.struct_bytes += 64;
   }
   if (is("short table")) table.struct_bytes = offsetof(RectoKernelTable, kv_write);
-  if (is("without lse")) table.features = kRectoWithoutLse;
+  if (is("without lse")) table.features = kRectoWithoutLseLn;
   if (is("unknown feature")) table.features = 4;
   // Behind a table of version 1.0, whatever is there is no field of it.
   if (is("version 1.0")) {
