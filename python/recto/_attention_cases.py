@@ -112,13 +112,13 @@ class AttentionCases:
         new ones. A test whose law applies to none of the cases is skipped.
 
         Args are those of `recto.verify`: decode, prefill, kv_write, isolate, ..., and override
-        those of the decorator.
+        those of the decorator. `fail_fast` is True by default.
 
         Raises:
             CaseFailed: with the shrunk case, and how to run it again.
         """
         __tracebackhide__ = True
-        given = {**self._group.words, **words}
+        given = {"fail_fast": True, **self._group.words, **words}
         self._replay_earlier(given)
         try:
             report = verify(laws=[self.law], seed=self.seed, cases=self._group.cases,
