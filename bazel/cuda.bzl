@@ -7,24 +7,8 @@ others.
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
 load("//bazel:cuda_resources.bzl", "NVCC_OPTIONS", "reports_for", "resource_reports")
-load("//bazel:defs.bzl", "recto_binary", "recto_test")
+load("//bazel:defs.bzl", "PORTABLE", "recto_binary", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
-
-_ARCHIVES = Label("@archives//:missing.txt").workspace_root
-
-# For programs that run on a GPU elsewhere: only glibc stays shared.
-_PORTABLE = {
-    "additional_linker_inputs": ["@archives//:archives"],
-    "linkopts": select({
-        # Sanitizers' own libraries share the C++ library with the program.
-        "//bazel:instrumented": [],
-        "//conditions:default": [
-            "-L{}/installed".format(_ARCHIVES),
-            "-L$(BINDIR)/" + _ARCHIVES,
-            "-static-libgcc",
-        ],
-    }),
-}
 
 # $1 nvcc, $2 a folder for intermediate files, $3 source, $4 object, $5 cubin, $6 log; then options.
 # The output of ptxas goes to the log, and is printed if the compilation fails.
@@ -217,7 +201,7 @@ def cuda_binary(name, srcs, hdrs = [], includes = [], deps = [], testonly = Fals
         # Its own objects are always linked, even if no library refers to them.
         alwayslink = True,
     )
-    kwargs.update(_PORTABLE)
+    kwargs.update(PORTABLE)
     cc_binary(name = name, testonly = testonly, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def cuda_shared_library(name, srcs, hdrs = [], **kwargs):
@@ -242,20 +226,20 @@ def cuda_test(name, srcs, hdrs = [], includes = [], deps = [], **kwargs):
     main = name + "_main"
     _compile(name = main, srcs = srcs, hdrs = hdrs, includes = includes, testonly = True)
     kwargs.update(_ON_GPU)
-    kwargs.update(_PORTABLE)
+    kwargs.update(PORTABLE)
     cc_test(name = name, deps = [main] + deps, linkstatic = True, **kwargs)
 
 def gpu_binary(name, **kwargs):
     """A recto_binary linked with //verify/kernels/gpu; not defined if there is no toolkit."""
     if TOOLKIT.nvcc:
-        kwargs.update(_PORTABLE)
+        kwargs.update(PORTABLE)
         recto_binary(name = name, **kwargs)
 
 def gpu_test(name, deps, **kwargs):
     """A recto_test that is linked with //verify/kernels/gpu; skipped if there is no toolkit."""
     if TOOLKIT.nvcc:
         kwargs.update(_ON_GPU)
-        kwargs.update(_PORTABLE)
+        kwargs.update(PORTABLE)
         recto_test(name = name, deps = deps + ["//verify/kernels/gpu:gate"], **kwargs)
     else:
         _skipped_test(name = name, **_ON_GPU)

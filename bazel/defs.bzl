@@ -41,6 +41,22 @@ TEST_COPTS = _FLAGS + select({
     "//conditions:default": [],
 })
 
+_ARCHIVES = Label("@archives//:missing.txt").workspace_root
+
+# Attributes of programs that run on other machines: only glibc stays shared.
+PORTABLE = {
+    "additional_linker_inputs": ["@archives//:archives"],
+    "linkopts": select({
+        # Sanitizers' own libraries share the C++ library with the program.
+        "//bazel:instrumented": [],
+        "//conditions:default": [
+            "-L{}/installed".format(_ARCHIVES),
+            "-L$(BINDIR)/" + _ARCHIVES,
+            "-static-libgcc",
+        ],
+    }),
+}
+
 def _precompiled(name, copts):
     """(copts, deps) with which a file reads //bazel/precompiled:NAME first.
 
@@ -91,16 +107,24 @@ def recto_library(
         **kwargs
     )
 
-def recto_binary(name, srcs = [], deps = [], copts = [], **kwargs):
-    """A program."""
+def recto_binary(name, srcs = [], deps = [], copts = [], has_portable = False, **kwargs):
+    """A program.
+
+    Args:
+      has_portable: there is also NAME_portable, which runs on other machines.
+    """
     first, first_deps = _precompiled("library", copts)
-    cc_binary(
-        name = name,
-        srcs = srcs,
-        deps = deps + first_deps,
-        copts = COPTS + first + copts,
-        **kwargs
-    )
+    variants = {"": {}}
+    if has_portable:
+        variants["_portable"] = PORTABLE
+    for suffix, attributes in variants.items():
+        cc_binary(
+            name = name + suffix,
+            srcs = srcs,
+            deps = deps + first_deps,
+            copts = COPTS + first + copts,
+            **dict(kwargs, **attributes)
+        )
 
 def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):
     """A shared library in C11, to be loaded at run time. `name` ends in .so."""

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Writes what the notebooks read. All of it is simulated or counted, and takes a minute.
+# Writes what notebooks 04 and 05 read. All of it is counted, and takes less than a minute.
 #
 #   make_results.sh RECTO LIBRARY [OUT]
 #
@@ -12,31 +12,6 @@ library=$(realpath "$2")
 out=${3:-$(dirname "${BASH_SOURCE[0]}")/results}
 mkdir -p "$out"
 cd "$out"
-
-# 01: the same traffic against four allocators
-"$recto" fragmentation --requests 400 --block-sizes 16 \
-  --allocators contiguous-max,contiguous-pow2,contiguous-oracle,paged --out memory >memory.txt
-
-# 02: agents with shared instructions, more than a small pool serves, over block sizes. 1000 tokens
-# are shared, which is not a multiple of larger block sizes.
-"$recto" fragmentation --workload agent --sharing agent:tokens=1000,turns=5,active=64 \
-  --requests 300 --model Llama-3.1-8B --gpu H100 --pool-gib 3 --scale-rate 3 \
-  --allocators paged,prefix-cached --block-sizes 1,4,16,64,256 --report --out block_sizes \
-  >block_sizes.txt
-
-# 03: several answers to one prompt, beams, and prompts with a common beginning
-for decoding in single parallel:4 "beam:4 --beam-switch-probability 0.1"; do
-  # Unquoted: a flag may follow.
-  "$recto" simulate --requests 150 --decoding $decoding --json >"decoding_${decoding%%:*}.json"
-done
-for block_size in 8 16 32 64; do
-  "$recto" simulate --requests 150 --decoding parallel:4 --block-size "$block_size" --json \
-    >"copies_$block_size.json"
-done
-for allocator in paged prefix-cached; do
-  "$recto" simulate --workload agent --requests 150 --model Llama-3.1-8B --gpu H100 \
-    --allocator "$allocator" --json >"agent_$allocator.json"
-done
 
 # 04: a small model that generates with the kernels, with bytes and operations counted
 "$recto" generate --brief >generate.txt

@@ -51,6 +51,7 @@ class Notebooks(unittest.TestCase):
         cls.results = Path(made.name) / "results"
         subprocess.run([FOLDER / "make_results.sh", RECTO, LIBRARY, cls.results], check=True)
         os.environ.update(RECTO_RESULTS=str(cls.results), RECTO_KERNELS_DOCUMENT=DOCUMENT,
+                          RECTO_PROGRAMS=os.path.dirname(RECTO),
                           RECTO_GPU_RESULTS=str(Path(made.name) / "gpu"))
 
     def run_notebook(self, name, more_pictures=0):
@@ -117,10 +118,10 @@ class Notebooks(unittest.TestCase):
 
     def test_what_is_missing_is_named(self):
         with tempfile.TemporaryDirectory() as empty:
-            done = subprocess.run([sys.executable, "-c", "import looks; looks.find('memory')"],
+            done = subprocess.run([sys.executable, "-c", "import looks; looks.find('generate.txt')"],
                                   cwd=FOLDER, env=os.environ | {"RECTO_RESULTS": empty},
                                   capture_output=True, text=True)
-        self.assertIn("memory is not there: make_results.sh writes it", done.stderr)
+        self.assertIn("generate.txt is not there: make_results.sh writes it", done.stderr)
 
     def test_they_are_stored_without_outputs(self):
         for path in FOLDER.glob("*.ipynb"):

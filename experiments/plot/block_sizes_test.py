@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, "experiments/plot")
-import plot  # noqa: E402
+sys.path.insert(0, "experiments")
+from plot import grid_figures, map_figures, memory_figures, result_files  # noqa: E402
 
 RECTO = os.path.abspath(sys.argv.pop(1))
 
@@ -36,16 +36,16 @@ class BlockSizes(unittest.TestCase):
                 "mixture:0.7xconstant:50+0.3xconstant:1500", "--outputs", "constant:60")
         recto("fragmentation", *load, "--allocators", "paged", "--block-sizes", "16,1000", "--out",
               self.results)
-        runs = plot.read_fragmentation(self.results)[1]
+        runs = result_files.read_fragmentation(self.results)[1]
         self.assertEqual([run.rejected > 0 for run in runs], [False, True])
         self.assertEqual(runs[0].title, "paged 16")
         self.assertRegex(runs[1].title, r"^paged 1000, rejects \d+ of 40$")
         grid = self.folder / "grid"
         recto("sweep", *load, "--block-size", "16,1000", "--out", grid)
-        _, table, axes = plot.grid_figures.read_sweep(grid)
+        _, table, axes = grid_figures.read_sweep(grid)
         self.assertEqual(list(table["rejected_share"]), [0, runs[1].rejected / 40])
-        for figure in (plot.memory_figures.block_sizes(runs),
-                       plot.grid_figures.sweep(table, axes, "block_size")):
+        for figure in (memory_figures.block_sizes(runs),
+                       grid_figures.sweep(table, axes, "block_size")):
             self.assertIn("hollow marks: requests are rejected", figure.get_suptitle())
             for axis in [axis for axis in figure.axes if axis.axison]:
                 hollow = [line for line in axis.get_lines()
@@ -58,19 +58,19 @@ class BlockSizes(unittest.TestCase):
               "mixture:0.7xconstant:50+0.3xconstant:1930", "--outputs", "constant:5",
               "--allocators", "paged", "--block-sizes", "200", "--report", "--out",
               self.results)
-        _, runs, data = plot.read_fragmentation(self.results)
+        _, runs, data = result_files.read_fragmentation(self.results)
         packed = data["maps"][-1]["map"]
         self.assertEqual((runs[-1].label, packed["blocks"]), ("paged 200", 9))
-        figure = plot.map_figures.memory_map(data, runs)
+        figure = map_figures.memory_map(data, runs)
         self.assertIn(runs[-1].title, [axis.get_title() for axis in figure.axes])
         self.assertRegex(runs[-1].title, "rejects")
         states = numpy.zeros((39, 2))  # of 50 slots
-        free, overhead = 0, plot.map_figures._PAINTED.index("overhead")
-        told = plot.map_figures.with_overhead(states, packed)
+        free, overhead = 0, map_figures._PAINTED.index("overhead")
+        told = map_figures.with_overhead(states, packed)
         self.assertEqual(told[:, 0].tolist(), [free] * 36 + [overhead] * 3)
-        told = plot.map_figures.with_overhead(states, packed | {"null_blocks": 1})
+        told = map_figures.with_overhead(states, packed | {"null_blocks": 1})
         self.assertEqual(told[:, 1].tolist(), [overhead] * 4 + [free] * 32 + [overhead] * 3)
-        self.assertEqual(plot.map_figures.with_overhead(states, packed | {"blocks": 0}).max(), 0)
+        self.assertEqual(map_figures.with_overhead(states, packed | {"blocks": 0}).max(), 0)
 
     def test_goodput_is_drawn_where_latencies_have_limits(self):
         for flags, is_there in (((), False), (("--ttft-limit-ms", "200"), True)):
@@ -79,10 +79,10 @@ class BlockSizes(unittest.TestCase):
                   "8,16", *flags, "--out", self.folder / "study")
             recto("sweep", "--requests", "20", "--block-size", "8,16", *flags, "--out",
                   grid)
-            runs = plot.read_fragmentation(self.folder / "study")[1]
-            _, table, axes = plot.grid_figures.read_sweep(grid)
-            for figure in (plot.memory_figures.block_sizes(runs),
-                           plot.grid_figures.sweep(table, axes, "block_size")):
+            runs = result_files.read_fragmentation(self.folder / "study")[1]
+            _, table, axes = grid_figures.read_sweep(grid)
+            for figure in (memory_figures.block_sizes(runs),
+                           grid_figures.sweep(table, axes, "block_size")):
                 drawn = [axis for axis in figure.axes if axis.axison]
                 titles = [axis.get_title() for axis in drawn]
                 self.assertEqual("requests/s within latency limits" in titles, is_there)

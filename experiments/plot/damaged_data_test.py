@@ -19,8 +19,8 @@ import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, "experiments/plot")
-import map_picture  # noqa: E402
+sys.path.insert(0, "experiments")
+from plot import map_picture  # noqa: E402
 
 RECTO = os.path.abspath(sys.argv.pop(1))
 GONE = object()  # instead of a value: without the field

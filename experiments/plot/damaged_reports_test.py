@@ -16,8 +16,8 @@ import unittest
 from pathlib import Path
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, "experiments/plot")
-import plot  # noqa: E402
+sys.path.insert(0, "experiments")
+from plot import plot, result_files  # noqa: E402
 
 RECTO = os.path.abspath(sys.argv.pop(1))
 GONE = object()  # instead of a value: without the field
@@ -196,7 +196,7 @@ class DamagedReports(unittest.TestCase):
         for field, value in SOUND:
             with self.subTest(field):
                 self.write(field, value)
-                _, run = plot.read_simulation(self.report)
+                _, run = result_files.read_simulation(self.report)
                 self.assertEqual((len(run.series["begin_s"]), run.is_mean), (2, False))
                 self.assertFalse([name for name in run.metrics if name.endswith("_ci95")])
 

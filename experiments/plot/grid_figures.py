@@ -1,14 +1,16 @@
 """Figures of tables whose rows are points of a grid: sweeps, and the sharpness of error bounds."""
 
+from __future__ import annotations
+
 from pathlib import Path
 
 import pandas
 from matplotlib.figure import SubFigure
 
-import style
-from legend import Legend, ShortNames, fitted_legend, label_ticks
-from report_fields import BadInput
-from result_files import Source, read_json, read_source, rejections_told
+from . import style
+from .legend import Legend, ShortNames, fitted_legend, label_ticks
+from .report_fields import BadInput
+from .result_files import Source, read_json, read_source, rejections_told
 
 _SWEEP_FIGURES = {
     "rejected_share": "rejected, share of requests",

@@ -8,12 +8,10 @@ import unittest
 import pandas
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, "experiments/plot")
-import grid_figures  # noqa: E402
-import map_figures  # noqa: E402
-import style  # noqa: E402
-from legend import ShortNames, fitted_legend  # noqa: E402
-from result_files import Run  # noqa: E402
+sys.path.insert(0, "experiments")
+from plot import grid_figures, map_figures, style  # noqa: E402
+from plot.legend import ShortNames, fitted_legend  # noqa: E402
+from plot.result_files import Run  # noqa: E402
 
 LONG = ["lognormal:mean=161,cv=1.2", "mixture:max=1000,0.5xconstant:100+0.5xuniform:10,200"]
 

@@ -7,9 +7,9 @@ from matplotlib.colors import to_rgb
 from matplotlib.figure import SubFigure
 from matplotlib.lines import Line2D
 
-import style
-from legend import fitted_legend
-from result_files import Run
+from . import style
+from .legend import fitted_legend
+from .result_files import Run
 
 _COLUMNS = 360  # pixels of a map
 _PAINTED = tuple(style.STATES)  # the order of RowState, and overhead

@@ -16,7 +16,9 @@ from itertools import groupby
 from pathlib import Path
 from xml.sax.saxutils import escape
 
-from report_fields import BadInput
+sys.path.insert(0, str(Path(__file__).absolute().parents[1]))
+
+from plot.report_fields import BadInput  # noqa: E402
 
 ROWS = {
     "contiguous-max": "contiguous: room for the longest context each",

@@ -1,12 +1,14 @@
 """Figures of simulated runs: states of slots, over time and on average, and their effects."""
 
+from __future__ import annotations
+
 from typing import Callable
 
 import numpy
 from matplotlib.figure import SubFigure
 
-import style
-from result_files import Run
+from . import style
+from .result_files import Run
 
 _PANEL_COLUMNS = 3
 _PERCENTILE_STEP = 0.2  # rows between percentiles, whose intervals would hide each other

@@ -17,9 +17,8 @@ from pathlib import Path
 import numpy
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, "experiments/plot")
-import map_figures  # noqa: E402
-import plot  # noqa: E402
+sys.path.insert(0, "experiments")
+from plot import map_figures, memory_figures, result_files, style  # noqa: E402
 
 RECTO = os.path.abspath(sys.argv.pop(1))
 SMALL = ("--requests", "120")
@@ -99,9 +98,9 @@ class Plot(unittest.TestCase):
 
     def test_bars_are_as_long_as_the_shares_say(self):
         recto("fragmentation", *SMALL, "--allocators", "contiguous-max", "--out", self.results)
-        runs = plot.read_fragmentation(self.results)[1]
-        shares = [runs[0].metrics[state] for state in plot.style.STATES]
-        figure = plot.memory_figures.pool_states(runs)
+        runs = result_files.read_fragmentation(self.results)[1]
+        shares = [runs[0].metrics[state] for state in style.STATES]
+        figure = memory_figures.pool_states(runs)
         bars = [bar for bars in figure.axes[0].containers for bar in bars]
         self.assertEqual([round(bar.get_width(), 9) for bar in bars],
                          [round(100 * share, 9) for share in shares])
@@ -113,12 +112,12 @@ class Plot(unittest.TestCase):
             recto("fragmentation", "--requests", "60", "--pool-slots", "1000", "--allocators",
                   "contiguous-max,paged", "--block-sizes", "16", "--seeds", seeds, "--out",
                   self.results)
-            idle, busy = plot.read_fragmentation(self.results)[1]
+            idle, busy = result_files.read_fragmentation(self.results)[1]
             for kind in ("queueing", "ttft", "tpot", "normalized"):
                 for point in ("p50", "p90", "p99"):
                     self.assertIsNone(idle.value(f"{kind}_{point}_s"))
             self.assertGreater(busy.value("ttft_p50_s"), 0)
-            figure = plot.memory_figures.latencies([idle, busy])
+            figure = memory_figures.latencies([idle, busy])
             for axis in figure.axes:
                 self.assertEqual([text.get_text() for text in axis.texts], ["no request"])
                 for line in axis.get_lines():
@@ -144,7 +143,7 @@ class Plot(unittest.TestCase):
         done = recto("fragmentation", *SMALL, "--allocators", "contiguous-max,paged",
                      "--block-sizes", "16", "--report", "--out", self.results)
         self.assertEqual(done.returncode, 0, done.stderr)
-        _, runs, data = plot.read_fragmentation(self.results)
+        _, runs, data = result_files.read_fragmentation(self.results)
         self.assertEqual([runs[one["row"]].label for one in data["maps"]],
                          ["contiguous-max", "paged 16"])
         for one in data["maps"]:
@@ -181,8 +180,8 @@ class Plot(unittest.TestCase):
             self.assertIn("1 of 3 rows reject requests", text, name)
         self.assertIn("contiguous-max, rejects 30 of 30 (mean)", found["latencies"])
         self.assertIn("±", found["pool_states"].split("recto 0")[0])
-        runs = plot.read_fragmentation(self.results)[1]
-        for draw_them in (plot.memory_figures.latencies, plot.memory_figures.block_sizes):
+        runs = result_files.read_fragmentation(self.results)[1]
+        for draw_them in (memory_figures.latencies, memory_figures.block_sizes):
             bars = [bars for axis in draw_them(runs).axes for bars in axis.containers]
             self.assertTrue(any(one.has_xerr or one.has_yerr for one in bars))
 

@@ -1,11 +1,13 @@
 """Reads results of commands for figures. `recto plot` has already checked that the tables of
 folders of results are those that their manifests name. Reports are checked here."""
 
+from __future__ import annotations
+
 import json
 from dataclasses import dataclass
 from pathlib import Path
 
-from report_fields import LATENCIES, STATES, BadInput, checked_fields, checked_series
+from .report_fields import LATENCIES, STATES, BadInput, checked_fields, checked_series
 
 INTERNAL = ("over_reservation", "rounding", "tail", "out_of_window")
 NS_PER_S = 1e9

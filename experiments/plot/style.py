@@ -4,19 +4,18 @@ Colours are those of Okabe and Ito (Color Universal Design, 2008). Nothing is di
 colour alone: areas have hatches, lines have dashes and markers.
 """
 
+from __future__ import annotations
+
 import math
 import textwrap
 from dataclasses import dataclass
 from pathlib import Path
 
 import matplotlib
+from matplotlib.figure import Figure, SubFigure
+from matplotlib.patches import Patch
 
-matplotlib.use("agg")
-import matplotlib.pyplot as plt  # noqa: E402
-from matplotlib.figure import SubFigure  # noqa: E402
-from matplotlib.patches import Patch  # noqa: E402
-
-from legend import FIGURE_WIDTH_INCHES, Legend  # noqa: E402
+from .legend import FIGURE_WIDTH_INCHES, Legend
 
 BLUE, SKY, VERMILLION, YELLOW = "#0072B2", "#56B4E9", "#D55E00", "#F0E442"
 GREEN, ORANGE, PURPLE, BLACK = "#009E73", "#E69F00", "#CC79A7", "#000000"
@@ -48,7 +47,7 @@ _FOOT_COLUMNS = 180
 
 def set_up() -> None:
     matplotlib.rcdefaults()
-    plt.rcParams.update({
+    matplotlib.rcParams.update({
         "axes.grid": True,
         "axes.axisbelow": True,
         "axes.spines.right": False,
@@ -110,8 +109,9 @@ def new_figure(title: str, rows: int = 1, columns: int = 1, height: float = 3.4,
     """A figure, with room for a foot and a legend, and its axes, [rows, columns]. `height` is that
     of one row in inches."""
     height_inches = rows * height + max(0.8, 0.4 + (legend.height_inches if legend else 0))
-    whole = plt.figure(layout="constrained",
-                       figsize=(FIGURE_WIDTH_INCHES, height_inches + _FOOT_INCHES))
+    # Not of pyplot, which would show it a second time in a notebook.
+    whole = Figure(layout="constrained",
+                   figsize=(FIGURE_WIDTH_INCHES, height_inches + _FOOT_INCHES))
     figure, _ = whole.subfigures(2, 1, height_ratios=(height_inches, _FOOT_INCHES))
     axes = figure.subplots(rows, columns, squeeze=False)
     figure.suptitle(title, fontweight="bold", x=0.01, horizontalalignment="left")
@@ -124,12 +124,18 @@ def set_heights(axis, values) -> None:
     axis.set_ylim(0, 1.08 * largest if largest > 0 else 1)
 
 
-def save(figure: SubFigure, path: Path, foot: str) -> list[Path]:
-    """Writes path.png and path.svg with `foot` below the figure, and closes it."""
+def with_foot(figure: SubFigure, foot: str) -> Figure:
+    """The whole figure, with `foot` below it."""
     whole = figure.figure
     lines = textwrap.fill(foot, _FOOT_COLUMNS, break_on_hyphens=False)
     whole.subfigs[1].text(0.01, 0.95, lines, fontsize=6.5, color="#444444",
                           verticalalignment="top", parse_math=False)  # names may have a $
+    return whole
+
+
+def save(figure: SubFigure, path: Path, foot: str) -> list[Path]:
+    """Writes path.png and path.svg with `foot` below the figure."""
+    whole = with_foot(figure, foot)
     _settle_layout(whole)
     written = []
     for suffix, metadata in ((".png", {"Software": "recto"}), (".svg", {"Date": None})):
@@ -137,7 +143,6 @@ def save(figure: SubFigure, path: Path, foot: str) -> list[Path]:
         partial = path.with_suffix(".partial")
         whole.savefig(partial, format=suffix[1:], metadata=metadata)
         partial.replace(written[-1])
-    plt.close(whole)
     return written
 
 

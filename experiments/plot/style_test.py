@@ -5,8 +5,8 @@ import sys
 import unittest
 
 sys.dont_write_bytecode = True
-sys.path.insert(0, "experiments/plot")
-import style  # noqa: E402
+sys.path.insert(0, "experiments")
+from plot import style  # noqa: E402
 
 
 class Style(unittest.TestCase):
@@ -16,12 +16,12 @@ class Style(unittest.TestCase):
             ({"value": "log"}, (0.9, 9), ["1", "2", "5"]),
             ({"value": "log"}, (0.02, 0.25), ["0.02", "0.05", "0.1", "0.2"]),
         ):
-            axis = style.plt.figure().subplots()
+            axis = style.Figure().subplots()
             axis.set_xscale(**scale)
             axis.set_xlim(*limits)
             style.label_log_axis(axis)
             self.assertEqual([label.get_text() for label in axis.get_xticklabels()], expected)
-        axis = style.plt.figure().subplots()
+        axis = style.Figure().subplots()
         axis.set(xscale="log", xlim=(0.09, 11))  # whole powers of ten suffice
         before = list(axis.get_xticks())
         style.label_log_axis(axis)

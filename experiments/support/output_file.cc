@@ -138,4 +138,13 @@ Result<std::string> read_text_file(const std::string& path) {
   return text;
 }
 
+std::string plain_file_name(std::string name) {
+  for (char& c : name) {
+    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
+                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '@' || c == '.';
+    if (!is_plain) c = '-';
+  }
+  return name;
+}
+
 }  // namespace recto::experiments

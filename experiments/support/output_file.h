@@ -73,4 +73,7 @@ Status try_folder(const std::string& path, const std::string& file = "manifest.j
 // Reads a whole file or open pipe, as core/input_file.h does. Invalid input names the file.
 Result<std::string> read_text_file(const std::string& path);
 
+// The name, with '-' in place of each character that some file system refuses.
+std::string plain_file_name(std::string name);
+
 }  // namespace recto::experiments

@@ -68,7 +68,7 @@ class VerifyRun {
     };
     how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn,
                             const verify::LawVerdict& verdict) {
-      count_features(*drawn.spec, verdict.failed());
+      outcome_.by_feature.add(*drawn.spec, verdict);
       met_.insert({law.name, backend.name});
       if (moves_unrecorded(backend)) sizes_[backend.name].add_pools(drawn.law_case);
       // Cases of shrinking, and cases found by a search, are not random draws.
@@ -163,21 +163,6 @@ class VerifyRun {
     pairs_.begin_share();
     if (supply_.is_of_serving_size()) ++outcome_.large_cases;
     return drawn;
-  }
-
-  void count_features(const verify::CaseSpec& spec, bool has_failed) {
-    const auto add = [&](const std::string& name) {
-      FeatureCount& count = outcome_.by_feature[name];
-      ++count.checks;
-      count.failed += has_failed ? 1 : 0;
-    };
-    for (const verify::CaseFeature feature : verify::kCaseFeatures)
-      if (has_feature(spec, feature)) add(case_feature_name(feature));
-    add(type_pair_name(spec.types()));
-    add(kv_layout_name(spec.placement.layout));
-    add(fmt::format("head dim {}", spec.shape.head_dim_k));
-    add(fmt::format("block size {}", spec.placement.block_size));
-    add(fmt::format("group {}", spec.shape.group()));
   }
 
   bool is_time_up() const { return options_.seconds && seconds_passed() > *options_.seconds; }

@@ -13,6 +13,7 @@
 #include "core/status.h"
 #include "experiments/support/command.h"
 #include "experiments/verify/case_supply.h"
+#include "experiments/verify/feature_counts.h"
 #include "experiments/verify/selection.h"
 #include "experiments/verify/tried_sizes.h"
 #include "verify/law_runner.h"
@@ -45,12 +46,6 @@ struct KeptFailure {
   std::optional<std::string> file = {};  // nullopt if it could not be written
 };
 
-// Checks of cases that have a feature, a type, a size.
-struct FeatureCount {
-  std::int64_t checks = 0;
-  std::int64_t failed = 0;
-};
-
 struct VerifyOutcome {
   verify::LawReport report;
   std::int64_t cases = 0;
@@ -60,8 +55,8 @@ struct VerifyOutcome {
   std::map<std::string, TriedSizes> sizes;  // by backend, of its calls
   // Why backends refused cases that were drawn for them, and how often each reason was given.
   std::map<std::string, std::int64_t> passed_over;
-  std::map<std::string, FeatureCount> by_feature = {};  // "window", "bf16/e4m3", "head dim 64"
-  std::vector<KeptFailure> kept;                        // in the order of report.failures
+  FeatureCounts by_feature = {};
+  std::vector<KeptFailure> kept;  // in the order of report.failures
   // Backends whose outputs are biased, which is no failure.
   std::map<std::string, verify::RoundingBias::Finding> biased = {};
   Status written = {};                     // why a failing case could not be saved

@@ -261,7 +261,7 @@ Json verify_json(const Selection& selection, const VerifyOptions& options,
                {"sizes", Json::object()},
                {"backends", Json::array()},
                {"counts", Json::array()},
-               {"by_feature", Json::object()},
+               {"by_feature", outcome.by_feature.json()},
                {"biased", Json::array()},
                {"failures", Json::array()}};
   for (const verify::ListedBackend& listed : selection.backends) {
@@ -273,8 +273,6 @@ Json verify_json(const Selection& selection, const VerifyOptions& options,
   for (const auto& [name, sizes] : sizes_by_kind(selection, outcome))
     json["sizes"][name] = sizes.json();
   for (const LawCount& count : outcome.report.counts) json["counts"].push_back(count_json(count));
-  for (const auto& [name, count] : outcome.by_feature)
-    json["by_feature"][name] = {{"checks", count.checks}, {"failed", count.failed}};
   for (const auto& [backend, bias] : outcome.biased) {
     json["biased"].push_back({{"backend", backend},
                               {"type", element_type_name(bias.type)},

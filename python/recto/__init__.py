@@ -6,17 +6,25 @@
 """
 
 from . import adapters
-from ._call import AttentionCall, Call, KvWriteCall, NewTokens, Unsupported
+from ._attention_cases import AttentionCases, attention_cases
+from ._call import AttentionCall, Call, Unsupported
 from ._cases import Case, Wrong, cases
 from ._engine import EngineFailed, UsageError
 from ._filters import Numerics
+from ._kv_write_call import KvWriteCall
+from ._new_tokens import NewTokens
 from ._oracle import assert_attention, oracle
 from ._report import CaseFailed, Failure, OptionCount, Replayed, Report
+from ._simulated import Fragmentation, Plan, Simulation, Trace
+from ._simulator import fragmentation, plan, simulate, trace
+from ._sweep import Point, Sweep, sweep
 from ._verify import replay, verify
 
 __all__ = [
-    "AttentionCall", "Call", "Case", "CaseFailed", "EngineFailed", "Failure", "KvWriteCall",
-    "NewTokens", "Numerics", "OptionCount", "Replayed", "Report", "Unsupported", "UsageError",
-    "Wrong", "adapters", "assert_attention", "cases", "oracle", "replay", "verify",
+    "AttentionCall", "AttentionCases", "Call", "Case", "CaseFailed", "EngineFailed", "Failure",
+    "Fragmentation", "KvWriteCall", "NewTokens", "Numerics", "OptionCount", "Plan", "Point",
+    "Replayed", "Report", "Simulation", "Sweep", "Trace", "Unsupported", "UsageError", "Wrong",
+    "adapters", "assert_attention", "attention_cases", "cases", "fragmentation", "oracle",
+    "plan", "replay", "simulate", "sweep", "trace", "verify",
 ]
 __version__ = "0.1.0"

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any, Dict, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
 
 import numpy as np
 
 from . import _structs, _types
-from ._layouts import (
-    by_token, cache_place, context_slots, gathered, live_slots, rows_place, set_nan,
-)
+from ._layouts import by_token, cache_place, context_slots, gathered, live_slots, rows_place
 from ._memory import Arguments, Memory, Place
 
 if TYPE_CHECKING:
+    from ._new_tokens import NewTokens
+
     FloatArray = np.ndarray[Any, np.dtype[np.float32]]
     IntArray = np.ndarray[Any, np.dtype[np.int32]]
     AnyArray = np.ndarray[Any, Any]
@@ -22,17 +22,6 @@ if TYPE_CHECKING:
 class Unsupported(Exception):
     """Raised by a function under test for a call that it does not serve: the case is skipped, and
     counted by the reason, which should not vary with sizes."""
-
-
-class NewTokens(NamedTuple):
-    """The tokens of the query rows, taken out of the cache, for functions that append them."""
-
-    k: "AnyArray"  #: [num_query_rows, num_kv_heads, head_dim_k], of the cache's type
-    v: "AnyArray"  #: [num_query_rows, num_kv_heads, head_dim_v]
-    slot_mapping: "np.ndarray[Any, np.dtype[np.int64]]"  #: [num_query_rows], block * block_size + offset
-    cached_length: "IntArray"  #: [num_seqs], without the new tokens
-    k_cache: "AnyArray"  #: a copy, with NaN in the new tokens' slots
-    v_cache: "AnyArray"
 
 
 class Call:
@@ -105,7 +94,7 @@ class Call:
             self._arguments.codes(name), self._arguments.places[name].type_name
         )
 
-    def cacheby_token(self, name: str) -> "AnyArray":
+    def cache_by_token(self, name: str) -> "AnyArray":
         """`k_cache` or `v_cache` as [num_blocks, block_size, num_kv_heads, head_dim]: a view, but
         for packed K, which is copied."""
         return by_token(self._arguments.array(name), self.layout, name == "k_cache")
@@ -196,7 +185,8 @@ class AttentionCall(Call):
         self.q_type = _types.TYPE_NAMES[q.type]
         self.num_q_heads, self.num_query_rows = q.num_heads, q.num_rows
         self.num_seqs = call.num_seqs
-        self.max_context_length, self.max_query_length = call.max_context_length, call.max_query_length
+        self.max_context_length = call.max_context_length
+        self.max_query_length = call.max_query_length
         self.scale, self.softcap = call.scale, call.softcap
         self.causal, self.window = bool(call.causal), call.window or None
 
@@ -261,38 +251,20 @@ class AttentionCall(Call):
         at = context_slots(
             self.block_table[sequence], int(self.context_length[sequence]), self.block_size
         )
-        codes = self._arguments.codes
+        k, v = (
+            by_token(self._arguments.codes(name), self.layout, name == "k_cache")
+            for name in ("k_cache", "v_cache")
+        )
         return (
-            gathered(codes("k_cache"), self.layout, True, at, self.kv_type, self.k_scale),
-            gathered(codes("v_cache"), self.layout, False, at, self.kv_type, self.v_scale),
+            gathered(k, at, self.kv_type, self.k_scale), gathered(v, at, self.kv_type, self.v_scale)
         )
 
-    def split_new_tokens(self) -> NewTokens:
+    def split_new_tokens(self) -> "NewTokens":
         """The query rows' own tokens, and caches without them, for functions that append new K and
         V to the cache themselves. Unsupported if a row has no token: one beyond its context."""
-        starts, lengths = self.query_start.tolist(), self.context_length.tolist()
-        slots, cached = [], []
-        for s, length in enumerate(lengths):
-            rows = starts[s + 1] - starts[s]
-            if rows > length:
-                raise Unsupported("rows beyond their context have no token to append")
-            positions = np.arange(length - rows, length)
-            blocks = self.block_table[s][positions // self.block_size].astype(np.int64)
-            slots.append(blocks * self.block_size + positions % self.block_size)
-            cached.append(length - rows)
-        mapping = np.concatenate(slots) if slots else np.zeros(0, np.int64)
-        if len(np.unique(mapping)) < len(mapping):
-            raise Unsupported("sequences share the block of a new token")
-        at = mapping // self.block_size, mapping % self.block_size
-        parts: Dict[str, Any] = {}
-        for name, short in (("k_cache", "k"), ("v_cache", "v")):
-            parts[short] = np.ascontiguousarray(self.cacheby_token(name)[at])
-            parts[name] = np.array(self._arguments.array(name))
-            set_nan(parts[name], self.layout, short == "k", at, self.kv_type)
-        return NewTokens(
-            parts["k"], parts["v"], mapping, np.asarray(cached, np.int32), parts["k_cache"],
-            parts["v_cache"],
-        )
+        from ._new_tokens import split_new_tokens
+
+        return split_new_tokens(self)
 
     @property
     def expected(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
@@ -311,36 +283,3 @@ class AttentionCall(Call):
 
             self._oracle = oracle_of_call(self)
         return self._oracle
-
-
-class KvWriteCall(Call):
-    """A call of `kv_write`: token t goes into slot slot_mapping[t] of the caches, which the
-    function changes in place."""
-
-    num_tokens: int
-
-    def __init__(self, call: _structs.KvWrite, memory: Memory) -> None:
-        self.function = "kv_write"
-        places = {
-            "new_k": rows_place(call.k), "new_v": rows_place(call.v),
-            "slot_mapping": Place(call.slot_mapping, "int64", (call.num_tokens,), (1,)),
-            "k_cache": cache_place(call.k_cache, True), "v_cache": cache_place(call.v_cache, True),
-        }
-        super().__init__(memory, places, call.k_cache, call.v_cache)
-        self.q_type = _types.TYPE_NAMES[call.k.type]
-        self.num_tokens = call.num_tokens
-
-    @property
-    def new_k(self) -> "AnyArray":
-        """[num_tokens, num_kv_heads, head_dim_k], of `q_type`."""
-        return self._arguments.array("new_k")
-
-    @property
-    def new_v(self) -> "AnyArray":
-        """[num_tokens, num_kv_heads, head_dim_v]."""
-        return self._arguments.array("new_v")
-
-    @property
-    def slot_mapping(self) -> "np.ndarray[Any, np.dtype[np.int64]]":
-        """[num_tokens]: block * block_size + offset; -1 writes nothing."""
-        return self._arguments.array("slot_mapping")

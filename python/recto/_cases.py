@@ -11,7 +11,8 @@ import numpy as np
 
 from . import _filters, _oracle, _types
 from ._engine import EngineFailed, UsageError, signal_text
-from ._layouts import context_slots, gathered, live_slots
+from ._layouts import by_token, context_slots, gathered, live_slots
+from ._new_tokens import NewTokens, split_new_tokens
 from ._programs import program
 
 _CACHES = ("k_cache", "v_cache")
@@ -25,9 +26,9 @@ class Wrong(AssertionError):
 class Case:
     """One case, from its file: the arrays that docs/python.md lists, under the same names.
 
-    `case.q`, `case.k_cache`, `case.block_table`, `case.expected`, `case.bound` and so on are arrays;
-    bf16 and fp8 are of ml_dtypes where that is installed, else codes. Scalars are Python's. What a
-    case does not have is None: `window`, `alibi_slopes`, `sinks`, `k_scale`, `v_scale`.
+    `case.q`, `case.k_cache`, `case.block_table`, `case.expected`, `case.bound` and so on are
+    arrays; bf16 and fp8 are of ml_dtypes where that is installed, else codes. Scalars are Python's.
+    What a case does not have is None: `window`, `alibi_slopes`, `sinks`, `k_scale`, `v_scale`.
     """
 
     def __init__(self, path: Union[str, "Path"]) -> None:
@@ -76,13 +77,21 @@ class Case:
         at = context_slots(
             self.block_table[sequence], int(self.context_length[sequence]), self.block_size
         )
-        k, v = (self._arrays[name].view(_types.code_type(self.kv_type)) for name in _CACHES)
+        codes = _types.code_type(self.kv_type)
+        k, v = (self.cache_by_token(name).view(codes) for name in _CACHES)
         return (
-            gathered(k, self.layout, True, at, self.kv_type, self.k_scale),
-            gathered(v, self.layout, False, at, self.kv_type, self.v_scale),
+            gathered(k, at, self.kv_type, self.k_scale), gathered(v, at, self.kv_type, self.v_scale)
         )
 
-    def check(self, out: Any, lse: Any = None) -> None:
+    def cache_by_token(self, name: str) -> "np.ndarray[Any, Any]":
+        """`k_cache` or `v_cache` as [num_blocks, block_size, num_kv_heads, head_dim]."""
+        return by_token(self._arrays[name], self.layout, name == "k_cache")
+
+    def split_new_tokens(self) -> NewTokens:
+        """As `AttentionCall.split_new_tokens`."""
+        return split_new_tokens(self)
+
+    def check(self, out: Any, lse_ln: Any = None) -> None:
         """Judges an answer: Wrong, naming the first and the worst element, if an element is beyond
         its bound. Of kv_write, `out` is (k_cache, v_cache) after the write.
         """
@@ -91,8 +100,8 @@ class Case:
             self._check_pools(out)
             return
         arrays = {**self._file, "out": _oracle.codes_of("out", out, self.q_type)}
-        if lse is not None:
-            arrays["lse_ln"] = np.asarray(lse)
+        if lse_ln is not None:
+            arrays["lse_ln"] = np.asarray(lse_ln)
         code, text, message = _oracle.judge(arrays, {})
         if code == 1:
             raise Wrong(f"{self.name}: {message}\n{text}")
@@ -102,9 +111,11 @@ class Case:
             ("k_cache", "v_cache"), pools, (self.expected_k_cache, self.expected_v_cache)
         ):
             array = np.asarray(pool)
-            codes = array.view(expected.dtype) if array.dtype.itemsize == expected.itemsize else array
+            is_code = array.dtype.itemsize == expected.itemsize
+            codes = array.view(expected.dtype) if is_code else array
             if codes.shape != expected.shape:
-                raise Wrong(f"{self.name}: {name}: expected shape {expected.shape}, got {codes.shape}")
+                shapes = f"expected shape {expected.shape}, got {codes.shape}"
+                raise Wrong(f"{self.name}: {name}: {shapes}")
             integers = np.dtype(f"u{expected.itemsize}")
             wrong = codes.view(integers) != expected.view(integers)
             if wrong.any():

@@ -14,7 +14,8 @@ import traceback
 from typing import IO, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _structs
-from ._call import AttentionCall, Call, KvWriteCall, Unsupported
+from ._call import AttentionCall, Call, Unsupported
+from ._kv_write_call import KvWriteCall
 from ._memory import Memory
 from ._programs import program
 from ._returned import WrongResult, store
@@ -111,8 +112,8 @@ class Answerer:
             kept = call._arguments.end()
         if kept and status == _structs.OK:
             return _structs.FAILED, (
-                f"kept an argument: {', '.join(kept)}: arrays are valid until the function returns; "
-                "copy what you keep"
+                f"kept an argument: {', '.join(kept)}: arrays are valid until the function "
+                "returns; copy what you keep"
             ), told
         return status, message, told
 
@@ -121,8 +122,8 @@ class Answerer:
             return _structs.UNSUPPORTED, "pools beyond 1 GiB, without far_pools=True", ""
         try:
             result = self.functions[call.function](call)
-            has_lse = store(call, result)
-            self.mailbox.table.features = 0 if has_lse else _structs.WITHOUT_LSE
+            has_lse_ln = store(call, result)
+            self.mailbox.table.features = 0 if has_lse_ln else _structs.WITHOUT_LSE
         except Unsupported as reason:
             return _structs.UNSUPPORTED, str(reason) or "unsupported, without a reason", ""
         except WrongResult as wrong:
@@ -172,7 +173,9 @@ class Engine:
             )
         self._files: List[int] = []
 
-    def run(self, make_answerer: Callable[[_structs.Mailbox, Memory], Any]) -> "Tuple[int, str, str]":
+    def run(
+        self, make_answerer: Callable[[_structs.Mailbox, Memory], Any]
+    ) -> Tuple[int, str, str]:
         """Answers calls until the engine ends. Returns its exit code, output and messages."""
         try:
             hello = self._hello()

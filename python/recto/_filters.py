@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import difflib
 import re
-from typing import Any, Dict, List, Optional, Sequence, Tuple
+from typing import Any, Dict, List, Optional, Sequence
 
 #: Python's word -> the flag. The words of `verify`, `replay` and `cases`.
 FILTERS: Dict[str, str] = {
@@ -103,7 +103,9 @@ def _text(word: str, value: Any) -> str:
 def in_python(message: str) -> str:
     """A program's message, with Python's words for its flags."""
     by_flag = {flag: word for word, flag in _WORDS.items()}
-    return re.sub(r"--[a-z][a-z-]*", lambda match: by_flag.get(match.group(), match.group()), message)
+    return re.sub(
+        r"--[a-z][a-z-]*", lambda match: by_flag.get(match.group(), match.group()), message
+    )
 
 
 def functions_of(**functions: Any) -> Dict[str, Any]:
@@ -115,9 +117,3 @@ def functions_of(**functions: Any) -> Dict[str, Any]:
         if not callable(function):
             raise TypeError(f"{name}: expected a function, got {type(function).__name__}")
     return given
-
-
-def split(words: Dict[str, Any], first: Sequence[str]) -> Tuple[Dict[str, Any], Dict[str, Any]]:
-    """`words` that are in `first`, and the others."""
-    chosen = {word: value for word, value in words.items() if word in first}
-    return chosen, {word: value for word, value in words.items() if word not in first}

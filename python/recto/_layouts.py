@@ -39,7 +39,7 @@ def cache_place(cache: _structs.KvTensor, is_written: bool = False) -> Place:
 
 
 def by_token(cache: "np.ndarray[Any, Any]", layout: str, is_k: bool) -> "np.ndarray[Any, Any]":
-    """A view (of packed K: a copy) of a cache as [num_blocks, block_size, num_kv_heads, head_dim]."""
+    """A cache as [num_blocks, block_size, num_kv_heads, head_dim]: a view, of packed K a copy."""
     if layout == "token-major":
         return cache
     if layout == "head-major":
@@ -80,9 +80,8 @@ def context_slots(blocks: Any, length: int, block_size: int) -> Tuple[Any, Any]:
 
 
 def gathered(
-    codes: Any, layout: str, is_k: bool, at: Tuple[Any, Any], type_name: str, scale: Any
+    cache: Any, at: Tuple[Any, Any], type_name: str, scale: Any
 ) -> "np.ndarray[Any, np.dtype[np.float32]]":
-    """The numbers of a cache's slots: [slots, num_kv_heads, head_dim]."""
-    part = np.ascontiguousarray(by_token(codes, layout, is_k)[at])
-    numbers = _types.to_float32(part, type_name)
+    """The numbers of slots of a cache by token: [slots, num_kv_heads, head_dim]."""
+    numbers = _types.to_float32(np.ascontiguousarray(cache[at]), type_name)
     return numbers if scale is None else numbers * scale[:, None]

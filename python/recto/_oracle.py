@@ -165,8 +165,8 @@ def _codes(name: str, value: Any, type_name: Optional[str]) -> "Tuple[np.ndarray
     own = known.get(array.dtype)
     if own is None and type_name is None:
         raise UsageError(
-            f"{name}: expected float32, float16, or a type of ml_dtypes or torch, got {array.dtype}; "
-            "for codes, q_type and kv_type tell the type"
+            f"{name}: expected float32, float16, or a type of ml_dtypes or torch, got "
+            f"{array.dtype}; for codes, q_type and kv_type tell the type"
         )
     if name == "out" and own == "fp32":
         return np.ascontiguousarray(array), own

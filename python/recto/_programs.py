@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import sys
 from pathlib import Path
 
 #: Names the folder of the programs, for packages without them (a checkout: bazel-bin/experiments).
@@ -24,6 +25,12 @@ def program(name: str) -> str:
             return str(path)
     looked = " and ".join(str(folder) for folder in folders)
     raise FileNotFoundError(
-        f"{name}: expected an executable file in {looked}; install the wheel of recto-attention, or "
-        f"set {VARIABLE} to the folder of the built programs (bazel-bin/experiments)"
+        f"{name}: expected an executable file in {looked}; install the wheel of recto-attention, "
+        f"or set {VARIABLE} to the folder of the built programs (bazel-bin/experiments)"
     )
+
+
+def main() -> None:
+    """The command `recto` of the wheel."""
+    path = program("recto")
+    os.execv(path, [path, *sys.argv[1:]])

@@ -57,8 +57,9 @@ class Failure:
 class CaseFailed(AssertionError):
     """Raised by `Report.raise_for_failures`."""
 
-    def __init__(self, message: str, report: "Report") -> None:
+    def __init__(self, message: str, report: "Optional[Report]" = None) -> None:
         super().__init__(message)
+        #: None if an earlier case failed again.
         self.report = report
 
 

@@ -7,7 +7,8 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from . import _types
-from ._call import AttentionCall, Call, KvWriteCall
+from ._call import AttentionCall, Call
+from ._kv_write_call import KvWriteCall
 
 
 class WrongResult(Exception):
@@ -15,7 +16,7 @@ class WrongResult(Exception):
 
 
 def store(call: Call, result: Any) -> bool:
-    """Stores the result of a call in its `out` and `lse_ln`. Returns whether it has an lse.
+    """Stores the result of a call in its `out` and `lse_ln`. Returns whether it has an lse_ln.
 
     WrongResult if it is none, or has another shape, type or device, is a view of an argument, or is
     not contiguous.
@@ -57,15 +58,16 @@ def _store_one(call: AttentionCall, name: str, value: Any) -> None:
         )
     type_name = "fp32" if name == "lse_ln" else call.q_type
     codes = _codes(name, array, type_name)
+    address = array.__array_interface__["data"][0]
+    starts_there = address == target.__array_interface__["data"][0]
+    if starts_there and array.strides == target.strides:
+        return  # a tensor over the call's own result
     if array.size and not array.flags.c_contiguous:
         raise WrongResult(
             f"{name}: expected a contiguous array, got strides {array.strides} of shape "
             f"{_shape(array.shape)}: numpy.ascontiguousarray() or .contiguous() makes one"
         )
-    address = array.__array_interface__["data"][0]
     of = call._arguments.name_at(address) if array.size else None
-    if of == name and address == target.__array_interface__["data"][0]:
-        return  # a tensor over the call's own result
     if of is not None:
         raise WrongResult(f"{name}: expected memory of its own, got a view of {of}")
     target[...] = codes
@@ -117,10 +119,9 @@ def _codes(name: str, array: "np.ndarray[Any, Any]", type_name: str) -> "np.ndar
         return array.view(_types.code_type(type_name))
     if array.dtype in (np.float32, np.float64):
         return _types.rounded_codes(array, type_name)
-    wanted = {str(each): None for each in (*own, np.dtype(np.float32), np.dtype(np.float64))}
-    hint = ", the codes of bf16," if str(own[1]) == "uint16" else ""
+    wanted = dict.fromkeys([str(own[0]), "float32", "float64"])
     raise WrongResult(
-        f"{name}: expected {' or '.join(wanted)}{hint} for q in {type_name}, got {array.dtype}"
+        f"{name}: expected {' or '.join(wanted)} for q in {type_name}, got {array.dtype}"
     )
 
 

@@ -1,7 +1,7 @@
 """Element types: their NumPy and torch counterparts, and codes as numbers.
 
-NumPy has neither bf16 nor fp8. Where `ml_dtypes` is installed, arrays have its types; otherwise they
-hold codes: uint16 for bf16 (the upper half of an fp32), uint8 for fp8.
+NumPy has neither bf16 nor fp8. Where `ml_dtypes` is installed, arrays have its types; otherwise
+they hold codes: uint16 for bf16 (the upper half of an fp32), uint8 for fp8.
 """
 
 from __future__ import annotations

@@ -15,6 +15,7 @@ from ._report import Failure, Replayed, Report
 
 _NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
 _TIME_LIMIT_S = 10.0  # of a call, with isolate=True
+_REPLAY_WORDS = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
 _RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
               "numerics", "time_limit", "fail_fast")
 
@@ -43,24 +44,19 @@ def verify(
     """Draws cases, calls the functions, and judges what they return by the oracle and every law.
 
     A function takes a call (`AttentionCall`, `KvWriteCall`) and returns `out`, [num_query_rows,
-    num_q_heads, head_dim_v] of q's type or in fp32 or fp64, or `(out, lse)`; kv_write changes the
-    caches and returns None. It raises `Unsupported` for calls that it does not serve. A failing case
-    is shrunk by calling again, and saved.
+    num_q_heads, head_dim_v] of q's type or in fp32 or fp64, or `(out, lse_ln)`; kv_write changes
+    the caches and returns None. It raises `Unsupported` for calls that it does not serve. A failing
+    case is shrunk by calling again, and saved.
 
     Args:
         decode, prefill, kv_write: the functions under test; one at least.
         cases: to draw (120); seconds: instead, draws until then; seed: of the draws (2026).
-        laws: names of laws, "oracle" among them (all).
-        bound: "probabilistic", or "worst-case", which no right result can exceed.
-        failures: shown and kept per kind, law and function (1).
-        fail_fast: draws no case after one that failed.
+        laws: names of laws, "oracle" among them (all); bound: "probabilistic" or "worst-case".
+        failures: shown and kept per kind, law and function (1); fail_fast: draws none after one.
         folder: of failing cases ("failing-cases").
-        batch_invariant: a row's bits must not depend on other sequences or rows.
-        numerics: how the kernel computes, where that differs from the profile of its types.
-        isolate: runs functions in a forked process: crashes and hangs are failures with their case.
-        time_limit: CPU seconds of one call, with `isolate` (10).
-        far_pools: also calls with sparse pools of 16 GiB. A function that copies or converts a pool
-            as a whole would need as much memory.
+        batch_invariant: a row's bits must not depend on other rows; numerics: as `Numerics` says.
+        isolate: calls in a fork, whose crashes and hangs are failures; time_limit: in CPU s (10).
+        far_pools: also calls with sparse pools of 16 GiB, which no function may convert as a whole.
         explain: replays the first failure, to tell which known faults would give it.
         filters: which cases are drawn, and which calls made: types ("fp32", "bf16/e4m3"), layouts,
             head_dims, head_dim_multiple, equal_head_dims, groups, block_sizes, without, require,
@@ -82,12 +78,14 @@ def verify(
     out, message = _run(arguments, answerer)
     report = Report(json.loads(out), message)
     if explain and report.failures and report.failures[0].file is not None:
-        first = report.failures[0]
-        of_case, _ = _filters.split(filters, tuple(_filters.FILTERS))
-        of_case.update(batch_invariant=batch_invariant, numerics=numerics, time_limit=time_limit)
-        first.explanation = _replayed(str(first.file), of_case, answerer).text
-        first.explanation += _declaration_that_explains(first, of_case, answerer)
+        _explain(report.failures[0], {**run, **filters}, answerer)
     return report
+
+
+def _explain(first: Failure, words: Dict[str, Any], answerer: Any) -> None:
+    of_case = {word: value for word, value in words.items() if word in _REPLAY_WORDS}
+    first.explanation = _replayed(str(first.file), of_case, answerer).text
+    first.explanation += _declaration_that_explains(first, of_case, answerer)
 
 
 def _declaration_that_explains(first: Failure, words: Dict[str, Any], answerer: Any) -> str:
@@ -134,8 +132,7 @@ def replay(
 
 
 def _replayed(path: str, words: Dict[str, Any], answerer: Any) -> Replayed:
-    known = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
-    out, message = _run(["replay", path, *_filters.flags(words, known)], answerer)
+    out, message = _run(["replay", path, *_filters.flags(words, _REPLAY_WORDS)], answerer)
     return Replayed(out, message)
 
 
@@ -171,5 +168,6 @@ def _run(arguments: List[str], answerer: Any) -> "tuple[str, str]":
     if code == 2:
         raise UsageError(_filters.in_python(message))
     if code not in (0, 1) or not out:
-        raise EngineFailed(f"the engine ended by {signal_text(code)}: {err.strip() or 'no message'}")
+        said = err.strip() or "no message"
+        raise EngineFailed(f"the engine ended by {signal_text(code)}: {said}")
     return out, message if code == 1 else ""

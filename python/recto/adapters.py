@@ -1,11 +1,11 @@
-"""The argument lists of engines, over a call: each adapter makes a function for `recto.verify` of one
-that takes the arguments of that engine's kernels.
+"""The argument lists of engines, over a call: each adapter makes a function for `recto.verify` of
+one that takes the arguments of that engine's kernels.
 
 >>> recto.verify(decode=recto.adapters.flash_attn_with_kvcache(my_kernel), types=["fp16"])
 
-The kernel is called with keyword arguments, and returns `out` or `(out, lse)`. Arrays are NumPy's;
-with `tensors=True` they are torch tensors over the same memory. A call that the engine cannot have
-is skipped, with the reason.
+The kernel is called with keyword arguments, and returns `out` or `(out, lse_ln)`. Arrays are
+NumPy's; with `tensors=True` they are torch tensors over the same memory. A call that the engine
+cannot have is skipped, with the reason.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from typing import Any, Callable, Dict, Optional
 import numpy as np
 
 from . import _types
-from ._call import AttentionCall, Call, KvWriteCall, Unsupported
+from ._call import AttentionCall, Call, Unsupported
+from ._kv_write_call import KvWriteCall
 
 Kernel = Callable[..., Any]
 Adapted = Callable[[Any], Any]
@@ -26,9 +27,10 @@ def vllm(kernel: Kernel, *, layout: str = "NHD", tensors: bool = False) -> Adapt
 
     The kernel gets query [num_tokens, num_q_heads, head_dim], key_cache and value_cache in the
     layout, block_table [num_seqs, max_blocks], seq_lens [num_seqs], query_start_loc [num_seqs + 1],
-    max_query_len, max_seq_len, scale, causal, sliding_window (window_left, -1: none), logits_soft_cap,
-    alibi_slopes, sinks, k_scale and v_scale. As `kv_write`: key and value [num_tokens, num_kv_heads,
-    head_dim], key_cache, value_cache, slot_mapping [num_tokens], k_scale, v_scale.
+    max_query_len, max_seq_len, scale, causal, sliding_window (window_left, -1: none),
+    logits_soft_cap, alibi_slopes, sinks, k_scale and v_scale. As `kv_write`: key and value
+    [num_tokens, num_kv_heads, head_dim], key_cache, value_cache, slot_mapping [num_tokens], k_scale
+    and v_scale.
     """
     wanted = {"NHD": "token-major", "HND": "head-major", "v0": "packed"}
     if layout not in wanted:
@@ -60,8 +62,8 @@ def flash_attn_with_kvcache(
 
     The kernel gets q [batch, seqlen_q, num_q_heads, head_dim], k_cache and v_cache [num_blocks,
     block_size, num_kv_heads, head_dim], cache_seqlens [batch], block_table, softmax_scale, causal,
-    window_size (left, right), softcap and alibi_slopes, and returns out in q's shape, or (out, lse
-    [batch, num_q_heads, seqlen_q]). With `appends`, it also gets k and v [batch, seqlen_q,
+    window_size (left, right), softcap and alibi_slopes, and returns out in q's shape, or (out,
+    lse_ln [batch, num_q_heads, seqlen_q]). With `appends`, it also gets k and v [batch, seqlen_q,
     num_kv_heads, head_dim], and cache_seqlens does not count them.
     """
 
@@ -134,8 +136,8 @@ def sglang(kernel: Kernel, *, tensors: bool = False) -> Adapted:
 
     The kernel gets q [num_query_rows, num_q_heads, head_dim], k_buffer and v_buffer [num_slots,
     num_kv_heads, head_dim], kv_indptr [num_seqs + 1], kv_indices [tokens of all sequences] (slots),
-    qo_indptr [num_seqs + 1], sm_scale, causal, sliding_window_size (-1: none) and logit_cap. A cache
-    of larger blocks is passed as its slots.
+    qo_indptr [num_seqs + 1], sm_scale, causal, sliding_window_size (-1: none) and logit_cap. A
+    cache of larger blocks is passed as its slots.
     """
 
     def adapted(call: AttentionCall) -> Any:
@@ -261,13 +263,13 @@ def _reshaped(rows: Any, num_seqs: int, each: int) -> Any:
 
 
 def _flattened(result: Any, call: AttentionCall) -> Any:
-    out, lse = result if isinstance(result, (tuple, list)) else (result, None)
+    out, lse_ln = result if isinstance(result, (tuple, list)) else (result, None)
     if out is None:
         return out
     flat = out.reshape(call.num_query_rows, *out.shape[2:])
-    if lse is None:
+    if lse_ln is None:
         return flat
-    moved = _numpy(lse).swapaxes(1, 2).reshape(call.num_query_rows, call.num_q_heads)
+    moved = _numpy(lse_ln).swapaxes(1, 2).reshape(call.num_query_rows, call.num_q_heads)
     return flat, np.ascontiguousarray(moved)
 
 

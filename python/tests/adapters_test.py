@@ -25,7 +25,7 @@ SMALL = dict(context_max=120, sequences_max=4, rows_max=12, q_heads_max=8, types
 
 
 def attend(q, k, v, scale, causal=True, left=-1, cap=0.0, slopes=None, sinks=None):
-    """q [rows, heads, dim] against k and v [keys, KV heads, dim]; the last row is the last key's."""
+    """q [rows, heads, dim] against k and v [keys, KV heads, dim]; the last row is the last key."""
     rows, heads, n = len(q), q.shape[1], len(k)
     k, v = (np.repeat(np.asarray(each, float), heads // each.shape[1], 1) for each in (k, v))
     i, j = np.arange(n - rows, n)[:, None, None], np.arange(n)
@@ -44,13 +44,13 @@ def attend(q, k, v, scale, causal=True, left=-1, cap=0.0, slopes=None, sinks=Non
     weights = np.exp(scores - top[..., None])
     total = weights.sum(-1) + np.exp(sink - top)
     with np.errstate(divide="ignore"):
-        lse = top + np.log(total)
+        lse_ln = top + np.log(total)
     weights = weights / np.where(total > 0, total, 1)[..., None]
     out = np.zeros((rows, heads, v.shape[2]))
     for r, h in np.ndindex(rows, heads):
         used = weights[r, h] > 0
         out[r, h] = weights[r, h, used] @ v[used, h]
-    return out, lse
+    return out, lse_ln
 
 
 def rows_of(starts, s):
@@ -89,7 +89,7 @@ def flash_kernel(appends, fault=0):
     def kernel(q, k_cache, v_cache, cache_seqlens, block_table, softmax_scale, causal, window_size,
                softcap, alibi_slopes, k=None, v=None):
         out = np.zeros((*q.shape[:3], v_cache.shape[3]))
-        lse = np.zeros((q.shape[0], q.shape[2], q.shape[1]))
+        lse_ln = np.zeros((q.shape[0], q.shape[2], q.shape[1]))
         for s, n in enumerate(np.asarray(cache_seqlens).tolist()):
             at = np.arange(n)
             at = block_table[s][at // k_cache.shape[1]], at % k_cache.shape[1]
@@ -98,8 +98,8 @@ def flash_kernel(appends, fault=0):
                 keys, values = np.concatenate([keys, k[s]]), np.concatenate([values, v[s]])
             out[s], of_rows = attend(q[s], keys, values, softmax_scale, causal, window_size[0],
                                      softcap, alibi_slopes)
-            lse[s] = of_rows.T + fault
-        return out, lse
+            lse_ln[s] = of_rows.T + fault
+        return out, lse_ln
 
     return kernel
 
@@ -107,7 +107,9 @@ def flash_kernel(appends, fault=0):
 def flashinfer_kernel(layout, fault=0):
     def kernel(q, paged_kv_cache, qo_indptr, paged_kv_indptr, paged_kv_indices,
                paged_kv_last_page_len, sm_scale, causal, window_left, logits_soft_cap):
-        caches = [each if layout == "NHD" else each.transpose(0, 2, 1, 3) for each in paged_kv_cache]
+        caches = paged_kv_cache
+        if layout == "HND":
+            caches = [each.transpose(0, 2, 1, 3) for each in caches]
         out = np.zeros((*q.shape[:2], caches[1].shape[3]))
         for s, last in enumerate(paged_kv_last_page_len.tolist()):
             pages = paged_kv_indices[rows_of(paged_kv_indptr, s)]
@@ -186,7 +188,8 @@ class Adapters(unittest.TestCase):
 
             return adapters.vllm(kernel)
 
-        words = {**SMALL, "laws": None, "layouts": ["token-major"], "folder": self.folder, "cases": 8}
+        words = {**SMALL, "laws": None, "layouts": ["token-major"], "folder": self.folder}
+        words["cases"] = 8
         recto.verify(kv_write=adapted(0), **words).raise_for_failures()
         self.assertGreater(recto.verify(kv_write=adapted(1), **words).failed, 0)
 

@@ -43,7 +43,7 @@ class Cases(unittest.TestCase):
 
     def test_a_case_has_what_the_document_says(self):
         case = next(recto.cases(cases=1, operations=["decode"], require=["window"], types=["fp16"],
-                                without=["alibi", "sinks"], **SMALL))
+                                without=["alibi", "sinks", "empty"], **SMALL))
         self.assertIsInstance(case.window, int)
         self.assertIsNone(case.alibi_slopes)
         self.assertEqual(case.q.dtype, np.float16)
@@ -51,6 +51,10 @@ class Cases(unittest.TestCase):
         k, v = case.gather(0)
         self.assertEqual(len(k), case.context_length[0])
         self.assertEqual(v.shape[2], case.expected.shape[2])
+        new = case.split_new_tokens()
+        self.assertTrue(np.array_equal(new.cached_length, case.context_length - 1))
+        self.assertEqual(new.k.shape, (len(case.q), *k.shape[1:]))
+        self.assertTrue(np.all(np.isnan(new.k_cache.reshape(-1, *k.shape[1:])[new.slot_mapping])))
         with self.assertRaisesRegex(AttributeError, "no window_left"):
             case.window_left
 
@@ -59,7 +63,8 @@ class Filters(unittest.TestCase):
     def test_cases_are_within_them(self):
         words = dict(operations=["prefill"], types=["bf16/e4m3", "fp16"], head_dim_multiple=8,
                      equal_head_dims=True, groups=[2], block_sizes=[16, 32],
-                     without=["empty", "rows-beyond-context", "alibi"], require=["softcap", "sinks"],
+                     without=["empty", "rows-beyond-context", "alibi"],
+                     require=["softcap", "sinks"],
                      poison="finite", scale="usual", scales="tensor", sinks_type="q", cases=12)
         for case in recto.cases(**words, **SMALL):
             head_dim = case.q.shape[2]
@@ -118,7 +123,8 @@ class AssertAttention(unittest.TestCase):
         table = np.array([[4, 1], [0, 3]], np.int32)
         return q, k, v, table, np.array([13, 3], np.int32)
 
-    def attention(self, q, k, v, table, lengths, window=None):
+    def attention(self, *inputs, window=None):
+        q, k, v, table, lengths = inputs
         out = np.zeros(q.shape)
         for s, n in enumerate(lengths):
             at = table[s][np.arange(n) // 8], np.arange(n) % 8

@@ -3,46 +3,48 @@
 import numpy as np
 
 
-def attention(call, window_off=0, mask_off=0, softcap=True, alibi=True, sinks=True, scale=1.0):
-    """Attention of any number of rows, by the definition. Other arguments plant faults."""
+def attention(call, **faults):
+    """Attention of any number of rows, by the definition. Faults: window_off, mask_off; softcap and
+    sinks, if they are left out."""
+    window_off, mask_off = faults.get("window_off", 0), faults.get("mask_off", 0)
     group = call.num_q_heads // call.num_kv_heads
     q = call.float32("q").astype(np.float64)
     out = np.zeros((call.num_query_rows, call.num_q_heads, call.head_dim_v))
-    lse = np.full((call.num_query_rows, call.num_q_heads), -np.inf)
+    lse_ln = np.full((call.num_query_rows, call.num_q_heads), -np.inf)
     starts = call.query_start.tolist()
     for s, n in enumerate(call.context_length.tolist()):
         m = starts[s + 1] - starts[s]
         rows = slice(starts[s], starts[s + 1])
         k, v = (np.repeat(each.astype(np.float64), group, 1) for each in call.gather(s))
         i, j = np.arange(n - m, n)[:, None, None], np.arange(n)
-        scores = float(call.scale) * scale * np.einsum("rhd,jhd->rhj", q[rows], k)
-        if call.softcap and softcap:
+        scores = float(call.scale) * np.einsum("rhd,jhd->rhj", q[rows], k)
+        if call.softcap and faults.get("softcap", True):
             scores = call.softcap * np.tanh(scores / call.softcap)
-        if call.alibi_slopes is not None and alibi:
+        if call.alibi_slopes is not None:
             scores = scores + np.asarray(call.alibi_slopes)[:, None] * (j - i)
         seen = np.broadcast_to(j <= i + mask_off if call.causal else True, scores.shape)
         if call.window is not None:
             seen = seen & (i - call.window - window_off < j)
         scores = np.where(seen, scores, -np.inf)
         sink = np.full(call.num_q_heads, -np.inf)
-        if call.sinks is not None and sinks:
+        if call.sinks is not None and faults.get("sinks", True):
             sink = np.asarray(call.sinks, np.float64)
         top = np.maximum(scores.max(-1, initial=-np.inf), sink)
         top = np.where(np.isfinite(top), top, 0.0)
         weights = np.exp(scores - top[..., None])
         total = weights.sum(-1) + np.exp(sink - top)
         with np.errstate(divide="ignore"):
-            lse[rows] = top + np.log(total)
+            lse_ln[rows] = top + np.log(total)
         with np.errstate(invalid="ignore"):
             weights = weights / np.where(total > 0, total, 1.0)[..., None]
         # Masked values may be NaN.
         for r, h in np.ndindex(weights.shape[:2]):
             used = weights[r, h] > 0
             out[starts[s] + r, h] = weights[r, h, used] @ v[used, h]
-    return out, lse
+    return out, lse_ln
 
 
-def without_lse(call):
+def without_lse_ln(call):
     return attention(call)[0]
 
 
@@ -55,7 +57,8 @@ def kv_write(call):
     import recto._types as types
 
     for new, cache, scale, name in (
-        (call.new_k, call.k_cache, call.k_scale, "k"), (call.new_v, call.v_cache, call.v_scale, "v"),
+        (call.new_k, call.k_cache, call.k_scale, "k"),
+        (call.new_v, call.v_cache, call.v_scale, "v"),
     ):
         numbers = types.to_float32(np.ascontiguousarray(new), call.q_type)
         if call.kv_type == call.q_type:

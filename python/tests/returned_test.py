@@ -49,7 +49,7 @@ class Returned(unittest.TestCase):
 
 class WrongResults(Returned):
     def test_each_is_told_by_its_argument(self):
-        out = kernels.without_lse
+        out = kernels.without_lse_ln
         for function, text in (
             (lambda call: None, "out: expected an array, got None"),
             (lambda call: out(call)[None], "out: expected shape ["),
@@ -67,7 +67,7 @@ class WrongResults(Returned):
     def test_views_of_arguments_and_arrays_with_gaps(self):
         self.expect(lambda call: call.q[...], "out: expected memory of its own, got a view of q",
                     equal_head_dims=True)
-        self.expect(lambda call: np.repeat(kernels.without_lse(call), 2, -1)[..., ::2],
+        self.expect(lambda call: np.repeat(kernels.without_lse_ln(call), 2, -1)[..., ::2],
                     "out: expected a contiguous array, got strides", without=["empty"])
 
     def test_the_kind_of_a_failure_is_what_happened(self):
@@ -81,7 +81,7 @@ class WrongResults(Returned):
     def test_results_that_are_rounded_to_qs_type(self):
         for types in (["fp16"], ["bf16"], ["fp32"]):
             for dtype in (np.float32, np.float64):
-                report = self.verify(lambda call: kernels.without_lse(call).astype(dtype),
+                report = self.verify(lambda call: kernels.without_lse_ln(call).astype(dtype),
                                      types=types)
                 report.raise_for_failures()
 
@@ -89,7 +89,7 @@ class WrongResults(Returned):
 class Behaviour(Returned):
     def test_an_input_that_is_changed(self):
         def changes(call):
-            out = kernels.without_lse(call)
+            out = kernels.without_lse_ln(call)
             call.q[...] = 0
             return out
 
@@ -97,7 +97,7 @@ class Behaviour(Returned):
 
     def test_an_input_that_is_changed_behind_numpys_back(self):
         def changes(call):
-            out = kernels.without_lse(call)
+            out = kernels.without_lse_ln(call)
             codes = call._arguments.codes("k_cache")
             codes[-1, -1, -1, -1] = 1e9
             return out
@@ -106,7 +106,7 @@ class Behaviour(Returned):
 
     def test_a_write_beyond_an_array(self):
         def overruns(call):
-            out = kernels.without_lse(call)
+            out = kernels.without_lse_ln(call)
             memory, place = call._arguments._memory, call._arguments.places["out"]
             beyond = memory.array(place.pointer + 4 * place.extent, "u1", (9000,), (1,))
             beyond[...] = 7
@@ -120,7 +120,7 @@ class Behaviour(Returned):
 
         def keeps(call):
             kept.append(call.k_cache[:1])
-            return kernels.without_lse(call)
+            return kernels.without_lse_ln(call)
 
         self.expect(keeps, "kept an argument: k_cache", "copy what you keep")
 
@@ -129,7 +129,7 @@ class Behaviour(Returned):
 
         def keeps(call):
             calls.append(call)
-            return kernels.without_lse(call)
+            return kernels.without_lse_ln(call)
 
         self.verify(keeps).raise_for_failures()
         with self.assertRaisesRegex(RuntimeError, "q: the call has ended"):
@@ -138,7 +138,7 @@ class Behaviour(Returned):
     def test_what_is_printed_is_shown_with_a_failure_and_passed_on(self):
         def prints(call):
             print("looked at", call.num_seqs)
-            return kernels.without_lse(call) + 1
+            return kernels.without_lse_ln(call) + 1
 
         with contextlib.redirect_stdout(io.StringIO()) as passed_on:
             self.expect(prints, "it printed", "looked at")
@@ -147,7 +147,7 @@ class Behaviour(Returned):
     def test_a_fork_that_returns(self):
         def forks(call):
             process = os.fork()
-            out = kernels.without_lse(call)
+            out = kernels.without_lse_ln(call)
             if process:
                 os.waitpid(process, 0)
             return out
@@ -158,7 +158,7 @@ class Behaviour(Returned):
         def serves_few(call):
             if call.num_seqs > 1:
                 raise recto.Unsupported("more than one sequence")
-            return kernels.without_lse(call)
+            return kernels.without_lse_ln(call)
 
         report = self.verify(serves_few, cases=8)
         report.raise_for_failures()
@@ -218,12 +218,12 @@ class Isolated(Returned):
         def writes(call):
             address = call._arguments.codes("q").__array_interface__["data"][0]
             ctypes.memset(address, 0, 4)
-            return kernels.without_lse(call)
+            return kernels.without_lse_ln(call)
 
         def overruns(call):
             memory, place = call._arguments._memory, call._arguments.places["out"]
             ctypes.memset(memory.address + place.pointer - memory.base + (1 << 20), 0, 4)
-            return kernels.without_lse(call)
+            return kernels.without_lse_ln(call)
 
         for function in (writes, overruns):
             self.expect(function, "decode was ended by SIGSEGV", "Segmentation fault")
@@ -231,7 +231,7 @@ class Isolated(Returned):
     def test_what_is_printed_is_shown(self):
         def prints(call):
             print("looked at it")
-            return kernels.without_lse(call) + 1
+            return kernels.without_lse_ln(call) + 1
 
         self.expect(prints, "looked at it")
 
@@ -251,7 +251,7 @@ class Usage(Returned):
         ):
             with self.subTest(text):
                 with self.assertRaises(error) as raised:
-                    self.verify(kernels.without_lse, **words)
+                    self.verify(kernels.without_lse_ln, **words)
                 self.assertIn(text, str(raised.exception))
         with self.assertRaisesRegex(TypeError, "expected decode="):
             recto.verify()
@@ -263,7 +263,7 @@ class Usage(Returned):
         os.environ["RECTO_PROGRAMS"] = "/nowhere"
         try:
             with self.assertRaisesRegex(FileNotFoundError, "recto_kernels: expected an executable"):
-                self.verify(kernels.without_lse)
+                self.verify(kernels.without_lse_ln)
         finally:
             os.environ["RECTO_PROGRAMS"] = before
 

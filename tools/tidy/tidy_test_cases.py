@@ -209,7 +209,7 @@ TREES = {
         + [more("core/units_test.cc", '#  include "sim/pool.h"')],
     ),
     "arrow-notebook": (
-        [_notebook("import pandas as pd")],
+        [_notebook("import pandas as pd"), _notebook("import recto")],
         [_notebook("from experiments import run"), _notebook("import verify.laws")],
     ),
     "heavy-header": (

@@ -1,0 +1,44 @@
+"""Triton's interpreter on NumPy arrays, without PyTorch.
+
+The interpreter computes with NumPy on addresses. Of a tensor it asks its address and element type,
+and for a copy on the host and back: a `Tensor` is on the host, so it is its own copy.
+"""
+
+
+class Tensor:
+    """A NumPy array, in fp32, fp16 or integers, as an argument of a kernel under the interpreter.
+    The kernel writes to the array itself; strides are arguments of their own."""
+
+    def __init__(self, array):
+        self._array = array  # keeps its memory
+        self.dtype = array.dtype.name  # "float32", as in the name torch.float32
+        self.shape = array.shape
+
+    def data_ptr(self):
+        return self._array.ctypes.data
+
+    def size(self):
+        return self.shape
+
+    def stride(self):
+        return tuple(step // self._array.itemsize for step in self._array.strides)
+
+    def storage_offset(self):
+        return 0
+
+    # The copy on the host.
+
+    def untyped_storage(self):
+        return self
+
+    def cpu(self):
+        return self
+
+    def new_empty(self, *_, **__):
+        return self
+
+    def set_(self, *_):
+        return self
+
+    def copy_(self, _):
+        return self
