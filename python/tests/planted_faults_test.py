@@ -18,9 +18,9 @@ sys.path.insert(0, str(Path(__file__).absolute().parent))
 
 import numpy as np  # noqa: E402
 
-import fault_rates  # noqa: E402
+import fault_rates_benchmark as rates  # noqa: E402
 import recto  # noqa: E402
-from planted_faults import FAULTS, attention  # noqa: E402
+from planted_faults_testing import FAULTS, attention  # noqa: E402
 
 FULL = "RECTO_FULL" in os.environ
 # What a case must have for the fault to show.
@@ -41,7 +41,7 @@ class PlantedFaults(unittest.TestCase):
         function = functools.partial(attention, fault=fault)
         with np.errstate(all="ignore"):
             return recto.verify(decode=function, prefill=function, folder=self.folder, seed=1,
-                                explain=False, fail_fast=True, **fault_rates.SIZES, **words)
+                                explain=False, fail_fast=True, **rates.SIZES, **words)
 
     def test_the_right_function_passes(self):
         self.verify("", cases=30 if FULL else 10).raise_for_failures()
@@ -55,7 +55,7 @@ class PlantedFaults(unittest.TestCase):
     def test_usual_tests_see_what_numbers_show_and_not_what_placement_shows(self):
         def found(fault):
             function = functools.partial(attention, fault=fault)
-            return fault_rates.tried(fault_rates.by_numpy, function, 1, 1.0) is not None
+            return rates.tried(rates.by_numpy, function, 1, 1.0) is not None
 
         self.assertTrue(found("lse in base 2"))
         self.assertFalse(found(""))

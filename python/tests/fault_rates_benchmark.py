@@ -2,7 +2,7 @@
 """Measures which planted faults are found in equal CPU time: by recto, by numpy.testing at 1e-3 on
 random inputs, and by the input generators and tolerances of gpucheck and gpuemu.
 
-    fault_rates.py [--seconds 20] [--seeds 5] [--judges LIST] [--faults LIST]
+    fault_rates_benchmark.py [--seconds 20] [--seeds 5] [--judges LIST] [--faults LIST]
 
 Prints a table: in how many of the seeds each judge found the fault, and the median CPU seconds. Its
 CPU time is at most seconds x seeds x judges x faults. gpuemu's daemon, a separate program, is not
@@ -10,7 +10,9 @@ used: only what its package has.
 """
 
 import argparse
+import contextlib
 import functools
+import io
 import itertools
 import resource
 import statistics
@@ -23,8 +25,7 @@ import numpy as np
 
 sys.path.insert(0, str(Path(__file__).absolute().parent))
 
-import planted_faults  # noqa: E402
-from planted_faults import FAULTS, attention  # noqa: E402
+from planted_faults_testing import FAULTS, attention  # noqa: E402
 
 import recto  # noqa: E402
 
@@ -99,8 +100,9 @@ def differs(function, call, assert_close):
     with np.errstate(all="ignore"):
         seen, expected = function(call), attention(call)
     try:
-        for one, other in zip(seen, expected):
-            assert_close(one.astype(call.q.dtype), other.astype(call.q.dtype))
+        with contextlib.redirect_stdout(io.StringIO()):  # gpucheck prints what differs
+            for one, other in zip(seen, expected):
+                assert_close(one.astype(call.q.dtype), other.astype(call.q.dtype))
     except AssertionError:
         return True
     return False
@@ -157,7 +159,7 @@ def main():
     for fault in ("", *options.faults.split(",")):
         cells = []
         for name in names:
-            function = functools.partial(planted_faults.attention, fault=fault)
+            function = functools.partial(attention, fault=fault)
             times = [tried(JUDGES[name], function, seed, options.seconds)
                      for seed in range(1, options.seeds + 1)]
             found = [each for each in times if each is not None]
