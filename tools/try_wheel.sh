@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Installs the wheel of the Python package into a fresh environment in an empty folder, and does what
-# a new user does: verifies a wrong kernel, sees its shrunk case, replays it, simulates, plots. Prints
-# the times, and fails if one is beyond its limit.
+# Installs the wheel of the Python package into a fresh environment in an empty folder, and does
+# what a new user does: verifies a wrong kernel, sees its shrunk case, replays it, simulates, plots.
+# Prints the times, and fails if one is beyond its limit.
 #
 #   tools/try_wheel.sh WHEEL
 #

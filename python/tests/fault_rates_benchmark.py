@@ -114,7 +114,8 @@ def usual_call(random, draw, sequences=None, context=None):
     lengths = random.integers(1, 201, sequences) if context is None else np.full(sequences, context)
     size, kv_heads, group = (int(random.choice(each)) for each in ((8, 16, 32), (1, 2), (1, 4)))
     dim, dtype = int(random.choice((32, 64))), random.choice((np.float32, np.float16))
-    rows = np.where(random.random() < 0.5, 1, np.minimum(lengths, random.integers(1, 25, sequences)))
+    chunks = np.minimum(lengths, random.integers(1, 25, sequences))
+    rows = np.where(random.random() < 0.5, 1, chunks)
     per_sequence = max(1, -(-int(max(lengths, default=0)) // size))
     blocks = sequences * per_sequence + 4
     starts = np.concatenate([[0], np.cumsum(rows)]).astype(np.int32)

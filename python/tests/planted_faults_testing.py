@@ -9,33 +9,33 @@ TILE, PART = 16, 32  # keys
 
 FAULTS = (
     "window off by one", "top-left causal mask", "soft cap after the mask", "missing rescale",
-    "wrong group mapping", "sink left out of lse", "last key dropped", "tail of the last block read",
-    "lse in base 2", "scale applied twice", "sign of the bias", "merge without weights",
-    "blocks taken for consecutive", "slot by a mask", "fp8 scale left out",
-    "fp8 scale of the first head",
+    "wrong group mapping", "sink left out of the denominator's log", "last key dropped",
+    "tail of the last block read", "log in base 2", "scale applied twice", "sign of the bias",
+    "merge without weights", "blocks taken for consecutive", "slot by a mask",
+    "fp8 scale left out", "fp8 scale of the first head",
 )
 
 
 def attention(call, fault=""):
     """out and lse_ln, in fp64, by an online softmax over tiles. Right without a fault."""
     out = np.zeros((call.num_query_rows, call.num_q_heads, call.head_dim_v))
-    lse = np.full((call.num_query_rows, call.num_q_heads), -np.inf)
+    lse_ln = np.full((call.num_query_rows, call.num_q_heads), -np.inf)
     queries = call.float32("q").astype(np.float64)
     pools = {name: by_token(call.float32(name), call.layout, name == "k_cache").astype(np.float64)
              for name in ("k_cache", "v_cache")}
     starts = call.query_start.tolist()
     for s, n in enumerate(call.context_length.tolist()):
         rows = slice(starts[s], starts[s + 1])
-        k, v = (_read(call, pools[name], getattr(call, scale), s, n, fault)
+        k, v = (_read(call, pools[name], s, fault) * _factors(getattr(call, scale), fault)
                 for name, scale in (("k_cache", "k_scale"), ("v_cache", "v_scale")))
         scores = _scores(call, queries[rows], k, n, fault)
         for head in range(call.num_q_heads):
             sink = -np.inf if call.sinks is None else float(call.sinks[head])
             values = v[:, _kv_head(call, head, fault)]
             for r in range(rows.stop - rows.start):
-                out[starts[s] + r, head], lse[starts[s] + r, head] = _row(
+                out[starts[s] + r, head], lse_ln[starts[s] + r, head] = _row(
                     scores[r, head], values, sink, fault)
-    return out, lse
+    return out, lse_ln
 
 
 def _kv_head(call, head, fault):
@@ -44,9 +44,17 @@ def _kv_head(call, head, fault):
     return head // (call.num_q_heads // call.num_kv_heads)
 
 
-def _read(call, pool, scale, sequence, length, fault):
-    """K or V of a context: [keys, num_kv_heads, head_dim]."""
-    size = call.block_size
+def _factors(scale, fault):
+    """Of codes: one number, or [num_kv_heads, 1]."""
+    if scale is None or fault == "fp8 scale left out":
+        return 1.0
+    factors = np.asarray(scale, np.float64)
+    return factors[0] if fault == "fp8 scale of the first head" else factors[:, None]
+
+
+def _read(call, pool, sequence, fault):
+    """Codes of K or V of a context: [keys, num_kv_heads, head_dim]."""
+    size, length = call.block_size, int(call.context_length[sequence])
     count = -(-length // size) * size if fault == "tail of the last block read" else length
     tokens = np.arange(count)
     table = np.asarray(call.block_table[sequence])
@@ -54,11 +62,7 @@ def _read(call, pool, scale, sequence, length, fault):
     if fault == "blocks taken for consecutive" and count:
         blocks = (table[0] + tokens // size) % call.num_blocks
     slots = tokens & (size - 1) if fault == "slot by a mask" else tokens % size
-    read = pool[blocks, slots]
-    if scale is None or fault == "fp8 scale left out":
-        return read
-    factors = np.asarray(scale, np.float64)
-    return read * (factors[0] if fault == "fp8 scale of the first head" else factors[:, None])
+    return pool[blocks, slots]
 
 
 def _scores(call, q, k, length, fault):
@@ -102,8 +106,8 @@ def _row(scores, values, sink, fault):
         out = sum(weighted / part for _, part, weighted in parts) / len(parts) * keys / total
     else:
         out = sum(weighted * np.exp(largest - top) for largest, _, weighted in parts) / total
-    lse = top + np.log(keys if fault == "sink left out of lse" else total)
-    return out, lse / np.log(2) if fault == "lse in base 2" else lse
+    lse_ln = top + np.log(keys if fault == "sink left out of the denominator's log" else total)
+    return out, lse_ln / np.log(2) if fault == "log in base 2" else lse_ln
 
 
 def _part(scores, values, fault):
