@@ -114,16 +114,20 @@ def recto_binary(name, srcs = [], deps = [], copts = [], has_portable = False, *
       has_portable: there is also NAME_portable, which runs on other machines.
     """
     first, first_deps = _precompiled("library", copts)
-    variants = {"": {}}
+    cc_binary(
+        name = name,
+        srcs = srcs,
+        deps = deps + first_deps,
+        copts = COPTS + first + copts,
+        **kwargs
+    )
     if has_portable:
-        variants["_portable"] = PORTABLE
-    for suffix, attributes in variants.items():
         cc_binary(
-            name = name + suffix,
+            name = name + "_portable",
             srcs = srcs,
-            deps = deps + first_deps,
+            deps = deps + first_deps + ["//bazel/portable"],
             copts = COPTS + first + copts,
-            **dict(kwargs, **attributes)
+            **dict(kwargs, **PORTABLE)
         )
 
 def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):

@@ -17,7 +17,8 @@ import numpy as np
 
 PROGRAM, DOCUMENT = (Path(path).resolve() for path in sys.argv[1:3])
 PEERS = Path(sys.argv[3]).absolute().parent  # of the kernel in Triton
-TEXT = DOCUMENT.read_text("utf-8")
+# The first half is about the Python package.
+TEXT = DOCUMENT.read_text("utf-8").partition("## A kernel in any language")[2]
 EVERYTHING = Path(sys.argv[4]).read_text("utf-8")
 FULL = "RECTO_FULL" in os.environ  # the cases' usual sizes, more of them, and every planted fault
 SIZES = () if FULL else ("--context-max", "500", "--rows-max", "64", "--q-heads-max", "32",

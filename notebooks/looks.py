@@ -1,4 +1,4 @@
-"""Code that all notebooks share: finds results and the package recto, and sets the style of figures.
+"""Code that all notebooks share: finds results and the package, and sets the style of figures.
 
 Colours are those of Okabe and Ito (Color Universal Design, 2008). Colour alone carries no
 information: areas have hatches, lines have dashes and markers.

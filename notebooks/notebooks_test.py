@@ -118,7 +118,8 @@ class Notebooks(unittest.TestCase):
 
     def test_what_is_missing_is_named(self):
         with tempfile.TemporaryDirectory() as empty:
-            done = subprocess.run([sys.executable, "-c", "import looks; looks.find('generate.txt')"],
+            done = subprocess.run([sys.executable, "-c",
+                                   "import looks; looks.find('generate.txt')"],
                                   cwd=FOLDER, env=os.environ | {"RECTO_RESULTS": empty},
                                   capture_output=True, text=True)
         self.assertIn("generate.txt is not there: make_results.sh writes it", done.stderr)

@@ -37,7 +37,7 @@ testing::TriedCommand verify(const std::string& library, std::vector<std::string
 
 TEST_CASE("a library gets no call beyond the filter, whatever laws make of its cases") {
   const auto tried = verify(
-      kRight, {"--type", "fp16", "--head-dim", "16,64", "--layout", "head-major", "--block-size",
+      kRight, {"--type", "fp32", "--head-dim", "16,64", "--layout", "token-major", "--block-size",
                "16", "--without", "alibi,empty", "--require", "window", "--cases", "12", "--json"});
   INFO(tried.err);
   REQUIRE(tried.exit_code == 0);
@@ -45,15 +45,15 @@ TEST_CASE("a library gets no call beyond the filter, whatever laws make of its c
   REQUIRE(!json["sizes"].empty());
   for (const auto& [name, sizes] : json["sizes"].items()) {
     CAPTURE(name);
-    CHECK(sizes["layouts"] == Json({"head-major"}));
-    CHECK(sizes["types"] == Json({"fp16/fp16"}));
+    CHECK(sizes["layouts"] == Json({"token-major"}));
+    CHECK(sizes["types"] == Json({"fp32/fp32"}));
     CHECK(sizes["block sizes"] == Json({16}));
     for (const Json& dim : sizes["head dims"]) CHECK((dim == 16 || dim == 64));
     if (sizes.contains("context")) CHECK(sizes["context"][0].get<int>() >= 1);
   }
   const Json& counts = json["by_feature"];
   CHECK(counts["window"]["checks"].get<int>() > 20);
-  CHECK(counts["fp16"]["checks"] == counts["window"]["checks"]);
+  CHECK(counts["fp32"]["checks"] == counts["window"]["checks"]);
   CHECK(counts["window"]["failed"] == 0);
   CHECK(!counts.contains("alibi"));
 }
@@ -64,12 +64,16 @@ TEST_CASE("a filter that leaves no case is bad usage, and so are words that are 
     CHECK(tried.exit_code == 2);
     CHECK_THAT(tried.err, ContainsSubstring(message));
   };
-  check({"--require", "rows-beyond-context", "--rows-max", "1"}, "no drawn case meets all of them");
   check({"--require", "sinks", "--without", "sinks"}, "--require: found 'sinks'");
   check({"--kinds", "tiny"}, "--kinds: found 'tiny'; expected one of small, model");
   check({"--poison", "some"}, "--poison");
   check({"--numerics", "p=fp8"}, "p: found 'fp8'; expected fp32, fp16 or bf16");
   check({"--numerics", "q=fp16"}, "found 'q'; expected p, products, partials, exp or accumulate");
+  const auto nothing = testing::try_command(
+      verify_command, {"verify", "--kernel", kRight, "--require", "rows-beyond-context",
+                       "--rows-max", "1", "--out", std::getenv("TEST_TMPDIR")});
+  CHECK(nothing.exit_code == 2);
+  CHECK_THAT(nothing.err, ContainsSubstring("no drawn case meets all of them"));
   const auto tried = testing::try_command(verify_command, {"verify", "--caller", "999"});
   CHECK(tried.exit_code == 2);
   CHECK_THAT(tried.err, ContainsSubstring("--caller: expected a connected socket"));

@@ -23,8 +23,8 @@ CASES = dict(types=["fp32", "bf16"], layouts=["token-major"], equal_head_dims=Tr
              context_max=64, sequences_max=4, q_heads_max=8)
 
 
-def kernel(table_ref, length_ref, q_ref, k_ref, v_ref, out_ref, lse_ref, *, scale, window, group,
-           block_size):
+def kernel(table_ref, length_ref, q_ref, k_ref, v_ref, out_ref, lse_ln_ref, *, scale, window,
+           group, block_size):
     row, head = pl.program_id(0), pl.program_id(1)
     length = length_ref[row]
     query = q_ref[row, head].astype(jnp.float32)
@@ -49,7 +49,7 @@ def kernel(table_ref, length_ref, q_ref, k_ref, v_ref, out_ref, lse_ref, *, scal
     is_empty = total == 0
     total = jnp.where(is_empty, 1.0, total)
     out_ref[row, head] = jnp.where(is_empty, 0.0, result / total).astype(out_ref.dtype)
-    lse_ref[row, head] = jnp.where(is_empty, -jnp.inf, largest + jnp.log(total))
+    lse_ln_ref[row, head] = jnp.where(is_empty, -jnp.inf, largest + jnp.log(total))
 
 
 def attention(call):
@@ -65,8 +65,8 @@ def attention(call):
         out_shape=(jax.ShapeDtypeStruct(q.shape, q.dtype),
                    jax.ShapeDtypeStruct(q.shape[:2], jnp.float32)),
     )
-    out, lse = run(table, lengths, q, k, v)
-    return np.asarray(out.astype(jnp.float32)), np.asarray(lse)
+    out, lse_ln = run(table, lengths, q, k, v)
+    return np.asarray(out.astype(jnp.float32)), np.asarray(lse_ln)
 
 
 if __name__ == "__main__":

@@ -32,8 +32,8 @@ CASES = dict(types=["fp32", "fp16"] + ["bf16"] * ON_GPU, layouts=["token-major"]
 
 
 @triton.jit
-def decode(q, k_cache, v_cache, block_table, context_length, out, lse, scale, window, max_blocks,
-           q_row, q_head, k_block, k_slot, k_head, v_block, v_slot, v_head,
+def decode(q, k_cache, v_cache, block_table, context_length, out, lse_ln, scale, window,
+           max_blocks, q_row, q_head, k_block, k_slot, k_head, v_block, v_slot, v_head,
            GROUP: tl.constexpr, HEAD_DIM: tl.constexpr, DIMS: tl.constexpr,
            BLOCK_SIZE: tl.constexpr, SLOTS: tl.constexpr):
     row, head = tl.program_id(0), tl.program_id(1)
@@ -67,18 +67,19 @@ def decode(q, k_cache, v_cache, block_table, context_length, out, lse, scale, wi
     place = (row * tl.num_programs(1) + head) * HEAD_DIM
     tl.store(out + place + dims, result.to(out.dtype.element_ty), mask=is_dim)
     shown = tl.where(is_empty, float("-inf"), largest + tl.log(tl.where(is_empty, 1.0, total)))
-    tl.store(lse + row * tl.num_programs(1) + head, shown)
+    tl.store(lse_ln + row * tl.num_programs(1) + head, shown)
 
 
 def attention(call):
     """The kernel on a call: on torch tensors, which on a GPU are copies, or on NumPy arrays."""
     if torch is not None:
         of = call.torch(device="cuda") if ON_GPU else call.torch()
-        out, lse = torch.empty_like(of.out), torch.empty_like(of.lse_ln)
+        out, lse_ln = torch.empty_like(of.out), torch.empty_like(of.lse_ln)
         wrap, strides = (lambda tensor: tensor), (lambda tensor: tensor.stride())
     else:
         of = call
-        out, lse = np.empty(call.out.shape, call.out.dtype), np.empty(call.lse_ln.shape, np.float32)
+        out = np.empty(call.out.shape, call.out.dtype)
+        lse_ln = np.empty(call.lse_ln.shape, np.float32)
         wrap = Tensor
         strides = (lambda array: [step // array.itemsize for step in array.strides])
     q, k, v = strides(of.q), strides(of.k_cache), strides(of.v_cache)
@@ -86,13 +87,13 @@ def attention(call):
     table = of.block_table
     decode[(call.num_seqs, call.num_q_heads)](
         wrap(of.q), wrap(of.k_cache), wrap(of.v_cache), wrap(table), wrap(of.context_length),
-        wrap(out), wrap(lse), call.scale, window, strides(table)[0],
+        wrap(out), wrap(lse_ln), call.scale, window, strides(table)[0],
         q[0], q[1], k[0], k[1], k[2], v[0], v[1], v[2],
         GROUP=call.num_q_heads // call.num_kv_heads, HEAD_DIM=call.head_dim_k,
         DIMS=triton.next_power_of_2(call.head_dim_k), BLOCK_SIZE=call.block_size,
         SLOTS=triton.next_power_of_2(call.block_size),
     )
-    return out, lse
+    return out, lse_ln
 
 
 if __name__ == "__main__":

@@ -58,7 +58,8 @@ class Result:
 
     def _repr_html_(self) -> str:
         columns = list(self.rows[0]) if self.rows else []
-        return html_table(str(self), columns, ([row[name] for name in columns] for row in self.rows))
+        cells = ([row[name] for name in columns] for row in self.rows)
+        return html_table(str(self), columns, cells)
 
     def __repr__(self) -> str:
         return f"<recto.{type(self).__name__}: {str(self).splitlines()[0]}>"
@@ -103,7 +104,8 @@ def drawing(module: str) -> Any:
         places = [here / "_plot", here.parents[1] / "experiments" / "plot"]
         folder = next((each for each in places if (each / "__init__.py").is_file()), None)
         if folder is None:
-            raise FileNotFoundError(f"expected the code that draws in {' or '.join(map(str, places))}")
+            looked = " or ".join(map(str, places))
+            raise FileNotFoundError(f"expected the code that draws in {looked}")
         spec = importlib.util.spec_from_file_location(
             name, folder / "__init__.py", submodule_search_locations=[str(folder)]
         )
@@ -212,7 +214,8 @@ class Simulation(Drawn):
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder) / "run.json"
             path.write_text(json.dumps(self.data), encoding="utf-8")
-            return {each.name.partition("_")[2]: each for each in pictures.simulation_pictures(path)}
+            made = list(pictures.simulation_pictures(path))
+        return {each.name.partition("_")[2]: each for each in made}
 
     def _repr_html_(self) -> str:
         if "means" in self.tables:
@@ -256,8 +259,8 @@ class Plan(_Charted):
         self._text = text
         card = data["memory_per_card"]
         self.tables["memory"] = [
-            {"part": name.replace("_bytes", ""), "bytes": count, "share": count / card["card_bytes"]}
-            for name, count in card.items() if name != "card_bytes"
+            {"part": name[: -len("_bytes")], "bytes": size, "share": size / card["card_bytes"]}
+            for name, size in card.items() if name != "card_bytes"
         ]
         for name in ("lengths", "mean_lengths"):
             self.tables[name] = [flat(row) for row in data.get(name) or []]

@@ -41,8 +41,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         raise pytest.UsageError(
             f"{name}: recto.attention_cases: expected a parameter named {PARAMETER!r}"
         )
-    config = metafunc.config
-    groups = mark.args[0].groups(config.getoption("--recto-cases"), config.getoption("--recto-seed"))
+    cases, seed = map(metafunc.config.getoption, ("--recto-cases", "--recto-seed"))
+    groups = mark.args[0].groups(cases, seed)
     metafunc.parametrize(PARAMETER, groups, ids=[str(group) for group in groups], indirect=True)
 
 

@@ -129,7 +129,8 @@ class Plugin(unittest.TestCase):
 
     def test_wrong_use_is_told(self):
         for text, options, expected in (
-            ("@recto.attention_cases()\ndef test_it():\n    pass\n", (), "a parameter named 'cases'"),
+            ("@recto.attention_cases()\ndef test_it():\n    pass\n", (),
+             "a parameter named 'cases'"),
             ("def test_it(cases):\n    pass\n", (), "decorated by recto.attention_cases"),
             ("@recto.attention_cases(cases=0)\ndef test_it(cases):\n    pass\n", (), "1 at least"),
             ("", ("--recto-cases=0",), "--recto-cases: invalid"),

@@ -59,8 +59,8 @@ class Wheel(unittest.TestCase):
         cls.addClassCleanup(folder.cleanup)
         cls.site, cls.empty = Path(folder.name) / "site", Path(folder.name) / "empty"
         cls.empty.mkdir()
-        install = [sys.executable, "-m", "pip", "install", "--quiet", "--no-index", "--no-deps"]
-        subprocess.run([*install, "--no-compile", "--target", cls.site, WHEEL], check=True)
+        subprocess.run([sys.executable, "-m", "pip", "install", "--quiet", "--no-index",
+                        "--no-deps", "--no-compile", "--target", cls.site, WHEEL], check=True)
 
     def run_python(self, text):
         environment = {name: value for name, value in os.environ.items() if "RECTO" not in name}
