@@ -141,8 +141,8 @@ TEST_CASE("loaded matrices: lane 4 r + c holds columns 2 c and 2 c + 1 of row r,
   for (std::uint32_t r = 0; r < 8; ++r) {
     for (std::uint32_t c = 0; c < 4; ++c) {
       const std::uint32_t lane = 4 * r + c;
-      CHECK(plain[lane] == (100 * r + 2 * c | (100 * r + 2 * c + 1) << 16));
-      CHECK(transposed[lane] == (100 * (2 * c) + r | (100 * (2 * c + 1) + r) << 16));
+      CHECK(plain[lane] == ((100 * r + 2 * c) | (100 * r + 2 * c + 1) << 16));
+      CHECK(transposed[lane] == ((100 * (2 * c) + r) | (100 * (2 * c + 1) + r) << 16));
     }
   }
   CHECK(address_lane(3, 7) == 31);
