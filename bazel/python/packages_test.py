@@ -15,6 +15,7 @@ import unittest
 from pathlib import Path
 
 requirements = Path(sys.argv.pop(1))
+MODULES = {"pytest-xdist": "xdist"}  # with another name than their package
 
 
 class Packages(unittest.TestCase):
@@ -23,7 +24,7 @@ class Packages(unittest.TestCase):
             if not line or line.startswith("#"):
                 continue
             name = re.match(r"[\w-]+", line).group()
-            importlib.import_module(name.replace("-", "_"))
+            importlib.import_module(MODULES.get(name, name.replace("-", "_")))
             print(f"{name} {importlib.metadata.version(name)}")
             self.assertEqual(self.pinned()[name], importlib.metadata.version(name))
 
