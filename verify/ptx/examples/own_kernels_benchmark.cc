@@ -10,7 +10,7 @@ namespace {
 void run(benchmark::State& state, OwnKernel kernel, const OwnSizes& sizes, const Checks& checks) {
   Result<OwnCall> call = OwnCall::prepare(kernel, "80", sizes);
   if (!call.is_ok()) {
-    state.SkipWithError(call.status().message().c_str());
+    state.SkipWithError(("SKIPPED: " + call.status().message()).c_str());
     return;
   }
   for (auto _ : state) {
