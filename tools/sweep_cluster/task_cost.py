@@ -213,21 +213,21 @@ def collection(recto, points):
     return runs, [cpu_ms, peak, *sizes]
 
 
-def measure(recto, arguments, part_runs=PART_RUNS, grid_sizes=GRID_SIZES):
+def measure(recto, arguments):
     """Prints a table for tasks of several sizes; returns the costs for the largest tasks."""
     from sweep_cluster.worker import Upload
 
     job, runs, inputs = job_of(recto, arguments)
-    if runs < part_runs[-1]:
-        sys.exit(f"expected {part_runs[-1]} runs or more, found {runs}")
+    if runs < PART_RUNS[-1]:
+        sys.exit(f"expected {PART_RUNS[-1]} runs or more, found {runs}")
     print("runs a task   CPU ms a run   bytes out a run   bytes back a run")
     cpu_alone = None
-    for count in part_runs:  # all of the same runs, however many there are in a task
-        cpu, sent, back = part_cost(job, part_runs[-1], count)
+    for count in PART_RUNS:  # all of the same runs, however many there are in a task
+        cpu, sent, back = part_cost(job, PART_RUNS[-1], count)
         cpu_alone = cpu if count == 1 else cpu_alone
         print(f"{count:11}   {cpu:12.2f}   {sent:15,.0f}   {back:16,.0f}", flush=True)
     # Per additional run, from the difference of two grids: fixed costs cancel out.
-    (few, less), (many, more) = (collection(recto, size) for size in grid_sizes)
+    (few, less), (many, more) = (collection(recto, size) for size in GRID_SIZES)
     collecting = [(b - a) / (many - few) for a, b in zip(less, more)]
     task_ms, *peaks = cluster_cost(job, int(back * count))
     largest_part = [recto, "sweep", "--grid", "/dev/stdin", "--runs", text_of(range(TASK_RUNS))]
