@@ -236,6 +236,13 @@ TEST_CASE("wide prefill takes 128 rows at a time, and tiles of 64 keys") {
   }
 }
 
+// The lanes of a warp look up as many tiles of 64 keys at once.
+TEST_CASE("wide prefill looks up 32 tiles at a time") {
+  CaseSpec spec = spec_of(kFp16, 64);
+  set_contexts(spec, {2047, 2048, 2049, 2200}, 3);
+  CHECK(launches_of(paged_prefill_backend, spec) == "paged_prefill_wide 1x1x4");
+}
+
 TEST_CASE("calls that are not as usual are not served by wide prefill") {
   CaseSpec usual = spec_of(kFp16, 64);
   set_contexts(usual, {40}, 8);

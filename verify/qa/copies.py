@@ -3,7 +3,8 @@
 
     copies.py --to FOLDER --list JSON --drawn DRAWN.txt --picked FILE... --sources FILE...
               [--users FILE...]
-    copies.py --draw JSON [--seed SEED] [--of-each-source N] [--left-out FILE...]
+    copies.py --draw JSON [--kept DRAWN.txt] [--seed SEED] [--of-each-source N]
+              [--left-out FILE...]
 
 The first command writes a copy of cuda/kernels/x.cuh as FOLDER/cuda/kernels/x.cuh, and a list of
 its mutants. Copies include each other; users are copied and not mutated. Mutants are drawn or
@@ -22,7 +23,8 @@ picked. A drawn mutant is named in DRAWN.txt; if its line has changed since, the
 names a group of tests that has to, and that alone is tried.
 
 The second command prints a new DRAWN.txt for the sources of such a list: of each source and each
-operator one mutant, chosen by a seed, and of those at most N of each source.
+operator one mutant, chosen by a seed, and of those at most N of each source. Mutants of an earlier
+draw that still exist can be kept; they stand in for those that would be drawn.
 """
 
 import argparse
@@ -211,20 +213,21 @@ class Copy:
         return text + self.source[begin:end]
 
 
-def draw(copies, left_out, seed, of_each_source):
-    """Of each source and operator the first mutant, in an order that depends on the seed; and of
-    these the first so many of each source."""
+def draw(copies, left_out, seed, of_each_source, kept=()):
+    """Of each source and operator the mutants that are kept, or else the first one, in an order
+    that depends on the seed; and of these the first so many of each source."""
 
     def place(mutant):
-        return number_of(seed + mutant.name)
+        return mutant.name not in kept, number_of(seed + mutant.name)
 
     lines = []
     for copy in copies:
-        first = {}  # by operator
+        drawn = []
         for mutant in sorted(operators.mutants_of(copy.path, copy.source), key=place):
-            if mutant.name not in left_out:
-                first.setdefault(mutant.operator, mutant)
-        for mutant in list(first.values())[:of_each_source]:
+            is_first = all(other.operator != mutant.operator for other in drawn)
+            if mutant.name in kept or (is_first and mutant.name not in left_out):
+                drawn.append(mutant)
+        for mutant in drawn[:of_each_source]:
             lines.append(f"{mutant.name} {mutant.site.function.name}(): {mutant.change}")
     return lines
 
@@ -238,6 +241,7 @@ def parse(arguments):
     parser.add_argument("--sources", nargs="*", default=[])
     parser.add_argument("--users", nargs="*", default=[], help="copied, but not mutated")
     parser.add_argument("--draw", help="print mutants of the sources of this list")
+    parser.add_argument("--kept", help="names of mutants that are drawn if they still exist")
     parser.add_argument("--seed", default="2026")
     parser.add_argument("--of-each-source", type=int, metavar="N", help="at most N mutants")
     parser.add_argument("--left-out", nargs="*", default=[], help="lists of mutants not to draw")
@@ -275,7 +279,8 @@ def main(arguments):
             sources = json.loads(Path(asked.draw).read_text(encoding="utf-8"))["sources"]
             left_out = set().union(*map(read_reasons, asked.left_out))
             copies = [Copy(path) for path in sources]
-            print("\n".join(draw(copies, left_out, asked.seed, asked.of_each_source)))
+            kept = read_reasons(asked.kept) if asked.kept else ()
+            print("\n".join(draw(copies, left_out, asked.seed, asked.of_each_source, kept)))
         else:
             write(asked)
     except Malformed as error:

@@ -156,6 +156,17 @@ class Copies(unittest.TestCase):
         seeds = {tuple(copies.draw([self.copy()], set(), str(seed), 3)) for seed in range(9)}
         self.assertGreater(len(seeds), 1)
 
+    def test_what_is_kept_stands_in_for_its_operator_while_it_exists(self):
+        once = copies.draw([self.copy()], set(), "1", None)
+        others = operators.mutants_of("x.cuh", SOURCE)
+        kept = {m.name for m in others if m.operator == "constant"} | {"x.cuh:logical:gone00"}
+        anew = copies.draw([self.copy()], set(), "1", None, kept)
+        constants = [line for line in anew if ":constant:" in line]
+        self.assertEqual({line.split()[0] for line in constants}, kept - {"x.cuh:logical:gone00"})
+        self.assertGreater(len(constants), 1)
+        rest = {line for line in once if ":constant:" not in line}
+        self.assertEqual(set(anew) - set(constants), rest)
+
     def test_files_of_picked_mutants_are_read(self):
         with tempfile.TemporaryDirectory() as folder:
             file = Path(folder) / "picked.txt"

@@ -76,6 +76,19 @@ CaseDomain streamed_domain() {
   return domain;
 }
 
+// Whose tiles are fetched whole (tile_fetch.cuh), several of one block, by each warp.
+CaseDomain tile_domain() {
+  CaseDomain domain = streamed_domain();
+  domain.types = {{kFp16, kFp16}, {kBf16, kBf16}, {kFp16, kE4m3}, {kBf16, kE5m2}};
+  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
+  domain.block_sizes = {16, 32, 48};
+  domain.groups = {1, 3};
+  domain.num_seqs_max = 2;
+  domain.context_max = 300;
+  domain.has_softcap = domain.has_alibi = domain.has_negative_scale = false;
+  return domain;
+}
+
 CaseDomain block_domain() {
   CaseDomain domain = streamed_domain();
   domain.types = {{kFp16, kFp16}, {kBf16, kBf16}};
@@ -89,6 +102,20 @@ CaseDomain prefill_domain() {
   domain.rows = {RowsKind::kChunk, RowsKind::kPrefill, RowsKind::kMixed};
   domain.groups = {1, 3, 8};
   domain.num_rows_max = 40;
+  return domain;
+}
+
+// Of several tiles of 128 rows and of 64 keys (paged_prefill_wide.cuh).
+CaseDomain wide_domain() {
+  CaseDomain domain = prefill_domain();
+  domain.types = {{kFp16, kFp16}, {kBf16, kBf16}};
+  domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor};
+  domain.block_sizes = {16, 32, 48};
+  domain.head_dims = {64, 128};
+  domain.groups = {1, 3};
+  domain.num_seqs_max = 2;
+  domain.num_rows_max = 60;
+  domain.has_softcap = domain.has_alibi = domain.has_negative_scale = false;
   return domain;
 }
 
@@ -120,8 +147,8 @@ PlanOptions batch_invariant() {
   return options;
 }
 
-const std::array<Family, 5>& families() {
-  static const std::array<Family, 5> kFamilies = {{
+const std::array<Family, 7>& families() {
+  static const std::array<Family, 7> kFamilies = {{
       {"reference decode", decode_domain(),
        [](const KernelRun& how) {
          return std::vector{split_decode_backend(how, 40), reference_decode_backend(how)};
@@ -146,6 +173,12 @@ const std::array<Family, 5>& families() {
              host_api_backend(how, with_kernel(AttentionKernel::kTmaDecode, 64)),
              host_api_backend(how, batch_invariant())};
        }},
+      {"GQA decode, whole tiles", tile_domain(),
+       [](const KernelRun& how) {
+         return std::vector{gqa_decode_backend(how, 40), gqa_decode_backend(how, 100000)};
+       }},
+      {"wide prefill", wide_domain(),
+       [](const KernelRun& how) { return std::vector{paged_prefill_backend(how)}; }},
   }};
   return kFamilies;
 }

@@ -51,6 +51,7 @@ KERNELS = {
             _together("verify/kernels", "group_scores"),
         ],
         "thresholds": [_together("verify/kernels", "high_block_ids kernel_thresholds")],
+        "wide prefill": [_together("verify/kernels", "wide_prefill")],
         "NaN and infinities": [_together("verify/kernels", "non_finite_inputs")],
         "laws": [["finder: laws*"]],
         "more cases": [
@@ -72,10 +73,12 @@ KERNELS = {
         ("kv_write|kv_append|block_copy|gather|rotary|row_move", ["moves of K and V"]),
         ("block_cursor", ["first cases", "thresholds", "moves of K and V"]),
         ("kv_scale|element\\.cuh|row_access", ["first cases", "moves of K and V"]),
+        ("dispatch\\.cuh|_entries", ["refusals, plans and calls", "first cases", "thresholds"]),
+        ("prefill_wide", ["first cases", "thresholds", "wide prefill", "NaN and infinities"]),
         ("\\.cuh", ["first cases", "more cases", "NaN and infinities", "laws"]),
         ("\\.cu", ["refusals, plans and calls"]),
     ],
-    "long": ["laws", "more cases", "NaN and infinities"],
+    "long": ["laws", "more cases", "NaN and infinities", "wide prefill"],
     "imitations": ["imitation: fixed tolerance", "imitation: factor two"],
     "verifies": ["finder: oracle*", "finder: laws*"],
 }
