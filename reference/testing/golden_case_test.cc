@@ -1,6 +1,6 @@
 // Tests of the golden-case reader: the resulting views, and the refusal of each kind of damage.
 
-#include "reference/golden_case.h"
+#include "reference/testing/golden_case.h"
 
 #include <fstream>
 #include <iterator>

@@ -1,4 +1,4 @@
-#include "reference/golden_case.h"
+#include "reference/testing/golden_case.h"
 
 #include <algorithm>
 #include <charconv>
