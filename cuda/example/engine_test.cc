@@ -1,7 +1,7 @@
 // Compares the engine's answers with those of the same model without a cache, whatever was found
 // cached, shared, copied or preempted.
 
-#include "cuda/cache/example/engine.h"
+#include "cuda/example/engine.h"
 
 #include "bazel/testing/catch.h"
 

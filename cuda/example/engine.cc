@@ -1,4 +1,4 @@
-#include "cuda/cache/example/engine.h"
+#include "cuda/example/engine.h"
 
 #include <algorithm>
 #include <string>
