@@ -1,4 +1,4 @@
-#include "verify/engine/dense_model.h"
+#include "verify/engine/testing/dense_model.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "verify/engine/engine_law.h"
+#include "verify/engine/testing/engine_law.h"
 
 #include <fmt/format.h>
 

@@ -9,7 +9,7 @@
 
 #include "core/random_stream.h"
 #include "verify/cases/pairwise_cover.h"
-#include "verify/engine/engine_law.h"
+#include "verify/engine/testing/engine_law.h"
 
 namespace recto::verify {
 namespace {

@@ -1,4 +1,4 @@
-#include "verify/engine/rounding_flow.h"
+#include "verify/engine/testing/rounding_flow.h"
 
 #include <cmath>
 

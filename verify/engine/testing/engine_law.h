@@ -17,8 +17,8 @@
 #include <string>
 #include <vector>
 
-#include "verify/engine/dense_model.h"
 #include "verify/engine/engine.h"
+#include "verify/engine/testing/dense_model.h"
 
 namespace recto::verify {
 

@@ -11,7 +11,7 @@
 
 #include "reference/numerics.h"
 #include "verify/engine/model.h"
-#include "verify/engine/rounding_flow.h"
+#include "verify/engine/testing/rounding_flow.h"
 #include "verify/engine/token_choice.h"
 
 namespace recto::verify {
