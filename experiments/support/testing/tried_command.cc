@@ -1,4 +1,4 @@
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 
 #include <sstream>
 #include <utility>
