@@ -130,7 +130,8 @@ TEST_CASE("a preempted sequence holds nothing, and finds what it left when it co
   CHECK(cache.resume(sequence, ids_from(1, 10)).status() ==
         Status::invalid_input("resume: sequence 0 (generation 1) is running; expected preempted"));
   CHECK(cache.preempt(sequence) == Status::ok());
-  CHECK(cache.preempt(sequence) == Status::invalid_input("preempt: sequence 0 (generation 1) is preempted"));
+  CHECK(cache.preempt(sequence) ==
+        Status::invalid_input("preempt: sequence 0 (generation 1) is preempted"));
   CHECK(cache.available() == 8);
   CHECK(cache.view(sequence).state == SequenceState::kPreempted);
   CHECK(cache.view(sequence).context_length == TokenCount(0));

@@ -265,14 +265,13 @@ std::string BoundCase::text() const {
   for (const BatchSequence& sequence : sequences_) {
     out << " " << sequence.num_rows << " of " << sequence.context_length;
   }
-  out << "\nscale " << options_.scale << ", softcap " << options_.softcap
-      << ", causal " << options_.causal << ", window " << options_.window.value_or(0)
-      << ", alibi " << !options_.alibi_slopes.empty() << ", sinks "
-      << !options_.sinks.empty() << "\ntile " << how_.tile_size << ", split "
-      << how_.split_size << ", terms per step " << how_.terms_per_step << ", truncates "
-      << (how_.rounding == AccumulatorRounding::kTruncate) << ", sums rounded weights "
-      << (how_.summed_weights == SummedWeights::kRounded) << ", base 2 "
-      << (how_.base == ExponentialBase::kTwo) << ", merges normalised "
+  out << "\nscale " << options_.scale << ", softcap " << options_.softcap << ", causal "
+      << options_.causal << ", window " << options_.window.value_or(0) << ", alibi "
+      << !options_.alibi_slopes.empty() << ", sinks " << !options_.sinks.empty() << "\ntile "
+      << how_.tile_size << ", split " << how_.split_size << ", terms per step "
+      << how_.terms_per_step << ", truncates " << (how_.rounding == AccumulatorRounding::kTruncate)
+      << ", sums rounded weights " << (how_.summed_weights == SummedWeights::kRounded)
+      << ", base 2 " << (how_.base == ExponentialBase::kTwo) << ", merges normalised "
       << (how_.split_merge == SplitMerge::kNormalised) << "\nlanes " << how_.lanes
       << ", flushes subnormals " << (how_.subnormals == Subnormals::kFlushed) << ", fast functions "
       << (how_.functions == MathFunctions::kFast) << ", rounds what it dequantises "
