@@ -6,7 +6,7 @@
 
 #include <string>
 
-#include "verify/block_manager/lockstep.h"
+#include "verify/block_manager/testing/lockstep.h"
 
 namespace recto::verify {
 

@@ -1,6 +1,6 @@
 // The model: prefix lookups, allocation and freeing of blocks, admission of sequences.
 
-#include "verify/block_manager/block_manager_model.h"
+#include "verify/block_manager/testing/block_manager_model.h"
 
 #include <algorithm>
 #include <set>

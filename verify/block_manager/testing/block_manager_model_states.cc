@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "verify/block_manager/block_manager_model.h"
+#include "verify/block_manager/testing/block_manager_model.h"
 
 namespace recto::verify {
 

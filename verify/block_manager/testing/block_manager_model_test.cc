@@ -1,6 +1,6 @@
 // Tests of the model alone, with results that can be checked by hand.
 
-#include "verify/block_manager/block_manager_model.h"
+#include "verify/block_manager/testing/block_manager_model.h"
 
 #include <utility>
 #include <vector>

@@ -19,7 +19,7 @@
 #include "cuda/cache/testing/cache_command.h"
 #include "cuda/cache/testing/cache_walk.h"
 #include "cuda/cache/testing/coverage.h"
-#include "verify/block_manager/block_manager_model.h"
+#include "verify/block_manager/testing/block_manager_model.h"
 
 namespace recto::verify {
 

@@ -1,4 +1,4 @@
-#include "verify/block_manager/lockstep.h"
+#include "verify/block_manager/testing/lockstep.h"
 
 #include <algorithm>
 #include <optional>

@@ -1,4 +1,4 @@
-#include "verify/block_manager/canonical_state.h"
+#include "verify/block_manager/testing/canonical_state.h"
 
 #include <algorithm>
 #include <map>

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <set>
 
-#include "verify/block_manager/lockstep.h"
+#include "verify/block_manager/testing/lockstep.h"
 
 namespace recto::verify {
 namespace {

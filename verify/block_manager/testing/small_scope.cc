@@ -1,4 +1,4 @@
-#include "verify/block_manager/small_scope.h"
+#include "verify/block_manager/testing/small_scope.h"
 
 #include <algorithm>
 #include <memory>
@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "core/contract.h"
-#include "verify/block_manager/canonical_state.h"
+#include "verify/block_manager/testing/canonical_state.h"
 
 namespace recto::verify {
 namespace {

@@ -18,7 +18,7 @@
 
 #include "cuda/cache/cache_options.h"
 #include "cuda/cache/testing/cache_command.h"
-#include "verify/block_manager/lockstep.h"
+#include "verify/block_manager/testing/lockstep.h"
 
 namespace recto::verify {
 
