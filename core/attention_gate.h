@@ -18,7 +18,6 @@
 #include <span>
 
 #include "core/attention_views.h"
-#include "core/gather_inputs.h"
 #include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "core/view_gate.h"

@@ -1,7 +1,7 @@
 #pragma once
 
-// The inputs, options and outputs of attention over a paged cache, as plain fields over the
-// caller's memory. core/attention_gate.h checks them.
+// The inputs, options and outputs of attention over a paged cache, and the inputs of operations on
+// the cache, as plain fields over the caller's memory. core/attention_gate.h checks them.
 
 #include <cstdint>
 #include <optional>
@@ -118,6 +118,17 @@ struct KvWriteInputs {
   std::span<const std::int64_t> slot_mapping =
       {};  // [num_tokens]: block_id * block_size + offset, or -1
   MutablePagedKvView kv = {};
+};
+
+// The contexts of all sequences as contiguous rows, in the cache's own codes: row
+// context_start[s] + j is token j of sequence s.
+struct GatherInputs {
+  PagedKvView kv = {};
+  BlockTableView block_table = {};
+  std::span<const std::int32_t> context_length = {};  // [num_seqs]
+  std::span<const std::int64_t> context_start = {};   // [num_seqs]: first row of each in the output
+  MutableRowsView k = {};                             // [rows, num_kv_heads, k.head_dim]
+  MutableRowsView v = {};                             // [rows, num_kv_heads, v.head_dim]
 };
 
 }  // namespace recto

@@ -1,8 +1,8 @@
 // Tests of both gates for gathering contexts into rows.
 
 #include "core/attention_gate.h"
+#include "core/attention_views.h"
 #include "core/gate_test_calls.h"
-#include "core/gather_inputs.h"
 
 namespace recto {
 namespace {

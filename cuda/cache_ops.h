@@ -15,7 +15,6 @@
 #include <span>
 
 #include "core/attention_views.h"
-#include "core/gather_inputs.h"
 #include "core/paged_kv_view.h"
 #include "core/status.h"
 #include "cuda/attention_plan.h"

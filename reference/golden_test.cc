@@ -10,9 +10,9 @@
 #include "bazel/testing/catch.h"
 #include "core/attention_gate.h"
 #include "reference/error_bound.h"
-#include "reference/golden_case.h"
 #include "reference/numerics.h"
 #include "reference/paged_attention.h"
+#include "reference/testing/golden_case.h"
 
 namespace recto::reference {
 namespace {

@@ -7,7 +7,6 @@
 #include <span>
 
 #include "core/attention_views.h"
-#include "core/gather_inputs.h"
 
 namespace recto::reference {
 

@@ -4,6 +4,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -97,10 +98,7 @@ TEST_CASE("a backend that cannot be restarted is taken as it is") {
 
 // A call is late if `is_late` returns true for the block sizes seen; the machine may be to blame.
 Law late_where(const Restartable& library, std::function<bool(const Seen&)> is_late) {
-  return law_where(library, [is_late](const Seen& seen) {
-    if (is_late(seen)) throw Failed{kTimeOut, "late", /*may_be_machine=*/true};
-    return false;
-  });
+  return law_where(library, std::move(is_late), Failed{kTimeOut, "late", /*may_be_machine=*/true});
 }
 
 TEST_CASE("a call that is late once is put again after the same checks, and holds") {
@@ -119,10 +117,8 @@ TEST_CASE("a call that is late once is put again after the same checks, and hold
 
 TEST_CASE("to a case in which a call was late no other law is put, but to the next cases") {
   const Restartable library;
-  Law late = law_where(library, [](const Seen& seen) {
-    if (seen.back() == 30) throw Failed{kTimeOut, "hangs"};
-    return false;
-  });
+  Law late = law_where(
+      library, [](const Seen& seen) { return seen.back() == 30; }, Failed{kTimeOut, "hangs"});
   late.name = "late";
   const Law other = law_where(library, [](const Seen&) { return false; });
   const LawReport report = run_laws({late, other}, {library.backend}, blocks_of({30, 20}), {});
@@ -161,10 +157,7 @@ TEST_CASE("what each eighth call brings about is kept with the case itself, as o
   const Restartable library;
   const auto is_eighth = [](const Seen& seen) { return seen.size() % 8 == 0; };
   const Law wrong = law_where(library, is_eighth);
-  const Law hanging = law_where(library, [is_eighth](const Seen& seen) {
-    if (is_eighth(seen)) throw Failed{kTimeOut, "hangs"};
-    return false;
-  });
+  const Law hanging = law_where(library, is_eighth, Failed{kTimeOut, "hangs"});
   for (const Law& law : {wrong, hanging}) {
     Kept kept;
     library.backend.restart(CallsAre::kOfDrawnCases);

@@ -40,20 +40,23 @@ inline bool has(const Seen& seen, std::int64_t size) {
 }
 
 // Fails if `is_broken` returns true for the block sizes seen so far, of which the last is the
-// current case's. If `is_broken` throws Failed, a call fails.
-inline Law law_where(const Restartable& library, std::function<bool(const Seen&)> is_broken) {
+// current case's: by a call's failure, if one is given, else by a wrong result.
+inline Law law_where(const Restartable& library, std::function<bool(const Seen&)> is_broken,
+                     std::optional<Failed> failure = {}) {
   return {.name = "plain",
           .statement = "what came before never matters",
           .why_not_applicable = [](const LawCase&) { return std::optional<std::string>(); },
           .check =
-              [seen = library.seen, is_broken](const Backend&, const LawCase& law_case, BoundKind) {
+              [seen = library.seen, is_broken, failure](const Backend&, const LawCase& law_case,
+                                                        BoundKind) {
                 seen->push_back(law_case.placement.block_size);
                 LawVerdict verdict;
                 verdict.comparison.elements = 1;
-                try {
-                  if (is_broken(*seen)) verdict.found = "a wrong block";
-                } catch (const Failed& failed) {
-                  verdict.call_failure = failed;
+                if (!is_broken(*seen)) return verdict;
+                if (failure) {
+                  verdict.call_failure = failure;
+                } else {
+                  verdict.found = "a wrong block";
                 }
                 return verdict;
               }};

@@ -127,27 +127,18 @@ TEST_CASE("a released handle is no good for anything, its place is") {
 TEST_CASE("a preempted sequence holds nothing, and finds what it left when it comes back") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.computed(ids_from(1, 10));
-  const auto preempt = [&] {
-    return cache.call([&](BlockManager& m) { return m.preempt(sequence); });
-  };
-  const auto resume = [&](const Ids& ids) {
-    const bool can = cache.manager().can_resume(sequence, prompt_of(ids));
-    const auto hit =
-        cache.call([&](BlockManager& m) { return m.resume(sequence, prompt_of(ids)); });
-    CHECK(hit.is_ok() == can);
-    return hit;
-  };
-  CHECK(resume(ids_from(1, 10)).status() ==
+  CHECK(cache.resume(sequence, ids_from(1, 10)).status() ==
         Status::invalid_input("resume: sequence 0 (generation 1) is running; expected preempted"));
-  CHECK(preempt() == Status::ok());
-  CHECK(preempt() == Status::invalid_input("preempt: sequence 0 (generation 1) is preempted"));
+  CHECK(cache.preempt(sequence) == Status::ok());
+  CHECK(cache.preempt(sequence) ==
+        Status::invalid_input("preempt: sequence 0 (generation 1) is preempted"));
   CHECK(cache.available() == 8);
   CHECK(cache.view(sequence).state == SequenceState::kPreempted);
   CHECK(cache.view(sequence).context_length == TokenCount(0));
   const SequenceHandle other = cache.admit(ids_from(50, 28));
-  CHECK(resume(ids_from(1, 10)).status().code() == StatusCode::kExhausted);
+  CHECK(cache.resume(sequence, ids_from(1, 10)).status().code() == StatusCode::kExhausted);
   CHECK(cache.release(other) == Status::ok());
-  CHECK(resume(ids_from(1, 10)).value() == TokenCount(4));
+  CHECK(cache.resume(sequence, ids_from(1, 10)).value() == TokenCount(4));
   CHECK(cache.view(sequence).state == SequenceState::kRunning);
 }
 
@@ -167,9 +158,8 @@ TEST_CASE("a reset forgets all content, and what lived through it publishes no m
   CHECK(cache.commit(child, ids_from(1, 12)) == Status::ok());
   CHECK(cache.hit(ids_from(1, 13)) == 0);
   // After a reset, recomputed content belongs to the new weights.
-  CHECK(cache.call([&](BlockManager& m) { return m.preempt(sequence); }) == Status::ok());
-  CHECK(cache.call([&](BlockManager& m) { return m.resume(sequence, prompt_of(ids_from(1, 12))); })
-            .is_ok());
+  CHECK(cache.preempt(sequence) == Status::ok());
+  CHECK(cache.resume(sequence, ids_from(1, 12)).is_ok());
   cache.append(sequence, 12);
   CHECK(cache.commit(sequence, ids_from(1, 12)) == Status::ok());
   CHECK(cache.hit(ids_from(1, 13)) == 12);

@@ -26,9 +26,9 @@ struct alignas(64) Record {
 };
 
 // A batch in both managers, which grows and is truncated again.
-class GrowingBatch {
+class GrowingSequences {
  public:
-  GrowingBatch(std::int64_t num_sequences, CacheOptions options)
+  GrowingSequences(std::int64_t num_sequences, CacheOptions options)
       : manager_(BlockManager::create(sized(num_sequences, std::move(options))).value()),
         records_(static_cast<std::size_t>(num_sequences)) {
     const std::int64_t blocks = num_sequences * kBlocksOfOne;
@@ -97,7 +97,7 @@ class GrowingBatch {
 
 // Steps in which a sixteenth of the batch begins a block.
 void append_one_to_each(benchmark::State& state) {
-  GrowingBatch batch(state.range(0), {});
+  GrowingSequences batch(state.range(0), {});
   SideBySide sides(state);
   for (auto _ : state) {
     sides.ours([&] { batch.grow(kSteps); });
@@ -111,7 +111,7 @@ BENCHMARK(append_one_to_each)->ArgName("sequences")->Arg(1)->Arg(256)->Arg(4096)
 
 // Steps in which no block begins, as for most sequences in most steps.
 void append_inside_blocks(benchmark::State& state) {
-  GrowingBatch batch(state.range(0), {});
+  GrowingSequences batch(state.range(0), {});
   SideBySide sides(state);
   for (auto _ : state) {
     batch.reserve();
@@ -132,13 +132,13 @@ BENCHMARK(append_inside_blocks)->ArgName("sequences")->Arg(256)->UseManualTime()
 void append_with_a_window_group(benchmark::State& state) {
   CacheOptions options;
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(32)}};
-  GrowingBatch batch(state.range(0), options);
+  GrowingSequences batch(state.range(0), options);
   SideBySide sides(state);
   for (auto _ : state) {
     sides.ours([&] { batch.grow(kSteps); });
     sides.plain([&] { batch.grow_plain(kSteps); });
     sides.floor([&] { batch.raise(kSteps); });
-    batch = GrowingBatch(state.range(0), options);  // cannot truncate behind a window
+    batch = GrowingSequences(state.range(0), options);  // cannot truncate behind a window
   }
   sides.report(kSteps * state.range(0));
 }
@@ -147,7 +147,7 @@ BENCHMARK(append_with_a_window_group)->ArgName("sequences")->Arg(256)->UseManual
 void append_in_eighty_groups(benchmark::State& state) {
   CacheOptions options;
   options.groups.resize(80);
-  GrowingBatch batch(state.range(0), options);
+  GrowingSequences batch(state.range(0), options);
   SideBySide sides(state);
   for (auto _ : state) {
     sides.ours([&] { batch.grow(kSteps); });

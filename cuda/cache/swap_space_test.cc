@@ -2,7 +2,6 @@
 
 #include <limits>
 #include <set>
-#include <utility>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -14,141 +13,98 @@ namespace {
 using testing::CheckedManager;
 using testing::Ids;
 using testing::ids_from;
+using testing::Moved;
 using testing::small_options;
 
-using Handles = std::vector<SequenceHandle>;
-
-CacheOptions options_with_host(std::int64_t blocks, std::int64_t host_blocks) {
-  CacheOptions options = small_options(blocks);
-  options.host_blocks = BlockCount(host_blocks);
-  return options;
-}
-
-// A transfer with its own copy of the list of copies.
-struct Moved {
-  TransferHandle handle;
-  std::vector<SwapCopy> copies;
-};
-
-Moved kept(const Transfer& transfer) {
-  return {transfer.handle, {transfer.copies.begin(), transfer.copies.end()}};
-}
-
-Result<Transfer> try_swap_out(CheckedManager& cache, const Handles& handles) {
-  const bool can = cache.manager().can_swap_out(handles);
-  auto transfer = cache.call([&](BlockManager& m) { return m.swap_out(handles); });
-  CHECK(transfer.is_ok() == can);
-  return transfer;
-}
-Moved swap_out(CheckedManager& cache, const Handles& handles) {
-  return kept(try_swap_out(cache, handles).value());
-}
-
-Result<Transfer> try_swap_in(CheckedManager& cache, const Handles& handles,
-                             std::int64_t lookahead = 0) {
-  const TokenCount tokens(lookahead);
-  const bool can = cache.manager().can_swap_in(handles, tokens);
-  auto transfer = cache.call([&](BlockManager& m) { return m.swap_in(handles, tokens); });
-  CHECK(transfer.is_ok() == can);
-  return transfer;
-}
-Moved swap_in(CheckedManager& cache, const Handles& handles, std::int64_t lookahead = 0) {
-  return kept(try_swap_in(cache, handles, lookahead).value());
-}
-
-Status complete(CheckedManager& cache, TransferHandle transfer) {
-  return cache.call([&](BlockManager& m) { return m.complete(transfer); });
-}
-
 TEST_CASE("blocks are held on both sides until the copies are made") {
-  CheckedManager cache(options_with_host(8, 4));
+  CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
   cache.append(sequence, 6);
-  const Moved out = swap_out(cache, {sequence});
+  const Moved out = cache.swap_out({sequence});
   CHECK(out.copies.size() == 2);  // the third block was lookahead
   CHECK(cache.view(sequence).state == SequenceState::kSwappingOut);
   CHECK(cache.manager().states().used == TokenCount(6));
   CHECK(cache.manager().host_states().used == TokenCount(0));
   CHECK(cache.manager().host_states().held_empty == TokenCount(8));
   CHECK(cache.available() == 6);
-  CHECK(complete(cache, out.handle) == Status::ok());
+  CHECK(cache.complete(out.handle) == Status::ok());
   CHECK(cache.view(sequence).state == SequenceState::kSwapped);
   CHECK(cache.view(sequence).context_length == TokenCount(6));
   CHECK(cache.manager().host_states().used == TokenCount(6));
   CHECK(cache.available() == 8);
   CHECK(cache.table(sequence).empty());
 
-  const Moved in = swap_in(cache, {sequence});
+  const Moved in = cache.swap_in({sequence});
   CHECK(cache.manager().host_states().used == TokenCount(6));
   CHECK(cache.manager().states().used == TokenCount(0));
-  CHECK(complete(cache, in.handle) == Status::ok());
+  CHECK(cache.complete(in.handle) == Status::ok());
   CHECK(cache.manager().host_states().free == TokenCount(16));
   CHECK(cache.manager().states().used == TokenCount(6));
   CHECK(cache.append({sequence}).empty());
 }
 
 TEST_CASE("a transfer is completed once") {
-  CheckedManager cache(options_with_host(8, 4));
+  CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
-  const Moved out = swap_out(cache, {sequence});
-  CHECK(complete(cache, out.handle) == Status::ok());
-  CHECK(complete(cache, out.handle) ==
+  const Moved out = cache.swap_out({sequence});
+  CHECK(cache.complete(out.handle) == Status::ok());
+  CHECK(cache.complete(out.handle) ==
         Status::invalid_input("complete: transfer 0 (generation 1) is not in progress"));
-  CHECK(complete(cache, {}).code() == StatusCode::kInvalidInput);
+  CHECK(cache.complete({}).code() == StatusCode::kInvalidInput);
 }
 
 TEST_CASE("what a family shares goes once, and is shared again") {
-  CheckedManager cache(options_with_host(16, 8));
+  CheckedManager cache(small_options(16, 8));
   const SequenceHandle a = cache.admit(ids_from(1, 9));
   cache.append(a, 9);
   const SequenceHandle b = cache.fork(a);
   const SequenceHandle outsider = cache.fork(a);
   cache.append({b});
-  const Moved out = swap_out(cache, {a, b});
+  const Moved out = cache.swap_out({a, b});
   CHECK(out.copies.size() == 4);  // two shared blocks, and the last block of each
   std::set<std::int32_t> hosts;
   for (const SwapCopy& copy : out.copies) hosts.insert(copy.host.value());
   CHECK(hosts.size() == 4);
-  CHECK(complete(cache, out.handle) == Status::ok());
+  CHECK(cache.complete(out.handle) == Status::ok());
   CHECK(cache.view(outsider).context_length == TokenCount(9));
   CHECK(cache.manager().states().used == TokenCount(9));
   CHECK(cache.manager().host_states().used == TokenCount(8 + 1 + 2));
 
-  const Moved in = swap_in(cache, {b, a});
+  const Moved in = cache.swap_in({b, a});
   CHECK(in.copies.size() == 4);
-  CHECK(complete(cache, in.handle) == Status::ok());
+  CHECK(cache.complete(in.handle) == Status::ok());
   CHECK(cache.table(a)[1] == cache.table(b)[1]);
   CHECK(cache.table(a)[2] != cache.table(b)[2]);
   CHECK(cache.table(a)[0] != cache.table(outsider)[0]);
 }
 
 TEST_CASE("members may come back one by one, each with blocks of its own") {
-  CheckedManager cache(options_with_host(16, 8));
+  CheckedManager cache(small_options(16, 8));
   const SequenceHandle a = cache.admit(ids_from(1, 9));
   cache.append(a, 9);
   const SequenceHandle b = cache.fork(a);
-  CHECK(complete(cache, swap_out(cache, {a, b}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_out({a, b}).handle) == Status::ok());
   CHECK(cache.manager().host_states().held_empty == TokenCount(3));
-  CHECK(complete(cache, swap_in(cache, {b}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_in({b}).handle) == Status::ok());
   CHECK(cache.manager().host_states().used == TokenCount(9));
-  CHECK(complete(cache, swap_in(cache, {a}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_in({a}).handle) == Status::ok());
   CHECK(cache.manager().host_states().free == TokenCount(32));
   CHECK(cache.table(a)[0] != cache.table(b)[0]);
 }
 
 TEST_CASE("with lookahead every member can write at once") {
-  CheckedManager cache(options_with_host(10, 8));
+  CheckedManager cache(small_options(10, 8));
   const SequenceHandle a = cache.admit(ids_from(1, 9));
   cache.append(a, 10);
   const SequenceHandle b = cache.fork(a);
   const SequenceHandle c = cache.fork(a);
   REQUIRE(cache.truncate(c, 6) == Status::ok());  // ends inside a block that the others use fully
-  CHECK(complete(cache, swap_out(cache, {a, b, c}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_out({a, b, c}).handle) == Status::ok());
   // Two shared blocks, a last one each for a and b, and the second for c, which is not shared
   // because c will write to it.
-  const Moved in = swap_in(cache, {c, a, b}, 2);
+  const Moved in = cache.swap_in({c, a, b}, 2);
   CHECK(in.copies.size() == 5);
-  CHECK(complete(cache, in.handle) == Status::ok());
+  CHECK(cache.complete(in.handle) == Status::ok());
   const std::int64_t left = cache.available();
   CHECK(cache.append({a, b, c}).empty());
   CHECK(cache.append({c, b, a}).empty());
@@ -156,49 +112,49 @@ TEST_CASE("with lookahead every member can write at once") {
 }
 
 TEST_CASE("there is room on the way back for lookahead as well, or nobody comes") {
-  CheckedManager cache(options_with_host(4, 4));
+  CheckedManager cache(small_options(4, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 8));
   cache.append(sequence, 8);
-  CHECK(complete(cache, swap_out(cache, {sequence}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_out({sequence}).handle) == Status::ok());
   const SequenceHandle other = cache.admit(ids_from(50, 8));
-  CHECK(try_swap_in(cache, {sequence}, 1).status() ==
+  CHECK(cache.try_swap_in({sequence}, 1).status() ==
         Status::exhausted("swap in: needs 3 blocks; there are 2 free and 0 evictable, and a "
                           "watermark of 0"));
-  CHECK(complete(cache, swap_in(cache, {sequence}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_in({sequence}).handle) == Status::ok());
   CHECK_FALSE(cache.try_append(std::vector{sequence}).is_ok());
   CHECK(cache.release(other) == Status::ok());
   CHECK(cache.append({sequence}).empty());
 }
 
 TEST_CASE("the host pool is bounded, and may be none") {
-  CheckedManager cache(options_with_host(8, 2));
+  CheckedManager cache(small_options(8, 2));
   const SequenceHandle sequence = cache.admit(ids_from(1, 12));
   cache.append(sequence, 9);
-  CHECK(try_swap_out(cache, {sequence}).status() ==
+  CHECK(cache.try_swap_out({sequence}).status() ==
         Status::exhausted("swap out: needs 3 blocks of the host pool; 2 of 2 are free"));
   CHECK(cache.truncate(sequence, 8) == Status::ok());
-  CHECK(try_swap_out(cache, {sequence}).is_ok());
+  CHECK(cache.try_swap_out({sequence}).is_ok());
   CheckedManager alone(small_options(8));
   const SequenceHandle other = alone.admit(Ids{1});
-  CHECK(try_swap_out(alone, {other}).status() ==
+  CHECK(alone.try_swap_out({other}).status() ==
         Status::invalid_input("swap out: there is no host pool: host_blocks = 0"));
   CHECK(alone.manager().host_states() == PoolStates{});
 }
 
 TEST_CASE("a sequence on the move can only be looked at, or released") {
-  CheckedManager cache(options_with_host(8, 4));
+  CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
   cache.append(sequence, 6);
-  const Moved out = swap_out(cache, {sequence});
+  const Moved out = cache.swap_out({sequence});
   CHECK(cache.try_append(sequence, 1).status() ==
         Status::invalid_input("append: sequence 0 (generation 1) is being swapped out"));
   CHECK(cache.truncate(sequence, 0).code() == StatusCode::kInvalidInput);
-  CHECK(try_swap_out(cache, {sequence}).status().code() == StatusCode::kInvalidInput);
-  CHECK(try_swap_in(cache, {sequence}).status() ==
+  CHECK(cache.try_swap_out({sequence}).status().code() == StatusCode::kInvalidInput);
+  CHECK(cache.try_swap_in({sequence}).status() ==
         Status::invalid_input("swap in: sequence 0 (generation 1) is being swapped out; expected "
                               "swapped out"));
   CHECK(cache.table(sequence).size() == 2);
-  CHECK(complete(cache, out.handle) == Status::ok());
+  CHECK(cache.complete(out.handle) == Status::ok());
   CHECK(cache.commit(sequence, ids_from(1, 9)) ==
         Status::invalid_input("commit: sequence 0 (generation 1) is swapped out"));
   CHECK(cache.release(sequence) == Status::ok());
@@ -206,70 +162,70 @@ TEST_CASE("a sequence on the move can only be looked at, or released") {
 }
 
 TEST_CASE("blocks of a sequence released on the move are given back when it has arrived") {
-  CheckedManager cache(options_with_host(8, 4));
+  CheckedManager cache(small_options(8, 4));
   const SequenceHandle first = cache.admit(ids_from(1, 8));
   cache.append(first, 8);
-  const Moved out = swap_out(cache, {first});
+  const Moved out = cache.swap_out({first});
   CHECK(cache.release(first) == Status::ok());
   CHECK(cache.release(first).code() == StatusCode::kInvalidInput);
   CHECK(cache.available() == 6);
   CHECK(cache.manager().num_sequences() == 1);
-  CHECK(complete(cache, out.handle) == Status::ok());
+  CHECK(cache.complete(out.handle) == Status::ok());
   CHECK(cache.available() == 8);
   CHECK(cache.manager().host_states().free == TokenCount(16));
   CHECK(cache.manager().num_sequences() == 0);
 
   const SequenceHandle second = cache.admit(ids_from(1, 8));
   cache.append(second, 8);
-  CHECK(complete(cache, swap_out(cache, {second}).handle) == Status::ok());
-  const Moved in = swap_in(cache, {second});
+  CHECK(cache.complete(cache.swap_out({second}).handle) == Status::ok());
+  const Moved in = cache.swap_in({second});
   CHECK(cache.release(second) == Status::ok());
   CHECK(cache.available() == 6);
-  CHECK(complete(cache, in.handle) == Status::ok());
+  CHECK(cache.complete(in.handle) == Status::ok());
   CHECK(cache.available() == 8);
   CHECK(cache.manager().host_states().free == TokenCount(16));
 }
 
 TEST_CASE("what was cached stays so while its holder is away, and is published by it again") {
-  CheckedManager cache(options_with_host(8, 4));
+  CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
-  CHECK(complete(cache, swap_out(cache, {sequence}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_out({sequence}).handle) == Status::ok());
   CHECK(cache.hit(ids_from(1, 9)) == 8);
   cache.admit(ids_from(50, 32));  // evicts the block
   CHECK(cache.hit(ids_from(1, 9)) == 0);
-  CHECK_FALSE(try_swap_in(cache, {sequence}).is_ok());
+  CHECK_FALSE(cache.try_swap_in({sequence}).is_ok());
 }
 
 TEST_CASE("only what a window still sees is moved") {
-  CacheOptions options = options_with_host(16, 8);
+  CacheOptions options = small_options(16, 8);
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(4)}};
   CheckedManager cache(options);
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 14);
-  const Moved out = swap_out(cache, {sequence});
+  const Moved out = cache.swap_out({sequence});
   CHECK(out.copies.size() == 4 + 2);  // the row at 14 sees tokens from 11 on
-  CHECK(complete(cache, out.handle) == Status::ok());
+  CHECK(cache.complete(out.handle) == Status::ok());
   CHECK(cache.manager().host_states().used == TokenCount(14 + 3));
-  CHECK(complete(cache, swap_in(cache, {sequence}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_in({sequence}).handle) == Status::ok());
   CHECK(cache.table(sequence, 1)[1] == -1);
   CHECK(cache.table(sequence, 1)[2] >= 0);
 }
 
 TEST_CASE("sets that can't be are refused by name") {
-  CheckedManager cache(options_with_host(8, 4));
+  CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 8));
-  CHECK(try_swap_out(cache, {}).status() == Status::invalid_input("swap out: no sequences"));
-  CHECK(try_swap_out(cache, {sequence, sequence}).status() ==
+  CHECK(cache.try_swap_out({}).status() == Status::invalid_input("swap out: no sequences"));
+  CHECK(cache.try_swap_out({sequence, sequence}).status() ==
         Status::invalid_input("swap out: sequence 0 (generation 1) stands twice"));
   cache.append(sequence, 8);
-  CHECK(complete(cache, swap_out(cache, {sequence}).handle) == Status::ok());
+  CHECK(cache.complete(cache.swap_out({sequence}).handle) == Status::ok());
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
-  CHECK(try_swap_in(cache, {sequence}, 25).status() ==
+  CHECK(cache.try_swap_in({sequence}, 25).status() ==
         Status::invalid_input("swap in: lookahead 25; expected 0 to the 24 that the table of "
                               "sequence 0 (generation 1) has left"));
-  CHECK(try_swap_in(cache, {sequence}, kMost).status().code() == StatusCode::kInvalidInput);
-  CHECK(try_swap_in(cache, {sequence}, -1).status().code() == StatusCode::kInvalidInput);
-  CHECK(try_swap_in(cache, {sequence}, 24).is_ok());
+  CHECK(cache.try_swap_in({sequence}, kMost).status().code() == StatusCode::kInvalidInput);
+  CHECK(cache.try_swap_in({sequence}, -1).status().code() == StatusCode::kInvalidInput);
+  CHECK(cache.try_swap_in({sequence}, 24).is_ok());
 }
 
 }  // namespace

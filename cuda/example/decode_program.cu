@@ -155,7 +155,7 @@ Result<std::vector<SequenceHandle>> admit(BlockManager& manager, BatchTables& ta
 
 // Makes room for the next token of each sequence, and uploads the table if that changed it; from a
 // larger table only the ranges that `update` returns. These sequences share no blocks, so `append`
-// asks for no copies. When it runs out of blocks, a serving engine preempts (cuda/cache/example).
+// asks for no copies. When it runs out of blocks, a serving engine preempts (engine.cc).
 Status grow(BlockManager& manager, const std::vector<SequenceHandle>& sequences,
             BatchTables& tables, Batch& batch, cudaStream_t stream) {
   RECTO_RETURN_IF_ERROR(manager.append(sequences).status());

@@ -10,7 +10,7 @@
 #include "bazel/testing/catch.h"
 #include "experiments/cases/case_folder.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 #include "verify/cases/npz/npz_archive.h"
 
 namespace recto::experiments {

@@ -12,7 +12,7 @@
 #include "experiments/cases/case_folder.h"
 #include "experiments/support/command.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 #include "verify/cases/npz/npy_format.h"
 #include "verify/cases/npz/npz_archive.h"
 

@@ -2,7 +2,7 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/generate/generate_config.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 
 namespace recto::experiments {
 namespace {

@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "core/contract.h"
+#include "core/dense_kv_view.h"
 #include "reference/rounding.h"
 
 namespace recto::experiments {
@@ -32,6 +33,12 @@ std::uint32_t code_of(double value, ElementType type) {
 void store(double value, ElementType type, std::byte* place) {
   const std::uint32_t code = code_of(value, type);
   std::memcpy(place, &code, static_cast<std::size_t>(element_bytes(type)));
+}
+
+// One sequence with one query row, whose context is in one block.
+BatchLists lists_of(std::int64_t context_length) {
+  const BatchSequence sequence = {.context_length = context_length, .blocks = {0}};
+  return BatchLists({&sequence, 1});
 }
 
 }  // namespace
@@ -71,8 +78,8 @@ DecodeProblem::DecodeProblem(const StudyTypes& types, std::int64_t num_keys, Ran
       v_(types.kv, num_keys, stream.split("v")),
       swapped_v_(v_.codes),
       drawn_last_key_(k_.values.bottomRows(1)),
-      context_length_(static_cast<std::int32_t>(num_keys)),
-      shortened_length_(static_cast<std::int32_t>(num_keys - 1)) {
+      lists_(lists_of(num_keys)),
+      shortened_lists_(lists_of(num_keys - 1)) {
   RECTO_CHECK_GE(num_keys, 2);
   donor_ = static_cast<std::int64_t>(
       stream.split("donor").next_below(static_cast<std::uint64_t>(num_keys - 1)));
@@ -104,35 +111,32 @@ double DecodeProblem::last_weight() const {
 }
 
 KvTensorView DecodeProblem::tensor(const std::vector<std::byte>& memory) const {
-  const bool has_scale = is_fp8(types_.kv);
-  return {.data = memory.data(),
-          .type = types_.kv,
-          .layout = KvLayout::kTokenMajor,
-          .num_blocks = 1,
-          .block_size = num_keys(),
-          .num_kv_heads = 1,
-          .head_dim = kHeadDim,
-          .block_stride = num_keys() * kHeadDim,
-          .head_stride = kHeadDim,
-          .slot_stride = kHeadDim,
-          .scale = {.kind = has_scale ? ScaleKind::kPerTensor : ScaleKind::kNone,
-                    .data = has_scale ? &kFp8Scale : nullptr}};
+  const KvPoolShape shape = {.type = types_.kv,
+                             .num_blocks = 1,
+                             .block_size = num_keys(),
+                             .num_kv_heads = 1,
+                             .head_dim_k = kHeadDim,
+                             .head_dim_v = kHeadDim};
+  const MutableKvTensorView layout = dense_kv_view(shape, nullptr, nullptr).value().k;
+  KvTensorView view = view_over<const void*>(layout, memory.data());
+  if (is_fp8(types_.kv)) view.scale = {.kind = ScaleKind::kPerTensor, .data = &kFp8Scale};
+  return view;
 }
 
 PagedAttentionInputs DecodeProblem::inputs() const {
   PagedAttentionInputs inputs;
   inputs.q = dense_rows<const void*>(q_.codes.data(), types_.q, 1, 1, kHeadDim);
   inputs.kv = {tensor(k_.codes), tensor(v_.codes)};
-  inputs.block_table = {.data = &block_, .num_seqs = 1, .max_blocks = 1, .row_stride = 1};
-  inputs.query_start = query_start_;
-  inputs.context_length = {&context_length_, 1};
+  inputs.block_table = lists_.table();
+  inputs.query_start = lists_.query_start;
+  inputs.context_length = lists_.context_length;
   inputs.options.scale = scale_;
   return inputs;
 }
 
 PagedAttentionInputs DecodeProblem::without_last_key() const {
   PagedAttentionInputs wrong = inputs();
-  wrong.context_length = {&shortened_length_, 1};
+  wrong.context_length = shortened_lists_.context_length;
   return wrong;
 }
 

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "core/attention_views.h"
+#include "core/batch.h"
 #include "core/random_stream.h"
 #include "reference/dense_attention.h"
 
@@ -88,11 +88,8 @@ class DecodeProblem {
   StoredRows v_;
   std::vector<std::byte> swapped_v_;
   Eigen::RowVectorXd drawn_last_key_;
-  // One block holds the whole context.
-  std::int32_t block_ = 0;
-  std::int32_t query_start_[2] = {0, 1};
-  std::int32_t context_length_ = 0;
-  std::int32_t shortened_length_ = 0;
+  BatchLists lists_;
+  BatchLists shortened_lists_;  // without the last key
 };
 
 }  // namespace recto::experiments

@@ -12,7 +12,7 @@
 #include "experiments/numerics/numerics_study.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/table.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 
 namespace recto::experiments {
 namespace {

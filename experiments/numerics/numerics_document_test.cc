@@ -13,7 +13,7 @@
 #include "experiments/numerics/numerics_text.h"
 #include "experiments/support/command.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 
 namespace recto::experiments {
 namespace {

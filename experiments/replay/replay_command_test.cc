@@ -7,7 +7,7 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {

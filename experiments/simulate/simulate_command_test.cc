@@ -9,7 +9,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/run_config.h"
 #include "experiments/support/table.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 #include "sim/metrics/gauges.h"
 
 namespace recto::experiments {

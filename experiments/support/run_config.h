@@ -106,6 +106,7 @@ struct RunNeed {
   bool (*is_met)(const RunConfig& config);
   std::string_view text;  // "it applies to --preemption swap"
 };
+using Needs = std::array<const RunNeed*, 2>;  // all of them, null if there are fewer
 
 struct RunField {
   std::string_view name;   // JSON key; the flag is --name with hyphens
@@ -114,7 +115,7 @@ struct RunField {
   std::string_view help;  // one line; the default, if any, is appended
   std::variant<TextMember, CountMember, OptionalCountMember, NumberMember, OptionalNumberMember>
       member;
-  std::array<const RunNeed*, 2> needs = {};  // all of them, null if there are fewer
+  Needs needs = {};
 };
 
 // In the order of the help.

@@ -10,7 +10,7 @@
 #include "experiments/support/output_file.h"
 #include "experiments/support/run.h"
 #include "experiments/support/run_config.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 #include "experiments/sweep/sweep_columns.h"
 #include "sim/metrics/gauges.h"
 

@@ -14,7 +14,7 @@
 #include "bazel/testing/catch.h"
 #include "experiments/support/command.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 
 namespace recto::experiments {
 namespace {

@@ -4,7 +4,7 @@
 
 #include "bazel/testing/catch.h"
 #include "experiments/support/command.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 #include "sim/traces/real_traces.h"
 
 namespace recto::experiments {

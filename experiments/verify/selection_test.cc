@@ -9,7 +9,7 @@
 #include "core/contract.h"
 #include "core/json.h"
 #include "experiments/support/command.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 
 namespace recto::experiments {
 namespace {

@@ -11,7 +11,7 @@
 #include "core/json.h"
 #include "experiments/support/output_file.h"
 #include "experiments/support/table.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 #include "verify/backend_list.h"
 #include "verify/saved_case.h"
 

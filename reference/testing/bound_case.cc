@@ -96,7 +96,6 @@ BoundCase::BoundCase(RandomStream stream) {
   draw_shape(stream.split("shape"));
   draw_options(stream.split("options"));
   draw_tensors(stream.split("tensors"));
-  make_views();
 }
 
 void BoundCase::draw_shape(RandomStream stream) {
@@ -123,30 +122,31 @@ void BoundCase::draw_shape(RandomStream stream) {
 
 void BoundCase::draw_sequences(RandomStream& stream) {
   const std::int64_t num_seqs = has_model_dims_ ? 1 : one_or_two(stream, 8);
-  query_start_ = {0};
   for (std::int64_t seq = 0; seq < num_seqs; ++seq) {
-    query_start_.push_back(query_start_.back() + static_cast<std::int32_t>(one_or_two(stream, 8)));
+    const std::int64_t num_rows = one_or_two(stream, 8);
     const bool is_longer = stream.next_below(8) == 0 && !has_model_dims_;
     std::int64_t context = between(stream, 0, is_longer ? kMediumContext : kShortContext);
     if (stream.next_below(1024) == 0 && !has_model_dims_)
       context = between(stream, kMediumContext, kLongContext);
-    context_length_.push_back(static_cast<std::int32_t>(context));
+    sequences_.push_back({.num_rows = num_rows, .context_length = context});
   }
 }
 
-// Draws blocks of a few slots each, or one block for a whole context.
+// Draws blocks of a few slots each, or one block for a whole context. Each sequence has as many as
+// the longest.
 void BoundCase::draw_blocks(RandomStream& stream) {
-  const std::int64_t longest = std::max(1, *std::ranges::max_element(context_length_));
+  std::int64_t longest = 1;
+  for (const BatchSequence& sequence : sequences_)
+    longest = std::max(longest, sequence.context_length);
   block_size_ = stream.next_below(2) == 0 ? longest : std::int64_t{1} << stream.next_below(5);
-  max_blocks_ = ceil_div(longest, block_size_);
-  const std::int64_t blocks = max_blocks_ * std::ssize(context_length_);
-  for (std::int64_t block = blocks - 1; block >= 0; --block) {
-    block_table_.push_back(static_cast<std::int32_t>(block));
-  }
+  const std::int64_t max_blocks = ceil_div(longest, block_size_);
+  auto block = static_cast<std::int32_t>(max_blocks * std::ssize(sequences_));
+  for (BatchSequence& sequence : sequences_)
+    while (std::ssize(sequence.blocks) < max_blocks) sequence.blocks.push_back(--block);
 }
 
 void BoundCase::draw_options(RandomStream stream) {
-  AttentionOptions& options = inputs_.options;
+  OwnedAttentionOptions& options = options_;
   // Scores range from small to thousands: all dims may be as large as 8.
   const auto dims = static_cast<float>(head_dim_k_);
   options.scale = static_cast<float>(std::exp2(uniform(stream) * 7)) /
@@ -155,13 +155,15 @@ void BoundCase::draw_options(RandomStream stream) {
   if (stream.next_below(4) == 0) options.softcap = static_cast<float>(between(stream, 1, 50));
   options.causal = stream.next_below(4) != 0;
   if (stream.next_below(4) == 0) options.window = between(stream, 1, 32);
+  std::vector<float> alibi_slopes;
+  std::vector<float> sinks;
   for (std::int64_t head = 0; head < num_q_heads_; ++head) {
     const float sign = stream.next_below(3) == 0 ? -1.0F : 1.0F;
-    alibi_slopes_.push_back(sign * static_cast<float>(std::exp2(uniform(stream) * 4 - 4)));
-    sinks_.push_back(static_cast<float>(uniform(stream) * 20));
+    alibi_slopes.push_back(sign * static_cast<float>(std::exp2(uniform(stream) * 4 - 4)));
+    sinks.push_back(static_cast<float>(uniform(stream) * 20));
   }
-  if (stream.next_below(4) == 0) options.alibi_slopes = alibi_slopes_;
-  if (stream.next_below(4) == 0) options.sinks = sinks_;
+  if (stream.next_below(4) == 0) options.alibi_slopes = alibi_slopes;
+  if (stream.next_below(4) == 0) options.sinks = sinks;
   how_.tile_size = between(stream, 1, 64);
   if (stream.next_below(3) == 0) how_.split_size = between(stream, 1, 40);
   if (q_type_ != ElementType::kFp32 && stream.next_below(3) == 0) {
@@ -193,12 +195,12 @@ void BoundCase::draw_exponents(RandomStream& stream) {
   if (kv_type_ == ElementType::kFp16) return;
   if (stream.next_below(4) == 0) {
     // Keeps the scale finite.
-    const std::int64_t most = std::min(126, 127 - std::ilogb(inputs_.options.scale));
+    const std::int64_t most = std::min(126, 127 - std::ilogb(options_.scale));
     const std::int64_t both = between(stream, 100, most);
     const std::int64_t share = between(stream, 0, 2);  // q's part: none, half, all
     q_exponent_ = has_small_q ? static_cast<int>(both * share / 2) : 0;
     k_exponent_ = static_cast<int>(both) - q_exponent_;
-    inputs_.options.scale = std::ldexp(inputs_.options.scale, static_cast<int>(both));
+    options_.scale = std::ldexp(options_.scale, static_cast<int>(both));
   }
   if (stream.next_below(4) == 0) v_exponent_ = static_cast<int>(between(stream, 100, 126));
   if (!is_fp8(kv_type_)) return;
@@ -213,51 +215,46 @@ void BoundCase::draw_tensors(RandomStream stream) {
   q_numbers_ = kind();
   k_numbers_ = kind();
   v_numbers_ = kind();
-  q_ = tensor({q_numbers_, q_type_, q_exponent_}, query_start_.back(), num_q_heads_ * head_dim_k_,
-              stream.split("q"));
-  k_ = pool(k_numbers_, k_exponent_, head_dim_k_, stream.split("k"));
-  v_ = pool(v_numbers_, v_exponent_, head_dim_v_, stream.split("v"));
-}
-
-// Token-major blocks. A byte of all ones is NaN in every type, alone or repeated.
-std::vector<std::byte> BoundCase::pool(Numbers numbers, int exponent, std::int64_t head_dim,
-                                       const RandomStream& stream) const {
-  const std::int64_t row_size = num_kv_heads_ * head_dim;
-  const std::int64_t row_bytes = row_size * element_bytes(kv_type_);
-  const std::int64_t slots = std::ssize(block_table_) * block_size_;
-  std::vector<std::byte> memory(static_cast<std::size_t>(slots * row_bytes), std::byte{0xFF});
-  for (std::size_t seq = 0; seq < context_length_.size(); ++seq) {
-    const std::vector<std::byte> rows =
-        tensor({numbers, kv_type_, exponent}, context_length_[seq], row_size, stream.split(seq));
-    const std::int32_t* blocks = block_table_.data() + static_cast<std::int64_t>(seq) * max_blocks_;
-    for (std::int64_t token = 0; token < context_length_[seq]; ++token) {
-      const std::int64_t slot = blocks[token / block_size_] * block_size_ + token % block_size_;
-      std::copy_n(rows.begin() + token * row_bytes, row_bytes, memory.begin() + slot * row_bytes);
-    }
-  }
-  return memory;
-}
-
-void BoundCase::make_views() {
-  inputs_.q =
-      dense_rows<const void*>(q_.data(), q_type_, query_start_.back(), num_q_heads_, head_dim_k_);
   const KvPoolShape pool = {.type = kv_type_,
-                            .num_blocks = std::ssize(block_table_),
+                            .num_blocks = sequences_.front().blocks.front() + 1,
                             .block_size = block_size_,
                             .num_kv_heads = num_kv_heads_,
                             .head_dim_k = head_dim_k_,
                             .head_dim_v = head_dim_v_};
-  inputs_.kv = as_const(dense_kv_view(pool, k_.data(), v_.data()).value());
+  BatchLayout layout = {
+      .q = dense_rows<const void*>(nullptr, q_type_, 0, num_q_heads_, head_dim_k_),
+      .kv = as_const(dense_kv_view(pool, nullptr, nullptr).value()),
+      .sequences = sequences_,
+      .options = options_,
+      .fill = kNanByte};
   if (is_fp8(kv_type_)) {
-    inputs_.kv.k.scale = {.kind = ScaleKind::kPerTensor, .data = &k_scale_};
-    inputs_.kv.v.scale = {.kind = ScaleKind::kPerTensor, .data = &v_scale_};
+    layout.k_scales = {k_scale_};
+    layout.v_scales = {v_scale_};
   }
-  inputs_.block_table = {.data = block_table_.data(),
-                         .num_seqs = std::ssize(context_length_),
-                         .max_blocks = max_blocks_,
-                         .row_stride = max_blocks_};
-  inputs_.query_start = query_start_;
-  inputs_.context_length = context_length_;
+  batch_.emplace(layout);
+  std::ranges::copy(tensor({q_numbers_, q_type_, q_exponent_}, batch_->lists.num_rows(),
+                           num_q_heads_ * head_dim_k_, stream.split("q")),
+                    batch_->q.begin());
+  fill_pool(batch_->kv.k, k_numbers_, k_exponent_, stream.split("k"));
+  fill_pool(batch_->kv.v, v_numbers_, v_exponent_, stream.split("v"));
+}
+
+// Writes the contexts into token-major blocks.
+void BoundCase::fill_pool(const MutableKvTensorView& pool, Numbers numbers, int exponent,
+                          const RandomStream& stream) {
+  const std::int64_t row_size = pool.num_kv_heads * pool.head_dim;
+  const std::int64_t row_bytes = row_size * element_bytes(kv_type_);
+  auto* const memory = static_cast<std::byte*>(pool.data);
+  for (std::size_t seq = 0; seq < sequences_.size(); ++seq) {
+    const auto& [num_rows, context_length, blocks] = sequences_[seq];
+    const std::vector<std::byte> rows =
+        tensor({numbers, kv_type_, exponent}, context_length, row_size, stream.split(seq));
+    for (std::int64_t token = 0; token < context_length; ++token) {
+      const std::int64_t block = blocks[static_cast<std::size_t>(token / block_size_)];
+      const std::int64_t slot = block * block_size_ + token % block_size_;
+      std::copy_n(rows.begin() + token * row_bytes, row_bytes, memory + slot * row_bytes);
+    }
+  }
 }
 
 std::string BoundCase::text() const {
@@ -265,17 +262,16 @@ std::string BoundCase::text() const {
   out << "q " << q_type_ << ", kv " << kv_type_ << ", heads " << num_q_heads_ << " on "
       << num_kv_heads_ << ", head dims " << head_dim_k_ << " and " << head_dim_v_ << ", block size "
       << block_size_ << "\nrows of context:";
-  for (std::size_t seq = 0; seq < context_length_.size(); ++seq) {
-    out << " " << query_start_[seq + 1] - query_start_[seq] << " of " << context_length_[seq];
+  for (const BatchSequence& sequence : sequences_) {
+    out << " " << sequence.num_rows << " of " << sequence.context_length;
   }
-  out << "\nscale " << inputs_.options.scale << ", softcap " << inputs_.options.softcap
-      << ", causal " << inputs_.options.causal << ", window " << inputs_.options.window.value_or(0)
-      << ", alibi " << !inputs_.options.alibi_slopes.empty() << ", sinks "
-      << !inputs_.options.sinks.empty() << "\ntile " << how_.tile_size << ", split "
-      << how_.split_size << ", terms per step " << how_.terms_per_step << ", truncates "
-      << (how_.rounding == AccumulatorRounding::kTruncate) << ", sums rounded weights "
-      << (how_.summed_weights == SummedWeights::kRounded) << ", base 2 "
-      << (how_.base == ExponentialBase::kTwo) << ", merges normalised "
+  out << "\nscale " << options_.scale << ", softcap " << options_.softcap << ", causal "
+      << options_.causal << ", window " << options_.window.value_or(0) << ", alibi "
+      << !options_.alibi_slopes.empty() << ", sinks " << !options_.sinks.empty() << "\ntile "
+      << how_.tile_size << ", split " << how_.split_size << ", terms per step "
+      << how_.terms_per_step << ", truncates " << (how_.rounding == AccumulatorRounding::kTruncate)
+      << ", sums rounded weights " << (how_.summed_weights == SummedWeights::kRounded)
+      << ", base 2 " << (how_.base == ExponentialBase::kTwo) << ", merges normalised "
       << (how_.split_merge == SplitMerge::kNormalised) << "\nlanes " << how_.lanes
       << ", flushes subnormals " << (how_.subnormals == Subnormals::kFlushed) << ", fast functions "
       << (how_.functions == MathFunctions::kFast) << ", rounds what it dequantises "

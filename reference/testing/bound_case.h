@@ -4,10 +4,11 @@
 // (verify/cases has larger problems with shrinkers, but reference/ must not depend on it.)
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "core/attention_views.h"
+#include "core/batch.h"
 #include "core/random_stream.h"
 #include "reference/low_precision_attention.h"
 
@@ -36,7 +37,7 @@ class BoundCase {
   BoundCase(const BoundCase&) = delete;
   BoundCase& operator=(const BoundCase&) = delete;
 
-  const PagedAttentionInputs& inputs() const { return inputs_; }
+  const PagedAttentionInputs& inputs() const { return batch_->inputs; }
   const LowPrecisionOptions& how() const { return how_; }
   std::string text() const;
 
@@ -47,9 +48,8 @@ class BoundCase {
   void draw_options(RandomStream stream);
   void draw_exponents(RandomStream& stream);
   void draw_tensors(RandomStream stream);
-  std::vector<std::byte> pool(Numbers numbers, int exponent, std::int64_t head_dim,
-                              const RandomStream& stream) const;
-  void make_views();
+  void fill_pool(const MutableKvTensorView& pool, Numbers numbers, int exponent,
+                 const RandomStream& stream);
 
   ElementType q_type_ = ElementType::kFp32;
   ElementType kv_type_ = ElementType::kFp32;
@@ -64,20 +64,13 @@ class BoundCase {
   int q_exponent_ = 0;
   int k_exponent_ = 0;
   int v_exponent_ = 0;
-  std::vector<std::byte> q_;
-  std::vector<std::byte> k_;
-  std::vector<std::byte> v_;
   float k_scale_ = 1.0F;
   float v_scale_ = 1.0F;
-  std::vector<float> alibi_slopes_;
-  std::vector<float> sinks_;
   std::int64_t block_size_ = 1;
-  std::int64_t max_blocks_ = 1;
-  std::vector<std::int32_t> block_table_;     // [num_seqs, max_blocks]
-  std::vector<std::int32_t> query_start_;     // [num_seqs + 1]
-  std::vector<std::int32_t> context_length_;  // [num_seqs]
-  PagedAttentionInputs inputs_;
+  std::vector<BatchSequence> sequences_;
+  OwnedAttentionOptions options_;
   LowPrecisionOptions how_;
+  std::optional<Batch> batch_;
 };
 
 }  // namespace recto::reference

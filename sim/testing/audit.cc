@@ -41,9 +41,7 @@ void Audit::on_step(const StepPlan& plan, const StepCost& cost, SimTime now) {
 }
 
 void Audit::on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime now) {
-  const SlotMap map(
-      allocator_, scheduler,
-      {options_.rules.window.value(), options_.null_blocks.value(), options_.reservation});
+  const SlotMap map(allocator_, scheduler, {options_.rules.window.value(), options_.pool});
   check_states(gauges, map);
   check_counts(gauges, scheduler);
   check_host(gauges, scheduler);

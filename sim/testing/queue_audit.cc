@@ -103,15 +103,15 @@ QueueAudit::Room QueueAudit::room_for_blocks(std::int64_t blocks, std::int64_t k
 }
 
 QueueAudit::Room QueueAudit::room_for_regions(const Group& group, const SlotMap& map) const {
-  const std::int64_t requested = options_.reservation(group.request);
+  const std::int64_t requested = requested_slots(options_.pool, group.request);
   std::int64_t placed = requested;
-  if (options_.placement == PlacementKind::kBuddy) {
+  if (options_.pool.placement == PlacementKind::kBuddy) {
     placed = 1;
     while (placed < requested) placed *= 2;
   }
   const std::int64_t width = group.request.width;
   const std::int64_t spare = options_.rules.watermark.value();
-  const std::int64_t alignment = options_.placement == PlacementKind::kBuddy ? placed : 1;
+  const std::int64_t alignment = options_.pool.placement == PlacementKind::kBuddy ? placed : 1;
   const bool leaves_spare = placed * width + spare <= map.count(SlotState::kFree);
   return {.is_enough_in_sum = requested * width + spare <= map.count(SlotState::kFree),
           .has_places = leaves_spare && map.places_for(placed, alignment) >= width};

@@ -1,12 +1,7 @@
 #include "sim/testing/scenario.h"
 
-#include <algorithm>
-#include <bit>
+#include <memory>
 
-#include "core/contract.h"
-#include "sim/allocators/contiguous_allocator.h"
-#include "sim/allocators/paged_allocator.h"
-#include "sim/allocators/prefix_cached_allocator.h"
 #include "sim/request_list.h"
 #include "sim/time/linear_time_model.h"
 
@@ -22,25 +17,6 @@ void print_content(std::ostream& out, const TokenContent& content) {
   if (!content.output_token_ids.empty()) out << " ->";
   for (const std::int32_t id : content.output_token_ids) out << " " << id;
   if (content.output_content_id) out << " output run " << *content.output_content_id;
-}
-
-std::int64_t reservation(const PoolSpec& pool, const Request& request) {
-  const std::int64_t prompt = request.prompt_tokens.value();
-  const std::int64_t output = request.output_tokens.value();
-  std::int64_t power = 1;
-  switch (pool.kind) {
-    case AllocatorKind::kContiguousMax:
-      return pool.max_length.value();
-    case AllocatorKind::kContiguousPow2:
-      while (power < output) power *= 2;
-      return std::min(prompt + power, pool.max_length.value());
-    case AllocatorKind::kContiguousOracle:
-      return prompt + output - 1;
-    case AllocatorKind::kPaged:
-    case AllocatorKind::kPrefixCached:
-      break;
-  }
-  RECTO_UNREACHABLE("blocks are not reserved");
 }
 
 }  // namespace
@@ -69,39 +45,15 @@ std::ostream& operator<<(std::ostream& out, const Scenario& scenario) {
   return out << "\n";
 }
 
-std::unique_ptr<Allocator> make_allocator(const PoolSpec& pool) {
-  const auto contiguous = [&pool](ReservationRule rule) {
-    return std::make_unique<ContiguousAllocator>(
-        ContiguousOptions{pool.slots, rule, pool.placement, pool.max_length});
-  };
-  const PagedOptions paged{pool.slots, pool.block_size, pool.null_blocks};
-  switch (pool.kind) {
-    case AllocatorKind::kContiguousMax:
-      return contiguous(ReservationRule::kMax);
-    case AllocatorKind::kContiguousPow2:
-      return contiguous(ReservationRule::kPow2);
-    case AllocatorKind::kContiguousOracle:
-      return contiguous(ReservationRule::kOracle);
-    case AllocatorKind::kPaged:
-      return std::make_unique<PagedAllocator>(paged);
-    case AllocatorKind::kPrefixCached:
-      return std::make_unique<PrefixCachedAllocator>(paged);
-  }
-  RECTO_UNREACHABLE("every allocator is named above");
-}
-
 const TimeModel& scenario_time_model() {
   static const LinearTimeModel kModel({100, 3, 1, 2, "made up for tests"});
   return kModel;
 }
 
 AuditOptions audit_options(const Scenario& scenario) {
-  const PoolSpec pool = scenario.pool;
   return {.rules = scenario.options.scheduler,
           .batching = scenario.options.batching,
-          .null_blocks = pool.null_blocks,
-          .reservation = [pool](const Request& request) { return reservation(pool, request); },
-          .placement = pool.placement};
+          .pool = scenario.pool};
 }
 
 Report run_scenario(const Scenario& scenario, SimulationObserver* observer) {

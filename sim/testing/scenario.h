@@ -2,37 +2,14 @@
 
 // A small simulation as one value: pool, rules, requests. Property tests draw and print it.
 
-#include <memory>
 #include <ostream>
 #include <vector>
 
-#include "sim/allocators/allocator.h"
-#include "sim/allocators/placement.h"
 #include "sim/simulator.h"
 #include "sim/testing/audit.h"
+#include "sim/testing/pool_spec.h"
 
 namespace recto::sim {
-
-enum class AllocatorKind : std::uint8_t {
-  kContiguousMax,
-  kContiguousPow2,
-  kContiguousOracle,
-  kPaged,
-  kPrefixCached,
-};
-
-struct PoolSpec {
-  AllocatorKind kind = AllocatorKind::kPaged;
-  TokenCount slots{0};
-  TokenCount block_size{16};                        // paged
-  BlockCount null_blocks{0};                        // paged
-  PlacementKind placement = PlacementKind::kBuddy;  // contiguous
-  TokenCount max_length{2048};                      // contiguous
-
-  bool is_paged() const {
-    return kind == AllocatorKind::kPaged || kind == AllocatorKind::kPrefixCached;
-  }
-};
 
 struct Scenario {
   PoolSpec pool;
@@ -41,8 +18,6 @@ struct Scenario {
 };
 
 std::ostream& operator<<(std::ostream& out, const Scenario& scenario);
-
-std::unique_ptr<Allocator> make_allocator(const PoolSpec& pool);
 
 // 100 ns per step, 3 per prefilled token, 2 per decoding sequence, 1 per KV token read: so short
 // that arrivals coincide with ends of steps.

@@ -52,10 +52,10 @@ void SlotMap::walk_blocks(const Scheduler& scheduler) {
     RECTO_CHECK_EQ(allocator_->sharers(id), std::max<std::int64_t>(references(block) - 1, 0));
     if (references(block) > 0) {
       ++held_blocks_;
-      RECTO_CHECK_GE(block, options_.null_blocks);
+      RECTO_CHECK_GE(block, options_.pool.null_blocks.value());
       continue;
     }
-    const bool is_null = block < options_.null_blocks;
+    const bool is_null = block < options_.pool.null_blocks.value();
     const bool is_cached = allocator_->is_cached(id);
     for (std::int64_t slot = block * block_size; slot < (block + 1) * block_size; ++slot) {
       slots_[static_cast<std::size_t>(slot)] = is_null     ? SlotState::kOverhead
@@ -104,7 +104,7 @@ void SlotMap::walk_regions(const Scheduler& scheduler) {
 
 void SlotMap::walk_region(const Group& group, SequenceId member, const Holding& holding) {
   const Region region = allocator_->region(member);
-  const std::int64_t requested = options_.reservation(group.request);
+  const std::int64_t requested = requested_slots(options_.pool, group.request);
   RECTO_CHECK_GE(region.size, requested);
   RECTO_CHECK_GE(requested, holding.final_context);
   for (std::int64_t position = 0; position < region.size; ++position) {

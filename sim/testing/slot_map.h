@@ -4,11 +4,11 @@
 
 #include <array>
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "sim/allocators/allocator.h"
 #include "sim/scheduling/scheduler.h"
+#include "sim/testing/pool_spec.h"
 
 namespace recto::sim {
 
@@ -37,8 +37,7 @@ SlotState state_at(const Holding& holding, std::int64_t position, SlotState beyo
 
 struct SlotMapOptions {
   std::int64_t window = 0;
-  std::int64_t null_blocks = 0;
-  std::function<std::int64_t(const Request&)> reservation;  // of a contiguous allocator
+  PoolSpec pool;
 };
 
 // Also checks that reference counts match table entries; that holders overlap only by sharing; that

@@ -9,7 +9,7 @@
 
 #include "core/contract.h"
 #include "cuda/cache/testing/cache_scenario.h"
-#include "verify/block_manager/lockstep.h"
+#include "verify/block_manager/testing/lockstep.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace recto;

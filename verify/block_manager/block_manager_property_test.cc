@@ -8,7 +8,7 @@
 #include "bazel/testing/property.h"
 #include "core/contract.h"
 #include "cuda/cache/testing/cache_scenario.h"
-#include "verify/block_manager/lockstep.h"
+#include "verify/block_manager/testing/lockstep.h"
 
 namespace recto::verify {
 namespace {

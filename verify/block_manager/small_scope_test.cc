@@ -1,7 +1,7 @@
 // Tries every sequence of commands up to a length, on caches of two to four blocks. RECTO_FULL=1
 // goes deeper.
 
-#include "verify/block_manager/small_scope.h"
+#include "verify/block_manager/testing/small_scope.h"
 
 #include <algorithm>
 #include <cstdlib>

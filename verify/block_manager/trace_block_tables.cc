@@ -74,13 +74,13 @@ constexpr std::array<Moment, 5> kMoments = {{
     {"later", [](const TableTraits&, std::int64_t) { return true; }, 200},
 }};
 
-// Writes a sequence's table to a row of -1, [max_blocks].
-using WriteRow = std::function<void(sim::SequenceId, std::span<std::int32_t> row)>;
-
+// `write_row(sequence, row)` writes a sequence's table to a row of -1, [max_blocks].
+template <typename WriteRow>
 class TableObserver final : public sim::SimulationObserver {
  public:
-  TableObserver(const sim::Allocator& allocator, WriteRow write_row, const SnapshotOptions& options)
-      : allocator_(allocator), write_row_(std::move(write_row)), options_(options) {}
+  TableObserver(const sim::Allocator& allocator, const WriteRow& write_row,
+                const SnapshotOptions& options)
+      : allocator_(allocator), write_row_(write_row), options_(options) {}
 
   void on_step(const sim::StepPlan& plan, const sim::StepCost&, SimTime) override {
     is_new_step_ = plan.kind == sim::StepPlan::Kind::kStep;
@@ -168,7 +168,7 @@ class TableObserver final : public sim::SimulationObserver {
   }
 
   const sim::Allocator& allocator_;
-  const WriteRow write_row_;
+  const WriteRow& write_row_;
   const SnapshotOptions options_;
   std::array<Moment, kMoments.size()> moments_ = kMoments;
   bool is_new_step_ = false;
@@ -178,6 +178,7 @@ class TableObserver final : public sim::SimulationObserver {
   std::vector<TableSnapshot> snapshots_;
 };
 
+template <typename WriteRow>
 Result<TracedTables> trace(sim::RequestSource& requests, sim::Allocator& allocator,
                            const sim::SchedulerOptions& rules, const SnapshotOptions& options,
                            const WriteRow& write_row) {

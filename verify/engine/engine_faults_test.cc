@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "bazel/testing/catch.h"
-#include "verify/engine/engine_law.h"
+#include "verify/engine/testing/engine_law.h"
 
 namespace recto::verify {
 namespace {

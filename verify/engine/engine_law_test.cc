@@ -1,7 +1,7 @@
 // The law on a pairwise cover of settings, and in pools that preempt all the time. RECTO_FULL=1
 // runs five covers, and all combinations of the settings of memory.
 
-#include "verify/engine/engine_law.h"
+#include "verify/engine/testing/engine_law.h"
 
 #include <fmt/format.h>
 

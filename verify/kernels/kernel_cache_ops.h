@@ -6,7 +6,6 @@
 #include <span>
 
 #include "core/attention_views.h"
-#include "core/gather_inputs.h"
 #include "core/paged_kv_view.h"
 #include "cuda/kernels/kv_append.h"
 #include "cuda/kernels/kv_write.h"

@@ -8,10 +8,10 @@
 #include <numeric>
 #include <utility>
 
+#include "core/attention_views.h"
 #include "core/batch.h"
 #include "core/contract.h"
 #include "core/dense_kv_view.h"
-#include "core/gather_inputs.h"
 #include "verify/kernels/kernel_cache_ops.h"
 #include "verify/kernels/kernel_calls.h"
 #include "verify/simt/counters/access_counter.h"

@@ -7,10 +7,20 @@
 
 #include "bazel/testing/catch.h"
 #include "cuda/cache/slot_mapping.h"
-#include "verify/qa/moving_cache.h"
+#include "cuda/cache/testing/checked_manager.h"
 
 namespace recto::verify {
 namespace {
+
+using cache::CacheOptions;
+using cache::SequenceHandle;
+using cache::testing::CheckedManager;
+using cache::testing::Handles;
+using cache::testing::Ids;
+using cache::testing::ids_from;
+using cache::testing::Moved;
+using cache::testing::prompt_of;
+using cache::testing::small_options;
 
 // The blocks of a table that are there.
 std::set<std::int32_t> held_blocks(const CheckedManager& cache, SequenceHandle sequence) {
@@ -27,16 +37,16 @@ bool is_disjoint(const std::set<std::int32_t>& a, const std::set<std::int32_t>& 
 // A sequence that waits in host memory.
 SequenceHandle swapped(CheckedManager& cache, const Ids& ids) {
   const SequenceHandle sequence = cache.computed(ids);
-  CHECK(complete(cache, begin_out(cache, {sequence})) == Status::ok());
+  CHECK(cache.complete(cache.swap_out({sequence}).handle) == Status::ok());
   return sequence;
 }
 
 TEST_CASE("abort-inflight-load-free: blocks that are being loaded stay until the copies are made") {
   for (const bool is_aborted_first : {true, false}) {
-    CheckedManager cache(options_with_host(4, 4));
+    CheckedManager cache(small_options(4, 4));
     const SequenceHandle aborted = swapped(cache, ids_from(0, 12));
     cache.reset();
-    const Moving loading = begin_in(cache, {aborted});
+    const Moved loading = cache.swap_in({aborted});
     std::set<std::int32_t> written;
     for (const cache::SwapCopy& copy : loading.copies) written.insert(copy.device.value());
     REQUIRE(written.size() == 3);
@@ -48,11 +58,11 @@ TEST_CASE("abort-inflight-load-free: blocks that are being loaded stay until the
       CHECK_FALSE(cache.try_admit(prompt_of(ids_from(70, 4))).is_ok());
       CHECK(cache.release(other) == Status::ok());
     }
-    CHECK(complete(cache, loading) == Status::ok());
+    CHECK(cache.complete(loading.handle) == Status::ok());
     if (!is_aborted_first) CHECK(cache.release(aborted) == Status::ok());
     CHECK(cache.available() == 4);
     CHECK(cache.manager().host_states().free == TokenCount(16));
-    CHECK_FALSE(complete(cache, loading).is_ok());
+    CHECK_FALSE(cache.complete(loading.handle).is_ok());
   }
 }
 
@@ -96,25 +106,25 @@ TEST_CASE("evict-without-ref-check: what is referenced is not evicted") {
 }
 
 TEST_CASE("free-counter-after-swap: free, used and cached are what there is, in both tiers") {
-  CheckedManager cache(options_with_host(4, 4));
-  check_conservation(cache);
+  CheckedManager cache(small_options(4, 4));
+  cache.check_conservation();
   cache.visit(ids_from(0, 16));
   CHECK(cache.manager().states().cached == TokenCount(16));
-  check_conservation(cache);
+  cache.check_conservation();
   const SequenceHandle evicts = cache.computed(ids_from(50, 10));
   CHECK(cache.manager().states().cached == TokenCount(4));
   CHECK(cache.manager().states().free == TokenCount(0));
-  check_conservation(cache);
-  const Moving out = begin_out(cache, {evicts});
-  check_conservation(cache);
-  CHECK(complete(cache, out) == Status::ok());
+  cache.check_conservation();
+  const Moved out = cache.swap_out({evicts});
+  cache.check_conservation();
+  CHECK(cache.complete(out.handle) == Status::ok());
   CHECK(cache.manager().host_states().used == TokenCount(10));
-  check_conservation(cache);
+  cache.check_conservation();
   cache.reset();
   CHECK(cache.manager().states().free == TokenCount(16));
-  check_conservation(cache);
-  CHECK(complete(cache, begin_in(cache, {evicts})) == Status::ok());
-  check_conservation(cache);
+  cache.check_conservation();
+  CHECK(cache.complete(cache.swap_in({evicts}).handle) == Status::ok());
+  cache.check_conservation();
   CHECK(cache.manager().states().used == TokenCount(10));
   CHECK(cache.manager().host_states().free == TokenCount(16));
 }
@@ -131,14 +141,14 @@ const std::vector<Stage>& stages() {
         cache.append(s, 5);
         CHECK(cache.commit(s, ids_from(0, 12)) == Status::ok());
       },
-      [](CheckedManager& cache, SequenceHandle s) { CHECK(preempt(cache, s) == Status::ok()); },
+      [](CheckedManager& cache, SequenceHandle s) { CHECK(cache.preempt(s) == Status::ok()); },
       [](CheckedManager& cache, SequenceHandle s) {
-        CHECK(preempt(cache, s) == Status::ok());
-        CHECK(resume(cache, s, ids_from(0, 12)).is_ok());
+        CHECK(cache.preempt(s) == Status::ok());
+        CHECK(cache.resume(s, ids_from(0, 12)).is_ok());
       },
       [](CheckedManager& cache, SequenceHandle s) {
         cache.append(s, 5);
-        CHECK(complete(cache, begin_out(cache, {s})) == Status::ok());
+        CHECK(cache.complete(cache.swap_out({s}).handle) == Status::ok());
       },
   };
   return stages;
@@ -147,7 +157,7 @@ const std::vector<Stage>& stages() {
 TEST_CASE("orphan-blocks-leak: whenever it is aborted, nothing stays, and only what was computed") {
   for (std::size_t stage = 0; stage < stages().size(); ++stage) {
     INFO("stage " << stage);
-    CheckedManager cache(options_with_host(5, 5));
+    CheckedManager cache(small_options(5, 5));
     const SequenceHandle aborted = cache.admit(ids_from(0, 12));
     stages()[stage](cache, aborted);
     const std::int64_t computed = stage == 3 ? 4 : 0;  // of the 5 tokens, one block
@@ -201,17 +211,17 @@ TEST_CASE("refork-already-separate-seq: a beam that goes on keeps its own blocks
 TEST_CASE("remote-load-abort-leak: an aborted transfer ends like any other, in whatever order") {
   for (const bool is_inward : {false, true}) {
     for (const bool is_all_aborted : {false, true}) {
-      CheckedManager cache(options_with_host(6, 6));
+      CheckedManager cache(small_options(6, 6));
       const SequenceHandle first = cache.computed(ids_from(0, 10));
       const SequenceHandle second = cache.fork(first);
-      Moving moving = begin_out(cache, {first, second});
+      Moved moving = cache.swap_out({first, second});
       if (is_inward) {
-        CHECK(complete(cache, moving) == Status::ok());
-        moving = begin_in(cache, {first, second});
+        CHECK(cache.complete(moving.handle) == Status::ok());
+        moving = cache.swap_in({first, second});
       }
       CHECK(cache.release(first) == Status::ok());
       if (is_all_aborted) CHECK(cache.release(second) == Status::ok());
-      CHECK(complete(cache, moving) == Status::ok());
+      CHECK(cache.complete(moving.handle) == Status::ok());
       if (!is_all_aborted) CHECK(cache.release(second) == Status::ok());
       CHECK(cache.available() == 6);
       CHECK(cache.manager().num_sequences() == 0);

@@ -9,8 +9,8 @@
 #include "core/random_stream.h"
 #include "cuda/cache/testing/cache_scenario.h"
 #include "cuda/cache/testing/cache_walk.h"
-#include "verify/block_manager/lockstep.h"
-#include "verify/block_manager/small_scope.h"
+#include "verify/block_manager/testing/lockstep.h"
+#include "verify/block_manager/testing/small_scope.h"
 
 namespace recto::verify {
 namespace {

@@ -8,17 +8,24 @@
 #include "bazel/testing/catch.h"
 #include "cuda/cache/batch_tables.h"
 #include "cuda/cache/slot_mapping.h"
-#include "verify/qa/moving_cache.h"
+#include "cuda/cache/testing/checked_manager.h"
 
 namespace recto::verify {
 namespace {
+
+using cache::SequenceHandle;
+using cache::testing::CheckedManager;
+using cache::testing::Handles;
+using cache::testing::ids_from;
+using cache::testing::Moved;
+using cache::testing::small_options;
 
 constexpr std::int64_t kColumns = 8;
 
 // A manager, and tables of a batch of up to four rows; nobody knows what is in memory before.
 struct Batch {
   explicit Batch(std::int64_t num_blocks)
-      : cache(options_with_host(num_blocks, num_blocks)),
+      : cache(small_options(num_blocks, num_blocks)),
         buffer(4 * kColumns, 77),
         tables(cache::BatchTables::create(cache.manager(), {.max_rows = 4}, buffer).value()) {}
 
@@ -148,7 +155,7 @@ TEST_CASE("unified-cache-cross-seq-cells: rows and slots are those of the sequen
 TEST_CASE("offload-transfer-unsynced-reuse: a block that is being copied is nobody else's") {
   Batch batch(4);
   const SequenceHandle victim = batch.cache.computed(ids_from(0, 12));
-  const Moving out = begin_out(batch.cache, {victim});
+  const Moved out = batch.cache.swap_out({victim});
   std::set<std::int32_t> read;
   for (const cache::SwapCopy& copy : out.copies) read.insert(copy.device.value());
   REQUIRE(read.size() == 3);
@@ -156,13 +163,13 @@ TEST_CASE("offload-transfer-unsynced-reuse: a block that is being copied is nobo
   const SequenceHandle next = batch.cache.admit(ids_from(50, 4));
   CHECK_FALSE(read.contains(batch.cache.table(next)[0]));
   CHECK_FALSE(batch.cache.try_append(next, 5).is_ok());
-  CHECK(complete(batch.cache, out) == Status::ok());
+  CHECK(batch.cache.complete(out.handle) == Status::ok());
   CHECK(batch.cache.try_append(next, 5).is_ok());
   // On the way back the host's blocks are read.
   CHECK(batch.cache.release(next) == Status::ok());
-  const Moving in = begin_in(batch.cache, {victim});
+  const Moved in = batch.cache.swap_in({victim});
   CHECK(batch.cache.manager().host_states().used == TokenCount(12));
-  CHECK(complete(batch.cache, in) == Status::ok());
+  CHECK(batch.cache.complete(in.handle) == Status::ok());
   CHECK(batch.cache.manager().host_states().used == TokenCount(0));
 }
 

@@ -7,13 +7,18 @@
 #include "bazel/testing/catch.h"
 #include "cuda/cache/cache_events.h"
 #include "cuda/cache/testing/cache_text.h"
-#include "verify/qa/moving_cache.h"
+#include "cuda/cache/testing/checked_manager.h"
 
 namespace recto::verify {
 namespace {
 
-using cache::CacheKeys;
 using cache::MultimodalItem;
+using cache::SequenceHandle;
+using cache::testing::CheckedManager;
+using cache::testing::Ids;
+using cache::testing::ids_from;
+using cache::testing::prompt_of;
+using cache::testing::small_options;
 
 Ids joined(const Ids& a, const Ids& b) {
   Ids ids = a;
@@ -59,7 +64,7 @@ TEST_CASE("evict-parent-first: after k evictions of a chain of n blocks n - k ar
   for (const bool is_preempted : {false, true}) {
     CheckedManager cache(small_options(6));
     const SequenceHandle owner = cache.computed(ids_from(0, 24));
-    CHECK((is_preempted ? preempt(cache, owner) : cache.release(owner)) == Status::ok());
+    CHECK((is_preempted ? cache.preempt(owner) : cache.release(owner)) == Status::ok());
     for (std::int64_t evicted = 1; evicted <= 4; ++evicted) {
       cache.admit(ids_from(100 * static_cast<cache::TokenId>(evicted), 4));
       CHECK(cache.hit(ids_from(0, 25)) == (6 - evicted) * 4);
@@ -71,13 +76,13 @@ TEST_CASE("evictable-double-count: a block is counted once, however many know it
   CheckedManager cache(small_options(8));
   const SequenceHandle owner = cache.computed(ids_from(0, 9));
   const SequenceHandle twin = cache.admit(joined(ids_from(0, 8), {70}));
-  check_conservation(cache);
+  cache.check_conservation();
   CHECK(cache.release(owner) == Status::ok());  // its full blocks are still the twin's
-  check_conservation(cache);
+  cache.check_conservation();
   CHECK(cache.manager().states().cached == TokenCount(0));
   CHECK(cache.available() == 5);
   CHECK(cache.release(twin) == Status::ok());
-  check_conservation(cache);
+  cache.check_conservation();
   CHECK(cache.manager().states().cached == TokenCount(8));
   CHECK(cache.available() == 8);
 }
@@ -128,7 +133,7 @@ class Listener : public cache::CacheEvents {
 TEST_CASE("hash-granularity-mismatch: a block's hash is that of the tokens in its slots") {
   for (const std::int64_t block_size : {1, 2, 3, 4, 8}) {
     Listener told;
-    CacheOptions options = small_options(8);
+    auto options = small_options(8);
     options.block_size = TokenCount(block_size);
     options.events = &told;
     CheckedManager cache(options);
@@ -148,7 +153,7 @@ TEST_CASE("hash-granularity-mismatch: a block's hash is that of the tokens in it
 TEST_CASE("hash-last-token-skipped: each token of a block counts, for its hash and for a hit") {
   for (const cache::HashWidth width : {cache::HashWidth::k64, cache::HashWidth::k128}) {
     for (std::size_t position = 0; position < 8; ++position) {
-      CacheOptions options = small_options(8);
+      auto options = small_options(8);
       options.prefix.hasher.width = width;
       CheckedManager cache(options);
       cache.visit(ids_from(0, 8));
@@ -199,7 +204,7 @@ TEST_CASE("lru-heap-stale-entries: what was hit again is evicted by its last use
 }
 
 cache::Prompt prompt_with(const Ids& ids, const std::vector<MultimodalItem>& items,
-                          const CacheKeys& keys) {
+                          const cache::CacheKeys& keys) {
   return {.tokens = {.ids = ids, .items = items}, .keys = keys};
 }
 
@@ -210,13 +215,13 @@ TEST_CASE("mm-salt-missing: image, adapter and tenant are part of what is looked
   const std::uint64_t lora = wide_id(0);
   const std::uint64_t salt = wide_id(4);
   const std::uint64_t hash = wide_id(8);
-  const CacheKeys keys = {.lora_id = lora, .tenant_salt = salt};
+  const cache::CacheKeys keys = {.lora_id = lora, .tenant_salt = salt};
   const std::vector<MultimodalItem> image = {{.content_hash = hash, .start = 1, .length = 6}};
   const SequenceHandle owner = cache.admit(prompt_with(ids, image, keys)).sequence;
   cache.append(owner, 9);
   const cache::Prompt prompt = prompt_with(ids, image, keys);
   CHECK(cache.call([&](auto& m) { return m.commit(owner, prompt.tokens); }) == Status::ok());
-  const auto hit = [&](const std::vector<MultimodalItem>& items, const CacheKeys& with) {
+  const auto hit = [&](const std::vector<MultimodalItem>& items, const cache::CacheKeys& with) {
     return cache.manager().cached_prefix(prompt_with(ids, items, with)).value();
   };
   CHECK(hit(image, keys) == 8);
@@ -251,7 +256,7 @@ TEST_CASE("partial-hash-resurrected: what a block held before it was written int
 
 TEST_CASE("prefix-accounting-four-mutants: tenants apart, no hit behind a hole, to the block") {
   CheckedManager cache(small_options(4));
-  const CacheKeys keys = {.lora_id = 0, .tenant_salt = 9};
+  const cache::CacheKeys keys = {.lora_id = 0, .tenant_salt = 9};
   cache.visit(ids_from(0, 8), keys);
   CHECK(cache.hit(ids_from(0, 9)) == 0);
   CHECK(cache.hit(ids_from(0, 9), keys) == 8);

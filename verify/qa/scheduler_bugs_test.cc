@@ -6,10 +6,19 @@
 
 #include "bazel/testing/catch.h"
 #include "cuda/cache/batch_tables.h"
-#include "verify/qa/moving_cache.h"
+#include "cuda/cache/testing/checked_manager.h"
 
 namespace recto::verify {
 namespace {
+
+using cache::SequenceHandle;
+using cache::testing::CheckedManager;
+using cache::testing::Handles;
+using cache::testing::Ids;
+using cache::testing::ids_from;
+using cache::testing::Moved;
+using cache::testing::prompt_of;
+using cache::testing::small_options;
 
 TEST_CASE("free-ratio-ignores-evictable: what can be evicted counts as available") {
   CheckedManager cache(small_options(4));
@@ -38,9 +47,9 @@ TEST_CASE("prefill-count-before-hit: what is left to compute follows from the sa
   for (std::int64_t length = 1; length <= 12; ++length) {
     CheckedManager cache(small_options(4));
     const SequenceHandle sequence = cache.computed(ids_from(0, length));
-    CHECK(preempt(cache, sequence) == Status::ok());
+    CHECK(cache.preempt(sequence) == Status::ok());
     const Ids longer = ids_from(0, length + 1);
-    const std::int64_t hit = resume(cache, sequence, longer).value().value();
+    const std::int64_t hit = cache.resume(sequence, longer).value().value();
     CHECK(hit == length / 4 * 4);  // its own blocks
     CHECK(cache.view(sequence).context_length.value() == hit);
     cache.append(sequence, length + 1 - hit);
@@ -50,19 +59,19 @@ TEST_CASE("prefill-count-before-hit: what is left to compute follows from the sa
 }
 
 TEST_CASE("recycle-repeated: what gave its blocks back has none to give back again") {
-  CheckedManager cache(options_with_host(6, 6));
+  CheckedManager cache(small_options(6, 6));
   const SequenceHandle other = cache.computed(ids_from(50, 8));
   const SequenceHandle victim = cache.computed(ids_from(0, 12));
-  CHECK(preempt(cache, victim) == Status::ok());
+  CHECK(cache.preempt(victim) == Status::ok());
   CHECK(cache.available() == 4);
   CHECK(cache.view(victim).capacity == TokenCount(0));
-  CHECK_FALSE(preempt(cache, victim).is_ok());
+  CHECK_FALSE(cache.preempt(victim).is_ok());
   const SequenceHandle next = cache.admit(ids_from(80, 12));  // in the victim's blocks
   CHECK(cache.available() == 1);
   CHECK(cache.release(victim) == Status::ok());
   CHECK(cache.available() == 1);
   CHECK_FALSE(cache.release(victim).is_ok());
-  CHECK_FALSE(preempt(cache, victim).is_ok());
+  CHECK_FALSE(cache.preempt(victim).is_ok());
   CHECK(cache.view(next).capacity == TokenCount(12));
   CHECK(cache.table(other).size() == 2);
   CHECK(cache.release(next) == Status::ok());
@@ -84,7 +93,7 @@ Ids padded(const std::vector<std::int32_t>& table) {
 }
 
 TEST_CASE("stale-computed-gpu-mirror: tables of a batch follow when a context gets shorter") {
-  CheckedManager cache(options_with_host(12, 12));
+  CheckedManager cache(small_options(12, 12));
   std::vector<std::int32_t> buffer(2 * 8);
   cache::BatchTables tables =
       cache::BatchTables::create(cache.manager(), {.max_rows = 2}, buffer).value();
@@ -108,12 +117,12 @@ TEST_CASE("stale-computed-gpu-mirror: tables of a batch follow when a context ge
   }
   cache.append(sequence, 6);
   check();
-  CHECK(preempt(cache, sequence) == Status::ok());
+  CHECK(cache.preempt(sequence) == Status::ok());
   check();
-  CHECK(resume(cache, sequence, ids_from(0, 6)).is_ok());
+  CHECK(cache.resume(sequence, ids_from(0, 6)).is_ok());
   cache.append(sequence, 1);
   check();
-  CHECK(complete(cache, begin_out(cache, {sequence})) == Status::ok());
+  CHECK(cache.complete(cache.swap_out({sequence}).handle) == Status::ok());
   check();
 }
 
@@ -121,9 +130,9 @@ TEST_CASE("swapin-ignores-unseen: what is said to come back does, and goes on") 
   for (std::int64_t length = 1; length <= 9; ++length) {
     for (std::int64_t lookahead = 0; lookahead <= 5; ++lookahead) {
       for (std::int64_t others = 0; others <= 4; ++others) {
-        CheckedManager cache(options_with_host(4, 4));
+        CheckedManager cache(small_options(4, 4));
         const SequenceHandle sequence = cache.computed(ids_from(0, length));
-        CHECK(complete(cache, begin_out(cache, {sequence})) == Status::ok());
+        CHECK(cache.complete(cache.swap_out({sequence}).handle) == Status::ok());
         if (others > 0) cache.admit(ids_from(50, others * 4));
         const Handles handles = {sequence};
         const bool can = cache.manager().can_swap_in(handles, TokenCount(lookahead));
@@ -141,20 +150,20 @@ TEST_CASE("swapin-ignores-unseen: what is said to come back does, and goes on") 
 }
 
 TEST_CASE("waiting-remote-break: what waits holds no block that the head of the queue needs") {
-  CheckedManager cache(options_with_host(4, 8));
+  CheckedManager cache(small_options(4, 8));
   const SequenceHandle preempted = cache.computed(ids_from(0, 16));
-  CHECK(preempt(cache, preempted) == Status::ok());
+  CHECK(cache.preempt(preempted) == Status::ok());
   CHECK(cache.available() == 4);
   const SequenceHandle swapped = cache.computed(ids_from(20, 16));
-  const Moving out = begin_out(cache, {swapped});
+  const Moved out = cache.swap_out({swapped});
   CHECK(cache.available() == 0);
-  CHECK(complete(cache, out) == Status::ok());
+  CHECK(cache.complete(out.handle) == Status::ok());
   CHECK(cache.available() == 4);
   const SequenceHandle head = cache.admit(ids_from(40, 16));
   CHECK(cache.release(head) == Status::ok());
-  CHECK(complete(cache, begin_in(cache, {swapped})) == Status::ok());
+  CHECK(cache.complete(cache.swap_in({swapped}).handle) == Status::ok());
   CHECK(cache.release(swapped) == Status::ok());
-  CHECK(resume(cache, preempted, ids_from(0, 16)).is_ok());
+  CHECK(cache.resume(preempted, ids_from(0, 16)).is_ok());
 }
 
 // Four sequences with the same cached prompt, the last token of which is each one's own.
@@ -170,7 +179,7 @@ TEST_CASE("zero-progress-preempt-cascade: each victim gives a block back, though
   std::int64_t victims = 0;
   while (!cache.manager().can_append(batch)) {
     const std::int64_t before = cache.available();
-    CHECK(preempt(cache, batch.back()) == Status::ok());
+    CHECK(cache.preempt(batch.back()) == Status::ok());
     batch.pop_back();
     ++victims;
     REQUIRE(cache.available() == before + 1);

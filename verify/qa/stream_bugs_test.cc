@@ -9,15 +9,19 @@
 #include "bazel/testing/catch.h"
 #include "cuda/cache/batch_tables.h"
 #include "cuda/cache/slot_mapping.h"
+#include "cuda/cache/testing/checked_manager.h"
 #include "cuda/cache_ops.h"
 #include "verify/qa/kv_caches.h"
-#include "verify/qa/moving_cache.h"
 #include "verify/simt/executor/executor.h"
 #include "verify/simt/streams/stream.h"
 
 namespace recto::verify {
 namespace {
 
+using cache::SequenceHandle;
+using cache::testing::CheckedManager;
+using cache::testing::ids_from;
+using cache::testing::small_options;
 using kernels::RepeatedSlots;
 
 std::vector<simt::HostOptions> all_orders() {

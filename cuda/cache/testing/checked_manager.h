@@ -17,15 +17,23 @@
 namespace recto::cache::testing {
 
 using Ids = std::vector<TokenId>;
+using Handles = std::vector<SequenceHandle>;
+
+// A transfer with its own copy of the list of copies.
+struct Moved {
+  TransferHandle handle = {};
+  std::vector<SwapCopy> copies = {};
+};
 
 inline Prompt prompt_of(const Ids& ids, const CacheKeys& keys = {}) {
   return {.tokens = {.ids = ids, .items = {}}, .keys = keys};
 }
 
 // Blocks of 4 slots, tables of 8 blocks, 6 sequences.
-inline CacheOptions small_options(std::int64_t num_blocks) {
+inline CacheOptions small_options(std::int64_t num_blocks, std::int64_t host_blocks = 0) {
   CacheOptions options;
   options.num_blocks = BlockCount(num_blocks);
+  options.host_blocks = BlockCount(host_blocks);
   options.block_size = TokenCount(4);
   options.max_sequences = 6;
   options.max_blocks_per_sequence = BlockCount(8);
@@ -70,13 +78,13 @@ class CheckedManager {
     const auto copies = try_append(sequence, count).value();
     return {copies.begin(), copies.end()};
   }
-  Result<std::span<const BlockCopy>> try_append(const std::vector<SequenceHandle>& batch) {
+  Result<std::span<const BlockCopy>> try_append(const Handles& batch) {
     const bool can = manager_.can_append(batch);
     auto copies = call([&](BlockManager& m) { return m.append(batch); });
     CHECK(copies.is_ok() == can);
     return copies;
   }
-  std::vector<BlockCopy> append(const std::vector<SequenceHandle>& batch) {
+  std::vector<BlockCopy> append(const Handles& batch) {
     const auto copies = try_append(batch).value();
     return {copies.begin(), copies.end()};
   }
@@ -96,6 +104,35 @@ class CheckedManager {
   }
   Status release(SequenceHandle sequence) {
     return call([&](BlockManager& m) { return m.release(sequence); });
+  }
+  Status preempt(SequenceHandle sequence) {
+    return call([&](BlockManager& m) { return m.preempt(sequence); });
+  }
+  Result<TokenCount> resume(SequenceHandle sequence, const Ids& ids) {
+    const bool can = manager_.can_resume(sequence, prompt_of(ids));
+    auto hit = call([&](BlockManager& m) { return m.resume(sequence, prompt_of(ids)); });
+    CHECK(hit.is_ok() == can);
+    return hit;
+  }
+  Result<Transfer> try_swap_out(const Handles& handles) {
+    const bool can = manager_.can_swap_out(handles);
+    auto transfer = call([&](BlockManager& m) { return m.swap_out(handles); });
+    CHECK(transfer.is_ok() == can);
+    return transfer;
+  }
+  Moved swap_out(const Handles& handles) { return kept(try_swap_out(handles).value()); }
+  Result<Transfer> try_swap_in(const Handles& handles, std::int64_t lookahead = 0) {
+    const TokenCount tokens(lookahead);
+    const bool can = manager_.can_swap_in(handles, tokens);
+    auto transfer = call([&](BlockManager& m) { return m.swap_in(handles, tokens); });
+    CHECK(transfer.is_ok() == can);
+    return transfer;
+  }
+  Moved swap_in(const Handles& handles, std::int64_t lookahead = 0) {
+    return kept(try_swap_in(handles, lookahead).value());
+  }
+  Status complete(TransferHandle transfer) {
+    return call([&](BlockManager& m) { return m.complete(transfer); });
   }
   void reset() {
     manager_.reset_prefix_cache();
@@ -129,7 +166,31 @@ class CheckedManager {
   BlockManager& manager() { return manager_; }
   const BlockManager& manager() const { return manager_; }
 
+  // The states of all slots add up to the pools, and those of the groups to the device's.
+  void check_conservation() const {
+    const CacheOptions& options = manager_.options();
+    const std::int64_t block_size = options.block_size.value();
+    CHECK(manager_.states().sum().value() == options.num_blocks.value() * block_size);
+    CHECK(manager_.host_states().sum().value() == options.host_blocks.value() * block_size);
+    GroupStates sum;
+    for (std::int32_t group = 0; group < std::ssize(options.groups); ++group) {
+      const GroupStates states = manager_.group_states(group);
+      CHECK(states.used.value() >= 0);
+      CHECK(states.held_empty.value() >= 0);
+      CHECK(states.cached.value() >= 0);
+      sum.used += states.used;
+      sum.held_empty += states.held_empty;
+      sum.cached += states.cached;
+    }
+    CHECK(sum.used == manager_.states().used);
+    CHECK(sum.held_empty == manager_.states().held_empty);
+    CHECK(sum.cached == manager_.states().cached);
+  }
+
  private:
+  static Moved kept(const Transfer& transfer) {
+    return {transfer.handle, {transfer.copies.begin(), transfer.copies.end()}};
+  }
   static Status status_of(const Status& status) { return status; }
   template <typename T>
   static Status status_of(const Result<T>& result) {

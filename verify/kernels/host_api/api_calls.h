@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-#include "core/gather_inputs.h"
+#include "core/attention_views.h"
 #include "cuda/cache_ops.h"
 #include "cuda/caller_shapes.h"
 #include "verify/kernels/host_api/host_api_call.h"

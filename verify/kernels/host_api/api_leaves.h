@@ -12,7 +12,6 @@
 #include <vector>
 
 #include "core/attention_views.h"
-#include "core/gather_inputs.h"
 #include "core/paged_kv_view.h"
 #include "cuda/attention_plan.h"
 #include "cuda/cache_ops.h"

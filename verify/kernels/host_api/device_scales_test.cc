@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "core/gather_inputs.h"
+#include "core/attention_views.h"
 #include "cuda/cache_ops.h"
 #include "verify/kernels/host_api/host_api_call.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "core/gather_inputs.h"
+#include "core/attention_views.h"
 #include "cuda/cache_ops.h"
 #include "cuda/kernels/gather.h"
 #include "reference/kv_cache_ops.h"

@@ -6,7 +6,7 @@
 #include <functional>
 #include <string>
 
-#include "core/gather_inputs.h"
+#include "core/attention_views.h"
 #include "verify/law.h"
 
 namespace recto::verify {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "bazel/testing/catch.h"
-#include "core/gather_inputs.h"
+#include "core/attention_views.h"
 #include "reference/kv_cache_ops.h"
 #include "verify/drawn_cases.h"
 #include "verify/law_runner.h"
