@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """Tries mutants, a process for each test, and reports which are killed, by what, and how fast.
 
-    campaign.py --programs NAME... [--sample N] [--only PART...] [--columns N]
+    campaign.py --programs NAME... [--sample N] [--only PART...] [--laws-alone N]
                 [--held-out] [--first-by-compiler]
                 [--jobs N] [--seconds N] [--built-from COMMIT] [--journal FILE]
 
 A program NAME is NAME_trials beside this file, a Catch2 test of copies of sources (copies.py); its
 mutants are in NAME_mutants.json, and its tests in programs.bzl. Writes result.json, for report.py.
-With --columns, it also tells what `recto verify` kills alone, and what each law kills alone.
+With --laws-alone, it tries N mutants of kernels, always the same ones, and also tells what
+`recto verify` kills alone, and what each law kills alone.
 Fails if a mutant survives that is not listed as equivalent, if an equivalent one is seen, or if a
 test fails without a mutant. Mutants that end in a crash, by the clock or by an exception of a
 library (outcome.py) count as survivors.
@@ -187,6 +188,9 @@ def chosen(trials, asked):
         tried = report.read("result.json")["mutants"]
         first = {m["name"] for m in tried if report.is_first_by_compiler(m)}
         trials = [t for t in trials if t.mutant["name"] in first]
+    if asked.laws_alone:
+        real = [t for t in trials if not t.is_equivalent and not t.has_to_be_found()]
+        trials = in_any_order([t for t in real if t.program.verifies])[: asked.laws_alone]
     if asked.sample:
         areas = sorted({t.mutant["area"] for t in trials})
         of_area = ([t for t in in_any_order(trials) if t.mutant["area"] == a] for a in areas)
@@ -209,7 +213,7 @@ def parse(arguments):
     parser.add_argument("--programs", nargs="+", required=True, choices=PROGRAMS)
     parser.add_argument("--sample", type=int, default=0, help="N mutants of each area")
     parser.add_argument("--only", nargs="*", default=[], help="mutants with a part of their name")
-    parser.add_argument("--columns", type=int, default=0, help="try so many mutants on laws alone")
+    parser.add_argument("--laws-alone", type=int, default=0, help="N mutants, by each law alone, too")
     parser.add_argument("--held-out", action="store_true", help="mutants of the held-out draw")
     parser.add_argument(
         "--first-by-compiler", action="store_true", help="as result.json has it; any may survive"
@@ -228,9 +232,8 @@ def main(arguments):
     equivalent = copies.read_reasons(HERE / f"{folder}equivalent.txt")
     trials = [Trial(p, m, m["name"] in equivalent) for p in programs for m in p.mutants]
     trials = chosen(trials, asked)
-    laws = laws_of(programs) if asked.columns else []
-    real = [t for t in trials if not t.is_equivalent and not t.has_to_be_found()]
-    for trial in in_any_order([t for t in real if t.program.verifies])[: asked.columns]:
+    laws = laws_of(programs) if asked.laws_alone else []
+    for trial in trials:
         trial.laws = laws
     journal = Journal(asked.journal, asked.built_from)
 

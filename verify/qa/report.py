@@ -209,23 +209,24 @@ def killers(mutants):
     return f"{table(*rows)}\n{sentence}"
 
 
-def alone(mutants):
-    """What each kills with nothing before it, of the mutants on which that was tried."""
+def alone(campaign):
+    """What each kills with nothing before it."""
     rows = [["area", "mutants", "all of recto's checks", "recto verify alone"]]
     rows[0] += ["laws alone, no oracle", "fixed tolerance", "factor two"]
-    for area, part in split_by("area", [mutant for mutant in mutants if "alone" in mutant]):
+    for area, part in split_by("area", campaign["mutants"]):
         without_oracle = sum(not set(BY_REFERENCE).issuperset(m["alone"]["laws"]) for m in part)
         verify = sum(mutant["alone"]["verify"] == "killed" for mutant in part)
         shares = [share(n, len(part)) for n in (len(killed(part)), verify, without_oracle)]
         rows.append([area, len(part), *shares, *imitation_shares(part)])
-    return table(*rows)
+    tried = f"Tried on {campaign['date']}, built from commit {campaign['built_from']}:"
+    return f"{tried}\n\n{table(*rows)}"
 
 
-def laws(mutants, names):
+def laws(campaign):
     """The mutants that each law kills with nothing before it, and those that no other law kills."""
-    kills = [mutant["alone"]["laws"] for mutant in mutants if "alone" in mutant]
+    kills = [mutant["alone"]["laws"] for mutant in campaign["mutants"]]
     rows = []
-    for law in sorted(names):
+    for law in sorted(campaign["laws"]):
         with_what = "the reference" if law in BY_REFERENCE else "the same backend"
         rows.append([law, sum(law in k for k in kills), sum(k == [law] for k in kills), with_what])
     rows.sort(key=lambda row: -row[1])
@@ -248,7 +249,7 @@ def seen_otherwise(mutants, seen_by):
 def figures():
     """What stands between the marks of each name."""
     first, second = read("result.json"), read("held_out/result.json")
-    bare = read("uninstrumented/result.json")
+    bare, by_laws = read("uninstrumented/result.json"), read("laws_alone/result.json")
     mutants, drawn = first["mutants"], second["mutants"]
     picked = copies.read_picked(sorted(HERE.glob("picked/*/*.txt")))
 
@@ -270,8 +271,8 @@ def figures():
         "areas": counts("area", mutants),
         "operators": counts("operator", mutants),
         "killers": killers(mutants),
-        "alone": alone(mutants),
-        "laws": laws(mutants, first.get("laws", [])),
+        "alone": alone(by_laws),
+        "laws": laws(by_laws),
         "equivalent": equivalent(mutants, reasons("equivalent.txt")),
         "seen otherwise": seen_otherwise(mutants, {m.name: m.seen_by for m in picked}),
     }
