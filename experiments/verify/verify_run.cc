@@ -49,6 +49,7 @@ class VerifyRun {
     verify::LawRunOptions how{.bound_kind = options_.bound_kind,
                               .failures_kept = options_.failures_kept};
     how.why_lost = options_.why_lost;
+    how.begins_at_shown_cases = options_.is_of_caller;
     how.clock = [this] { return seconds_passed(); };
     how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest,
                       const verify::LawVerdict& verdict) {
