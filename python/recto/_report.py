@@ -49,15 +49,17 @@ class Failure:
     @property
     def _order(self) -> Tuple[Any, ...]:
         """Smallest first: cases that must precede it, size, numbers of a token, options. Of equal
-        cases the oracle's, which names the wrong element."""
+        cases the oracle's, which names the wrong element; last a law that takes but types and head
+        dims from its case."""
         if self.file is None:
-            return (1,)
+            return (2,)
         found = self.case
         case, shape = found["case"], found["case"]["shape"]
         numbers = (shape["num_q_heads"] + shape["num_kv_heads"]) * (
             shape["head_dim_k"] + shape["head_dim_v"])
         options = sum(value not in (None, "none", 0) for value in case["options"].values())
-        return (0, len(found.get("after", ())), self.size, numbers, options, self.law != "oracle")
+        return (self.law == "engine_tables", len(found.get("after", ())), self.size, numbers, options,
+                self.law != "oracle")
 
     def __str__(self) -> str:
         return self.text + (f"\n{self.explanation}" if self.explanation else "")

@@ -14,10 +14,11 @@ from ._programs import FilePath
 from ._report import Failure, Replayed, Report
 
 _NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
+_CASES_AFTER_FAILURE = 20
 _TIME_LIMIT_S = 10.0  # of a call, with isolate=True
 _REPLAY_WORDS = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
 _RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
-              "numerics", "time_limit", "fail_fast")
+              "numerics", "time_limit", "fail_fast", "after_failure")
 
 
 def verify(
@@ -25,7 +26,8 @@ def verify(
     kv_write: Optional[Function] = None, cases: Optional[int] = None,
     seconds: Optional[float] = None, seed: Optional[int] = None,
     laws: Optional[Sequence[str]] = None, bound: Optional[str] = None,
-    failures: Optional[int] = None, fail_fast: bool = False, folder: Optional[FilePath] = None,
+    failures: Optional[int] = None, fail_fast: Optional[bool] = None,
+    folder: Optional[FilePath] = None,
     batch_invariant: bool = False, numerics: Optional[_filters.Numerics] = None,
     isolate: bool = False, time_limit: Optional[float] = None, far_pools: bool = False,
     explain: bool = True, **filters: Any,
@@ -41,7 +43,9 @@ def verify(
         decode, prefill, kv_write: the functions under test; one at least.
         cases: to draw (120); seconds: instead, draws until then; seed: of the draws (2026).
         laws: names of laws, "oracle" among them (all); bound: "probabilistic" or "worst-case".
-        failures: shown and kept per kind, law and function (1); fail_fast: draws none after one.
+        failures: shown and kept per kind, law and function (1).
+        fail_fast: whether no case is drawn after one that failed, or all are (None: twenty more,
+            which show on what else it fails).
         folder: of failing cases ("failing-cases").
         batch_invariant: a row's bits must not depend on other rows; numerics: as `Numerics` says.
         isolate: calls in a fork, whose crashes and hangs are failures; time_limit: in CPU s (10).
@@ -61,7 +65,8 @@ def verify(
     functions = _filters.functions_of(decode=decode, prefill=prefill, kv_write=kv_write)
     run = dict(cases=cases, seconds=seconds, seed=seed, laws=laws, bound=bound, failures=failures,
                folder=folder, batch_invariant=batch_invariant, numerics=numerics,
-               time_limit=time_limit, fail_fast=fail_fast)
+               time_limit=time_limit, fail_fast=fail_fast,
+               after_failure=_CASES_AFTER_FAILURE if fail_fast is None else None)
     known = (*_RUN_WORDS, *_filters.FILTERS, *_filters.LIMITS)
     arguments = ["verify", "--json", *_filters.flags({**run, **filters}, known)]
     answerer = _answerer(functions, isolate, time_limit, far_pools)
