@@ -123,6 +123,7 @@ class LawRun {
   void reduce_and_show(const Check& check, FailingCase failing, Pair& pair) {
     has_run_trials_ = true;
     FailingCases others;
+    failing = small_one(check, std::move(failing));
     show(check, reduced(check, std::move(failing), pair.preceding, trials_left_, others), pair);
     for (auto& [kind, other] : others) {
       FailureCount& counted = pair.count.failures[kind];
@@ -130,6 +131,18 @@ class LawRun {
       ++counted.met_shrinking;
       reduce_and_show(check, std::move(other), pair);
     }
+  }
+
+  // The failing case, or one that is shown for another law and fails in the same way.
+  FailingCase small_one(const Check& check, FailingCase failing) const {
+    const auto known = shown_.find(&check.backend);
+    if (!options_.begins_at_shown_cases || failing.lost || known == shown_.end()) return failing;
+    for (const DescribedCase& shown : known->second) {
+      LawVerdict verdict = verdict_in_fresh_process(check, shown);
+      const bool is_same = !verdict.skipped && verdict.kind() == failing.verdict.kind();
+      if (is_same && verdict.failed()) return failing_case(check, shown, std::move(verdict));
+    }
+    return failing;
   }
 
   // Keeps and reports the case, unless an equal one was shown.
@@ -144,6 +157,11 @@ class LawRun {
     }
     ++counted.shown;
     if (is_plain) counted.shown_specs.push_back(described.spec);
+    std::vector<DescribedCase>& shown = shown_[&check.backend];
+    const bool is_known = std::ranges::any_of(shown, [&](const DescribedCase& each) {
+      return described.spec && *each.spec == *described.spec;
+    });
+    if (is_plain && !smallest.is_cut_short && !is_known) shown.push_back(described);
     if (smallest.is_cut_short) ++report_.cut_short;
     if (options_.keep)
       described.replay = options_.keep(check.law, check.backend, described, smallest.verdict);
@@ -157,6 +175,7 @@ class LawRun {
   const LawRunOptions& options_;
   std::vector<Pair> pairs_;
   TrialsLeft trials_left_;
+  std::map<const Backend*, std::vector<DescribedCase>> shown_;  // that need no cases before them
   bool has_run_trials_ = false;  // in fresh processes, since the last check began
   LawReport report_;
 };

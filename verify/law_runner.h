@@ -75,6 +75,9 @@ struct LawRunOptions {
   std::function<double()> clock = {};
   double shrinking_seconds = 60;
   double all_shrinking_seconds = 120;
+  // Begins to reduce a failure of a law at a small case on which its backend failed another law, if
+  // it fails this one in the same way. For slow backends: one fault breaks most laws.
+  bool begins_at_shown_cases = false;
   // Saves a shrunk failing case and returns its replay command. If empty, the replay stays.
   std::function<std::string(const Law&, const Backend&, const DescribedCase&, const LawVerdict&)>
       keep = {};

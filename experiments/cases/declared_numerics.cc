@@ -24,6 +24,12 @@ std::optional<ElementType> type_named(const std::string& name) {
   return std::nullopt;
 }
 
+constexpr std::pair<const char*, std::optional<ElementType> DeclaredNumerics::*> kTypes[] = {
+    {"p", &DeclaredNumerics::weights},
+    {"products", &DeclaredNumerics::products},
+    {"partials", &DeclaredNumerics::partials},
+    {"accumulate", &DeclaredNumerics::accumulate}};
+
 Status set_field(const std::string& name, const std::string& value, DeclaredNumerics& declared) {
   if (name == "exp") {
     if (value != "approx" && value != "exact") return wrong(name, value, "approx or exact");
@@ -31,12 +37,7 @@ Status set_field(const std::string& name, const std::string& value, DeclaredNume
         value == "exact" ? DeclaredExponential::kExact : DeclaredExponential::kApproximate;
     return Status::ok();
   }
-  const std::pair<const char*, std::optional<ElementType> DeclaredNumerics::*> fields[] = {
-      {"p", &DeclaredNumerics::weights},
-      {"products", &DeclaredNumerics::products},
-      {"partials", &DeclaredNumerics::partials},
-      {"accumulate", &DeclaredNumerics::accumulate}};
-  for (const auto& [known, field] : fields) {
+  for (const auto& [known, field] : kTypes) {
     if (name != known) continue;
     declared.*field = type_named(value);
     if (!(declared.*field)) return wrong(name, value, "fp32, fp16 or bf16");
@@ -58,6 +59,20 @@ Result<DeclaredNumerics> parse_declared_numerics(const std::string& text) {
     RECTO_RETURN_IF_ERROR(set_field(item.substr(0, equals), item.substr(equals + 1), declared));
   }
   return declared;
+}
+
+std::string numerics_flag_text(const DeclaredNumerics& declared) {
+  std::string text;
+  const auto add = [&text](const char* name, const char* value) {
+    text += fmt::format("{}{}={}", text.empty() ? " --numerics " : ",", name, value);
+  };
+  for (const auto& [name, field] : kTypes)
+    if (declared.*field) add(name, element_type_name(*(declared.*field)));
+  if (declared.exponential) {
+    const bool is_exact = *declared.exponential == DeclaredExponential::kExact;
+    add("exp", is_exact ? "exact" : "approx");
+  }
+  return text;
 }
 
 void add_numerics_flag(Command& command, DeclaredNumerics& declared) {

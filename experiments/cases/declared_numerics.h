@@ -14,6 +14,9 @@ namespace recto::experiments {
 // input names the field, and what was expected.
 Result<reference::DeclaredNumerics> parse_declared_numerics(const std::string& text);
 
+// The same as a flag, preceded by a space; "" if nothing is declared.
+std::string numerics_flag_text(const reference::DeclaredNumerics& declared);
+
 // Adds --numerics.
 void add_numerics_flag(Command& command, reference::DeclaredNumerics& declared);
 

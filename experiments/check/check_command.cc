@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "core/json.h"
+#include "experiments/cases/declared_numerics.h"
 #include "experiments/check/check_run.h"
 #include "experiments/check/check_text.h"
 #include "experiments/support/output_file.h"
@@ -77,6 +78,7 @@ Command check_command() {
       "--bound KIND",
       one_of(flags->bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
       "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
+  add_numerics_flag(command, options.numerics);
   command.add("--failures N", integer(flags->failures_shown, {1, 1000}),
               "failures shown in full per operation [3]");
   command.add("--out DIR", nonempty_text(options.kept_folder, "a folder"),

@@ -83,6 +83,28 @@ TEST_CASE("a fault that is known is told from outputs alone, and with lse_ln whe
   CHECK_THAT(replayed.out, ContainsSubstring("the lse is a logarithm of base 2"));
 }
 
+TEST_CASE("declared numerics allow for what their rounding adds, here and in a replay") {
+  const AnsweredFolder folder({"--cases", "1", "--op", "decode", "--type", "fp16"});
+  const NpzArrays arrays = folder.arrays_of(folder.files[0]);
+  NpzArrays answer = folder.right(folder.files[0]);
+  NpyArray& out = answer.at("out");
+  for (std::int64_t i = 0; i < out.count(); ++i) {
+    const double beyond = 1.5 * arrays.at("bound").at<double>(i);
+    set_item(out, i, static_cast<float>(arrays.at("expected").at<double>(i) + beyond));
+  }
+  folder.answer(folder.files[0], answer);
+  CHECK(folder.check().exit_code == 1);
+  CHECK(folder.check({"--numerics", "accumulate=bf16"}).exit_code == 0);
+  const TriedCommand declared = folder.check({"--numerics", "exp=exact,p=fp16"});
+  CHECK(declared.exit_code == 1);
+  const std::string kept = folder.kept + "/decode-01.json";
+  CHECK_THAT(declared.out,
+             ContainsSubstring("recto replay '" + kept + "' --numerics p=fp16,exp=exact"));
+  CHECK(testing::try_command(replay_command, {"replay", kept}).exit_code == 1);
+  CHECK(testing::try_command(replay_command, {"replay", kept, "--numerics", "accumulate=bf16"})
+            .exit_code == 0);
+}
+
 TEST_CASE("a case with a reason not to answer it is skipped, and no case is not enough") {
   const AnsweredFolder folder({"--cases", "3", "--op", "decode", "--type", "fp32"});
   folder.remove(folder.files[0].name + ".out.npz");

@@ -15,7 +15,7 @@ namespace recto::experiments {
 namespace {
 
 verify::LawVerdict judge(const CaseFile& file, const std::string& answer,
-                         verify::BoundKind bound_kind) {
+                         const CheckOptions& options) {
   verify::LawVerdict unread;
   const Result<std::string> bytes = read_text_file(answer);
   if (!bytes.is_ok()) {
@@ -27,7 +27,8 @@ verify::LawVerdict judge(const CaseFile& file, const std::string& answer,
     unread.call_failure = {verify::kThrown, arrays.status().message()};
     return unread;
   }
-  return verify::judge_answer(file.operation, file.spec, arrays.value(), bound_kind);
+  return verify::judge_answer(file.operation, file.spec, arrays.value(), options.bound_kind,
+                              options.numerics);
 }
 
 // The path relative to the case's folder, so that case and answer can be moved together.
@@ -72,7 +73,7 @@ Result<std::vector<JudgedCase>> judge_folder(const CheckOptions& options, Comman
       continue;
     }
     judged.answer = *answer.value();
-    judged.verdict = judge(judged.file, judged.answer, options.bound_kind);
+    judged.verdict = judge(judged.file, judged.answer, options);
     judged.state = judged.verdict.failed() ? AnswerState::kWrong : AnswerState::kRight;
     if (judged.verdict.failed()) RECTO_RETURN_IF_ERROR(keep(options, judged));
   }

@@ -10,6 +10,7 @@
 #include "core/status.h"
 #include "experiments/cases/case_folder.h"
 #include "experiments/support/command.h"
+#include "reference/numerics.h"
 #include "verify/law.h"
 
 namespace recto::experiments {
@@ -17,6 +18,7 @@ namespace recto::experiments {
 struct CheckOptions {
   std::string folder = {};  // of cases and answers
   verify::BoundKind bound_kind = verify::BoundKind::kProbabilistic;
+  reference::DeclaredNumerics numerics = {};
   std::string kept_folder = {};  // of failing cases
 };
 

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "core/json.h"
+#include "experiments/cases/declared_numerics.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
 #include "verify/quoted_text.h"
@@ -67,10 +68,11 @@ std::string what_text(const JudgedCase& judged) {
   return judged.verdict.what + "\n" + judged.verdict.details();
 }
 
-std::string failure_text(const JudgedCase& judged) {
-  return fmt::format("\n{} is wrong: {}\n{}\ncase\n{}\nreplay\n  recto replay {}\n",
+std::string failure_text(const JudgedCase& judged, const CheckOptions& options) {
+  return fmt::format("\n{} is wrong: {}\n{}\ncase\n{}\nreplay\n  recto replay {}{}\n",
                      judged.file.name, judged.answer, verify::indented(what_text(judged)),
-                     verify::indented(judged.file.spec.text()), shell_word(judged.kept));
+                     verify::indented(judged.file.spec.text()), shell_word(judged.kept),
+                     numerics_flag_text(options.numerics));
 }
 
 std::string names_text(const std::vector<std::string>& names, const char* what) {
@@ -96,7 +98,7 @@ std::string check_text(const CheckOptions& options, const std::vector<JudgedCase
     if (judged.state == AnswerState::kSkipped) ++reasons[judged.reason];
     if (judged.state != AnswerState::kWrong) continue;
     if (++failures[judged.file.operation] <= shown) {
-      text += failure_text(judged);
+      text += failure_text(judged, options);
     } else {
       others.push_back(judged.file.name);
     }

@@ -31,7 +31,7 @@ Status replay_write(const verify::SavedCase& saved, const verify::NpzArrays& arr
 }  // namespace
 
 Status replay_answer(const std::string& case_file, const verify::SavedCase& saved,
-                     std::ostream& out) {
+                     const reference::DeclaredNumerics& declared, std::ostream& out) {
   const std::string path = path_of(case_file, saved.answer);
   const Result<std::string> bytes = read_text_file(path);
   RECTO_RETURN_IF_ERROR(bytes.status());
@@ -46,7 +46,7 @@ Status replay_answer(const std::string& case_file, const verify::SavedCase& save
   const auto seen = attention_answer(placed.inputs(), arrays.value());
   RECTO_RETURN_IF_ERROR(seen.status().in(path));
   const verify::Comparison comparison =
-      compare_answer(placed.inputs(), seen.value(), saved.bound_kind);
+      compare_answer(placed.inputs(), seen.value(), saved.bound_kind, declared);
   const verify::Explanation explanation =
       explain_results(seen.value(), comparison, law_case, saved.bound_kind);
   out << explanation_text(explanation, law_case);

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "core/status.h"
+#include "reference/numerics.h"
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
@@ -14,6 +15,6 @@ namespace recto::experiments {
 // `case_file` is the path of the saved case; the path of its answer is relative to that file's
 // folder. Failed if the answer is still wrong; invalid input if it cannot be read.
 Status replay_answer(const std::string& case_file, const verify::SavedCase& saved,
-                     std::ostream& out);
+                     const reference::DeclaredNumerics& declared, std::ostream& out);
 
 }  // namespace recto::experiments

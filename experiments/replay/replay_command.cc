@@ -189,7 +189,7 @@ Status run_replay(const ReplayFlags& flags, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(saved.status());
   if (is_of_answer(flags, saved.value())) {
     context.out << saved.value().spec << '\n';
-    return replay_answer(flags.file, saved.value(), context.out);
+    return replay_answer(flags.file, saved.value(), flags.selection.numerics, context.out);
   }
   const Result<Selection> selection = selection_of(flags, saved.value());
   RECTO_RETURN_IF_ERROR(selection.status());

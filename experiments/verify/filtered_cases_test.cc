@@ -95,6 +95,8 @@ TEST_CASE("a run may end at the first case that fails") {
   const Json json = parse_json(tried.out).value();
   CHECK(json["failed"].get<int>() >= 1);
   CHECK(json["cases"].get<int>() < 120);
+  const auto later = verify(kFaulty, {"--after-failure", "3", "--law", "oracle", "--json"});
+  CHECK(parse_json(later.out).value()["cases"].get<int>() == json["cases"].get<int>() + 3);
 }
 
 }  // namespace

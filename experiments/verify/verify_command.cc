@@ -53,6 +53,7 @@ struct VerifyFlags {
   SelectionFlags selection;
   VerifyOptions options;
   std::string bound = "probabilistic";
+  bool is_fail_fast = false;
   bool is_list = false;
   bool is_json = false;
 };
@@ -110,9 +111,9 @@ Status check_folder(const std::string& folder) {
 // Checked here, because the help would list all excluded options on one line.
 Status check_list_alone(const CommandContext& context) {
   if (!context.is_given("--list")) return Status::ok();
-  for (const char* unused :
-       {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max", "--rows-max",
-        "--q-heads-max", "--bound", "--failures", "--fail-fast", "--out", "--json"}) {
+  for (const char* unused : {"--cases", "--seconds", "--seed", "--context-max", "--sequences-max",
+                             "--rows-max", "--q-heads-max", "--bound", "--failures", "--fail-fast",
+                             "--after-failure", "--out", "--json"}) {
     if (context.is_given(unused))
       return Status::invalid_input(fmt::format("--list: runs nothing, and excludes {}", unused));
   }
@@ -124,6 +125,7 @@ Status run_command(VerifyFlags& flags, CommandContext& context) {
   flags.options.bound_kind = verify::bound_kind_of(flags.bound);
   flags.options.replay_flags = flags.selection.library_text();
   flags.options.is_of_caller = flags.selection.caller.has_value();
+  if (flags.is_fail_fast) flags.options.cases_after_failure = 0;
   if (flags.selection.has_library()) {
     flags.options.cases_by_default = kDefaultLibraryCases;
     flags.options.supply = library_supply();
@@ -182,8 +184,9 @@ void add_run_flags(Command& command, VerifyFlags& flags) {
               "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
   command.add("--failures N", integer(options.failures_kept, {1, 1000}),
               "failures shown and kept per kind, law and backend [1]");
-  command.add("--fail-fast", flag(options.is_over_at_failure),
-              "draw no case after one that failed");
+  command.add("--fail-fast", flag(flags.is_fail_fast), "draw no case after one that failed");
+  command.add("--after-failure N", integer(options.cases_after_failure, {0, kCasesMax}),
+              "cases to draw after one that failed [all]");
   command.add("--out DIR", nonempty_text(options.folder, "a folder"),
               "folder for failing cases, created if needed [failing-cases]");
   command.add("--json", flag(flags.is_json), "print JSON");

@@ -49,6 +49,7 @@ class VerifyRun {
     verify::LawRunOptions how{.bound_kind = options_.bound_kind,
                               .failures_kept = options_.failures_kept};
     how.why_lost = options_.why_lost;
+    how.begins_at_shown_cases = options_.is_of_caller;
     how.clock = [this] { return seconds_passed(); };
     how.keep = [this](const Law& law, const Backend& backend, const DescribedCase& smallest,
                       const verify::LawVerdict& verdict) {
@@ -146,7 +147,11 @@ class VerifyRun {
 
   std::optional<DescribedCase> next_case() {
     records_bias_ = false;  // a skipped law does not reset it
-    if (options_.is_over_at_failure && !outcome_.kept.empty()) return std::nullopt;
+    if (!outcome_.kept.empty()) {
+      if (!cases_at_failure_) cases_at_failure_ = outcome_.cases;
+      const auto& after = options_.cases_after_failure;
+      if (after && outcome_.cases - *cases_at_failure_ >= *after) return std::nullopt;
+    }
     const bool has_pairs = !is_time_up() && options_.supply.demands == verify::CaseDemands{};
     std::optional<DescribedCase> paired = has_pairs ? pairs_.next_of_share() : std::nullopt;
     is_for_pairs_ = paired.has_value();
@@ -236,6 +241,7 @@ class VerifyRun {
   std::set<std::pair<std::string, std::string>> met_;   // law and backend
   std::size_t next_pair_ = 0;                           // index of a law and a backend
   std::map<std::string, verify::RoundingBias> biases_;  // by backend
+  std::optional<std::int64_t> cases_at_failure_ = {};   // drawn when the first one failed
   bool has_values_by_chance_ = false;                   // of the case being tried
   bool records_bias_ = false;
   std::map<std::string, TriedSizes> sizes_;  // by backend

@@ -30,11 +30,12 @@ struct VerifyOptions {
   verify::SizeLimits limits = {};
   SupplyOptions supply = {};
   verify::BoundKind bound_kind = verify::BoundKind::kProbabilistic;
-  std::int64_t failures_kept = 1;   // of each kind, of each law on each backend
-  bool is_over_at_failure = false;  // no case is drawn after one that failed
-  std::string folder = {};          // of failing cases
-  std::string replay_flags = {};    // flags that `recto replay FILE` needs
-  bool is_of_caller = false;        // the Python package: failures are replayed by it
+  std::int64_t failures_kept = 1;  // of each kind, of each law on each backend
+  // How many cases are drawn after one that failed, which rarely show more than it; nullopt: all.
+  std::optional<std::int64_t> cases_after_failure = {};
+  std::string folder = {};        // of failing cases
+  std::string replay_flags = {};  // flags that `recto replay FILE` needs
+  bool is_of_caller = false;      // the Python package: failures are replayed by it
   // Why nothing can run any more, called after each failure: LawRunOptions::why_lost.
   std::function<std::optional<std::string>()> why_lost = {};
 };

@@ -4,7 +4,7 @@ bytes.
 
     make_wheel.py OUT_DIR PYPROJECT README PROGRAM... -- FILE...
 
-FILEs are those of python/recto and experiments/plot. Programs are copied without symbols. The name
+FILEs are those of python/recto and experiments/plot, and the licences. Programs are copied without symbols. The name
 of the wheel has the oldest C library on which they run; with programs that need other shared
 libraries, which is said, the wheel is one for this machine.
 """
@@ -27,6 +27,7 @@ SYSTEM_LIBRARIES = re.compile(
 OLDEST_GLIBC_MINOR = 17  # of manylinux2014, which every pip knows
 TIME = (1980, 1, 1, 0, 0, 0)  # of all files, the first that zip can say
 NOT_IN_WHEELS = ("README.md", "plot.py", "map_picture.py")
+LICENCES = ("LICENSE", "third_party.txt")  # of recto, and of what its programs are linked with
 
 
 def readelf(option: str, program: Path) -> str:
@@ -56,6 +57,7 @@ def metadata(project: dict, readme: str) -> str:
     lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {project['version']}",
              f"Summary: {project['description']}", f"Requires-Python: {project['requires-python']}",
              f"License: {project['license']['text']}", f"Keywords: {','.join(project['keywords'])}"]
+    lines += [f"License-File: {name}" for name in LICENCES]
     lines += [f"Classifier: {each}" for each in project["classifiers"]]
     lines += [f"Requires-Dist: {each}" for each in project["dependencies"]]
     for extra, packages in project["optional-dependencies"].items():
@@ -73,8 +75,10 @@ def entry_points(project: dict) -> str:
     )
 
 
-def place_of(path: Path) -> str | None:
+def place_of(path: Path, info: str) -> str | None:
     """Where a file of the checkout lies in the wheel; None: nowhere."""
+    if path.name in LICENCES:
+        return f"{info}/{path.name}"
     if path.name in NOT_IN_WHEELS or path.suffix not in (".py", ".typed"):
         return None
     if path.parent.name == "plot":
@@ -108,12 +112,12 @@ def main(arguments: list[str]) -> None:
     at = arguments.index("--")
     programs, files = [Path(each) for each in arguments[3:at]], map(Path, arguments[at + 1 :])
     project = tomllib.loads(pyproject.read_text())["project"]
-    contents = {place: path.read_bytes() for path in files if (place := place_of(path))}
+    stem = f"{project['name'].replace('-', '_')}-{project['version']}"
+    info = f"{stem}.dist-info"
+    contents = {place: path.read_bytes() for path in files if (place := place_of(path, info))}
     for program in programs:
         contents[f"recto/_bin/{program.name.removesuffix('_portable')}"] = stripped(program)
     tag = f"py3-none-{platform_of(programs)}"
-    stem = f"{project['name'].replace('-', '_')}-{project['version']}"
-    info = f"{stem}.dist-info"
     contents[f"{info}/METADATA"] = metadata(project, readme.read_text()).encode()
     contents[f"{info}/WHEEL"] = (
         f"Wheel-Version: 1.0\nGenerator: recto\nRoot-Is-Purelib: false\nTag: {tag}\n".encode()

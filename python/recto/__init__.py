@@ -7,12 +7,11 @@
 
 from . import adapters
 from ._attention_cases import AttentionCases, attention_cases
-from ._call import AttentionCall, Call, Unsupported
-from ._cases import Case, Wrong, cases
-from ._engine import EngineFailed, UsageError
+from ._call import AttentionCall, Call, KvWriteCall
+from ._cases import Case, cases
+from ._errors import EngineFailed, Unsupported, UsageError, Wrong
 from ._filters import Numerics
-from ._kv_write_call import KvWriteCall
-from ._new_tokens import NewTokens
+from ._layouts import NewTokens
 from ._oracle import assert_attention, oracle
 from ._report import CaseFailed, Failure, OptionCount, Replayed, Report
 from ._simulated import Fragmentation, Plan, Simulation, Trace

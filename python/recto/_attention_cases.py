@@ -7,12 +7,11 @@ import functools
 import json
 import re
 import shlex
-import subprocess
 from pathlib import Path
 from typing import Any, Callable, Dict, List, Optional, Sequence
 
-from ._engine import UsageError
-from ._programs import program
+from ._errors import UsageError
+from ._programs import run
 from ._report import CaseFailed, Report
 from ._tables import needed
 from ._verify import replay, verify
@@ -48,30 +47,18 @@ def attention_cases(
     pytest = needed("pytest", "attention_cases")
     if cases_per_test < 1 or (cases is not None and cases < 1):
         raise UsageError("cases, cases_per_test: expected 1 at least")
-    drawn = _Drawn(cases, seed, laws, cases_per_test, words)
-    mark: Callable[[Any], Any] = getattr(pytest.mark, MARK)(drawn)
-    return mark
 
-
-@dataclasses.dataclass(frozen=True)
-class _Drawn:
-    """The arguments of the decorator."""
-
-    cases: Optional[int]
-    seed: Optional[int]
-    laws: Optional[Sequence[str]]
-    cases_per_test: int
-    words: Dict[str, Any]
-
-    def groups(self, cases: Optional[int], seed: Optional[int]) -> "List[Group]":
-        """The tests, with what the command line says in place of the decorator's."""
-        total = cases if cases is not None else self.cases or _CASES
-        first = seed if seed is not None else _SEED if self.seed is None else self.seed
-        sizes = [min(self.cases_per_test, total - begin)
-                 for begin in range(0, total, self.cases_per_test)]
+    def groups(cases_given: Optional[int], seed_given: Optional[int]) -> "List[Group]":
+        """The tests, with what the command line gives in place of the decorator's."""
+        total = cases_given or cases or _CASES
+        first = next(each for each in (seed_given, seed, _SEED) if each is not None)
+        sizes = [min(cases_per_test, total - begin) for begin in range(0, total, cases_per_test)]
         options = f"--recto-seed={first} --recto-cases={total}"
-        return [Group(law, index, first + index, size, options, self.words)
-                for law in self.laws or known_laws() for index, size in enumerate(sizes)]
+        return [Group(law, index, first + index, size, options, words)
+                for law in laws or known_laws() for index, size in enumerate(sizes)]
+
+    mark: Callable[[Any], Any] = getattr(pytest.mark, MARK).with_args(groups)
+    return mark
 
 
 @dataclasses.dataclass(frozen=True)
@@ -92,9 +79,7 @@ class Group:
 @functools.lru_cache(maxsize=None)
 def known_laws() -> Sequence[str]:
     """The names of the laws of functions, and "oracle", the comparison with the expected result."""
-    done = subprocess.run([program("recto_kernels"), "verify", "--list"], capture_output=True,
-                          text=True, stdin=subprocess.DEVNULL, check=True)
-    lines = done.stdout.splitlines()
+    lines = run("recto_kernels", ["verify", "--list"], {})[0].splitlines()
     begin = next(i for i, line in enumerate(lines) if re.match(r"law +says", line)) + 2
     names = [line.split()[0] for line in lines[begin:] if line.strip()]
     return ("oracle", *(name for name in names if name not in ("oracle", *_OF_OTHER_OPERATIONS)))

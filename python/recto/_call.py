@@ -3,25 +3,18 @@
 from __future__ import annotations
 
 import types
-from typing import TYPE_CHECKING, Any, Dict, Optional, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
 import numpy as np
 
 from . import _structs, _types
-from ._layouts import by_token, cache_place, context_slots, gathered, live_slots, rows_place
+from ._layouts import Paged, cache_place, rows_place
 from ._memory import Arguments, Memory, Place
 
 if TYPE_CHECKING:
-    from ._new_tokens import NewTokens
-
+    AnyArray = np.ndarray[Any, Any]
     FloatArray = np.ndarray[Any, np.dtype[np.float32]]
     IntArray = np.ndarray[Any, np.dtype[np.int32]]
-    AnyArray = np.ndarray[Any, Any]
-
-
-class Unsupported(Exception):
-    """Raised by a function under test for a call that it does not serve: the case is skipped, and
-    counted by the reason, which should not vary with sizes."""
 
 
 class Call:
@@ -94,32 +87,18 @@ class Call:
             self._arguments.codes(name), self._arguments.places[name].type_name
         )
 
-    def cache_by_token(self, name: str) -> "AnyArray":
-        """`k_cache` or `v_cache` as [num_blocks, block_size, num_kv_heads, head_dim]: a view, but
-        for packed K, which is copied."""
-        return by_token(self._arguments.array(name), self.layout, name == "k_cache")
-
     def torch(self, device: Any = None) -> Any:
         """The call's arguments as torch tensors, under the same names: an object with them and
         with this call's other attributes. They share the call's memory, unless `device` is another
         device, to which they are copied. A returned tensor may then be there, too."""
         import torch
 
-        made = types.SimpleNamespace(**self._plain_attributes())
-        for name in self._optional_names():
-            setattr(made, name, None)
-        for name in self.arguments:
-            array = self._arguments.codes(name)
-            type_name = self._arguments.places[name].type_name
-            if array.dtype == np.uint16:
-                array = array.view(np.int16)
-            tensor = torch.from_numpy(array)
-            if type_name in ("bf16", "e4m3", "e5m2"):
-                tensor = tensor.view(_types.torch_type(type_name))
-            setattr(made, name, tensor if device is None else tensor.to(device))
-        made.call = self
+        def tensor(array: "AnyArray", type_name: str) -> Any:
+            made = _types.tensor_of(array, type_name)
+            return made if device is None else made.to(device)
+
         self._returned_device = None if device is None else torch.device(device).type
-        return made
+        return self._with_arrays_as(tensor)
 
     #: The type of device, beside the CPU, on which the result may be.
     _returned_device: Optional[str] = None
@@ -129,24 +108,20 @@ class Call:
         and others. They share the call's memory."""
         from ._dlpack import Exported
 
-        made = types.SimpleNamespace(**self._plain_attributes())
-        for name in self._optional_names():
-            setattr(made, name, None)
-        for name in self.arguments:
-            place = self._arguments.places[name]
-            exported = Exported(self._arguments.codes(name), place.type_name)
-            setattr(made, name, exported)
-        made.call = self
+        return self._with_arrays_as(Exported)
+
+    def _with_arrays_as(self, make: "Callable[[AnyArray, str], Any]") -> Any:
+        plain = {name: value for name, value in vars(self).items() if not name.startswith("_")}
+        made = types.SimpleNamespace(call=self, **dict.fromkeys(_OPTIONAL), **plain)
+        for name, place in self._arguments.places.items():
+            setattr(made, name, make(self._arguments.codes(name), place.type_name))
         return made
 
-    def _optional_names(self) -> Tuple[str, ...]:
-        return ("k_scale", "v_scale")
 
-    def _plain_attributes(self) -> Dict[str, Any]:
-        return {name: value for name, value in vars(self).items() if not name.startswith("_")}
+_OPTIONAL = ("k_scale", "v_scale", "alibi_slopes", "sinks", "query_start")
 
 
-class AttentionCall(Call):
+class AttentionCall(Call, Paged):
     """A call of `decode` (one query row per sequence) or `prefill` (any number of rows)."""
 
     num_q_heads: int
@@ -235,37 +210,6 @@ class AttentionCall(Call):
         """[num_query_rows, num_q_heads]: likewise, of the natural logarithm of the denominator."""
         return self._arguments.array("lse_ln")
 
-    def _optional_names(self) -> Tuple[str, ...]:
-        return ("k_scale", "v_scale", "alibi_slopes", "sinks", "query_start")
-
-    @property
-    def live(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-        """[num_blocks, block_size]: whether a sequence's context has this slot."""
-        return live_slots(
-            self.block_table, self.context_length, self.num_blocks, self.block_size
-        )
-
-    def gather(self, sequence: int) -> "Tuple[FloatArray, FloatArray]":
-        """K and V of a sequence's context in fp32, with their scales: [context_length,
-        num_kv_heads, head_dim] each."""
-        at = context_slots(
-            self.block_table[sequence], int(self.context_length[sequence]), self.block_size
-        )
-        k, v = (
-            by_token(self._arguments.codes(name), self.layout, name == "k_cache")
-            for name in ("k_cache", "v_cache")
-        )
-        return (
-            gathered(k, at, self.kv_type, self.k_scale), gathered(v, at, self.kv_type, self.v_scale)
-        )
-
-    def split_new_tokens(self) -> "NewTokens":
-        """The query rows' own tokens, and caches without them, for functions that append new K and
-        V to the cache themselves. Unsupported if a row has no token: one beyond its context."""
-        from ._new_tokens import split_new_tokens
-
-        return split_new_tokens(self)
-
     @property
     def expected(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
         """The oracle's result, [num_query_rows, num_q_heads, head_dim_v]: computed when it is first
@@ -283,3 +227,36 @@ class AttentionCall(Call):
 
             self._oracle = oracle_of_call(self)
         return self._oracle
+
+
+class KvWriteCall(Call):
+    """A call of `kv_write`: token t goes into slot slot_mapping[t] of the caches, which the
+    function changes in place."""
+
+    num_tokens: int
+
+    def __init__(self, call: _structs.KvWrite, memory: Memory) -> None:
+        self.function = "kv_write"
+        places = {
+            "new_k": rows_place(call.k), "new_v": rows_place(call.v),
+            "slot_mapping": Place(call.slot_mapping, "int64", (call.num_tokens,), (1,)),
+            "k_cache": cache_place(call.k_cache, True), "v_cache": cache_place(call.v_cache, True),
+        }
+        super().__init__(memory, places, call.k_cache, call.v_cache)
+        self.q_type = _types.TYPE_NAMES[call.k.type]
+        self.num_tokens = call.num_tokens
+
+    @property
+    def new_k(self) -> "AnyArray":
+        """[num_tokens, num_kv_heads, head_dim_k], of `q_type`."""
+        return self._arguments.array("new_k")
+
+    @property
+    def new_v(self) -> "AnyArray":
+        """[num_tokens, num_kv_heads, head_dim_v]."""
+        return self._arguments.array("new_v")
+
+    @property
+    def slot_mapping(self) -> "np.ndarray[Any, np.dtype[np.int64]]":
+        """[num_tokens]: block * block_size + offset; -1 writes nothing."""
+        return self._arguments.array("slot_mapping")

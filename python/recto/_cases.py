@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any, Dict, Iterator, Optional, Sequence, Union
@@ -10,20 +9,15 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Union
 import numpy as np
 
 from . import _filters, _oracle, _types
-from ._engine import EngineFailed, UsageError, signal_text
-from ._layouts import by_token, context_slots, gathered, live_slots
-from ._new_tokens import NewTokens, split_new_tokens
-from ._programs import program
+from ._errors import Wrong
+from ._layouts import Paged
+from ._programs import run
 
 _CACHES = ("k_cache", "v_cache")
 _KNOWN = ("cases", "seed", "operations", *_filters.FILTERS, *_filters.LIMITS)
 
 
-class Wrong(AssertionError):
-    """An answer beyond the bounds; the message names the first and the worst element."""
-
-
-class Case:
+class Case(Paged):
     """One case, from its file: the arrays that docs/python.md lists, under the same names.
 
     `case.q`, `case.k_cache`, `case.block_table`, `case.expected`, `case.bound` and so on are
@@ -65,45 +59,25 @@ class Case:
     def __repr__(self) -> str:
         return f"<recto.Case {self.name}: {self.q_type} / {self.kv_type}, {self.layout}>"
 
-    @property
-    def live(self) -> "np.ndarray[Any, np.dtype[np.bool_]]":
-        """[num_blocks, block_size]: whether a sequence's context has this slot."""
-        return live_slots(
-            self.block_table, self.context_length, self.k_cache.shape[0], self.block_size
-        )
-
-    def gather(self, sequence: int) -> "tuple[np.ndarray[Any, Any], np.ndarray[Any, Any]]":
-        """K and V of a sequence's context in fp32: [context_length, num_kv_heads, head_dim]."""
-        at = context_slots(
-            self.block_table[sequence], int(self.context_length[sequence]), self.block_size
-        )
-        codes = _types.code_type(self.kv_type)
-        k, v = (self.cache_by_token(name).view(codes) for name in _CACHES)
-        return (
-            gathered(k, at, self.kv_type, self.k_scale), gathered(v, at, self.kv_type, self.v_scale)
-        )
-
-    def cache_by_token(self, name: str) -> "np.ndarray[Any, Any]":
-        """`k_cache` or `v_cache` as [num_blocks, block_size, num_kv_heads, head_dim]."""
-        return by_token(self._arrays[name], self.layout, name == "k_cache")
-
-    def split_new_tokens(self) -> NewTokens:
-        """As `AttentionCall.split_new_tokens`."""
-        return split_new_tokens(self)
-
-    def check(self, out: Any, lse_ln: Any = None) -> None:
+    def check(
+        self, out: Any, lse: Any = None, *, numerics: Optional[_filters.Numerics] = None
+    ) -> None:
         """Judges an answer: Wrong, naming the first and the worst element, if an element is beyond
-        its bound. Of kv_write, `out` is (k_cache, v_cache) after the write.
+        its bound.
+
+        Args:
+            out: [num_query_rows, num_q_heads, head_dim_v], of q's type or fp32; of kv_write,
+                (k_cache, v_cache) after the write.
+            lse: [num_query_rows, num_q_heads], natural logarithm; None: not compared.
+            numerics: how the kernel computes, where its author declares it.
         """
         __tracebackhide__ = True
         if self.op == "kv_write":
             self._check_pools(out)
             return
-        arrays = {**self._file, "out": _oracle.codes_of("out", out, self.q_type)}
-        if lse_ln is not None:
-            arrays["lse_ln"] = np.asarray(lse_ln)
-        code, text, message = _oracle.judge(arrays, {})
-        if code == 1:
+        text, message = _oracle.judge(
+            _oracle.answered(self._file, out, lse), dict(numerics=numerics))
+        if message:
             raise Wrong(f"{self.name}: {message}\n{text}")
 
     def _check_pools(self, pools: Sequence[Any]) -> None:
@@ -141,14 +115,6 @@ def cases(
     flags = _filters.flags(words, _KNOWN)
     with tempfile.TemporaryDirectory() as root:
         folder = Path(root) / "cases"
-        done = subprocess.run(
-            [program("recto_kernels"), "cases", "--out", str(folder), *flags],
-            capture_output=True, text=True, stdin=subprocess.DEVNULL, check=False,
-        )
-        message = done.stderr.strip().partition("error: ")[2] or done.stderr.strip()
-        if done.returncode == 2:
-            raise UsageError(_filters.in_python(message))
-        if done.returncode != 0:
-            raise EngineFailed(f"no cases: {signal_text(done.returncode)}: {message}")
+        run("recto_kernels", ["cases", "--out", str(folder), *flags], _filters.RENAMED)
         for path in sorted(folder.glob("*.npz")):
             yield Case(path)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import mmap
 import os
-import signal
 import socket
 import subprocess
 import sys
@@ -14,8 +13,8 @@ import traceback
 from typing import IO, Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from . import _structs
-from ._call import AttentionCall, Call, Unsupported
-from ._kv_write_call import KvWriteCall
+from ._call import AttentionCall, Call, KvWriteCall
+from ._errors import EngineFailed, Unsupported
 from ._memory import Memory
 from ._programs import program
 from ._returned import WrongResult, store
@@ -27,14 +26,6 @@ _MESSAGE_BYTES = 512
 _POOL_BYTES_MAX = 1 << 30
 _TRACEBACK_LINES = 12
 _FORKED = "forked, and the child returned as well: a child ends by os._exit()"
-
-
-class EngineFailed(RuntimeError):
-    """The engine ended without a report; the text is what it said."""
-
-
-class UsageError(ValueError):
-    """A filter or another argument that the engine refuses."""
 
 
 class _Tee:
@@ -237,13 +228,3 @@ def _content(file: "IO[bytes]") -> str:
     file.seek(0)
     with file:
         return file.read().decode("utf-8", "replace")
-
-
-def signal_text(code: int) -> str:
-    """ "exit code 3", or "signal SIGKILL"."""
-    if code >= 0:
-        return f"exit code {code}"
-    try:
-        return f"signal {signal.Signals(-code).name}"
-    except ValueError:
-        return f"signal {-code}"

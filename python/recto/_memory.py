@@ -10,8 +10,6 @@ import numpy as np
 
 from . import _types
 
-Array = "np.ndarray[Any, Any]"
-
 
 class Memory:
     """The arena's bytes, at `base` in the engine's numbering of addresses."""
@@ -79,10 +77,6 @@ class Arguments:
             self._arrays[key] = array
             self._watched.append((name, weakref.ref(array)))
         return self._arrays[key]
-
-    def watch(self, name: str, thing: Any) -> None:
-        """Also counts `thing` as kept if it lives on."""
-        self._watched.append((name, weakref.ref(thing)))
 
     def name_at(self, address: int) -> Optional[str]:
         """The argument that has this address of this process, if one has."""

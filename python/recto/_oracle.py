@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import os
-import subprocess
 import tempfile
 from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Tuple
 
 import numpy as np
 
 from . import _filters, _types
-from ._engine import EngineFailed, UsageError, signal_text
-from ._programs import program
+from ._errors import UsageError
+from ._programs import run
 
 if TYPE_CHECKING:
     from ._call import AttentionCall
@@ -25,28 +24,9 @@ _HEADS = ("alibi_slopes", "sinks", "k_scale", "v_scale")
 
 
 def assert_attention(
-    out: Any,
-    q: Any,
-    k_cache: Any,
-    v_cache: Any,
-    block_table: Any,
-    context_length: Any,
-    *,
-    lse_ln: Any = None,
-    query_start: Any = None,
-    scale: Optional[float] = None,
-    softcap: float = 0.0,
-    causal: bool = True,
-    window: Optional[int] = None,
-    alibi_slopes: Any = None,
-    sinks: Any = None,
-    k_scale: Any = None,
-    v_scale: Any = None,
-    layout: str = "token-major",
-    q_type: Optional[str] = None,
-    kv_type: Optional[str] = None,
-    bound: str = "probabilistic",
-    numerics: Optional[_filters.Numerics] = None,
+    out: Any, q: Any, k_cache: Any, v_cache: Any, block_table: Any, context_length: Any, *,
+    lse: Any = None, bound: str = "probabilistic", numerics: Optional[_filters.Numerics] = None,
+    **options: Any,
 ) -> None:
     """Compares the result of one call with the oracle, within the bound of each element.
 
@@ -58,43 +38,36 @@ def assert_attention(
         q: [num_query_rows, num_q_heads, head_dim_k].
         k_cache, v_cache: of `layout`, as `AttentionCall.k_cache` says.
         block_table: [num_seqs, max_blocks]; context_length: [num_seqs], with the rows' own tokens.
-        lse_ln: [num_query_rows, num_q_heads], natural logarithm; None: not compared.
-        query_start: [num_seqs + 1]; None: one row per sequence.
-        scale: None: 1 / sqrt(head_dim_k). The other options are those of `AttentionCall`.
+        lse: [num_query_rows, num_q_heads], natural logarithm; None: not compared.
         bound: "probabilistic", or "worst-case"; numerics: how the kernel computes.
+        options: of the call, as `AttentionCall` has them: query_start ([num_seqs + 1]; None: one
+            row per sequence), scale (None: 1 / sqrt(head_dim_k)), softcap (0: none), causal (True),
+            window, alibi_slopes, sinks, k_scale, v_scale, layout ("token-major"), q_type, kv_type.
 
     Raises:
         AssertionError: naming the first and the worst element, with seen, expected and bound.
         UsageError: naming the array that has a wrong type or shape.
     """
     __tracebackhide__ = True
-    arrays = input_arrays(
-        q, k_cache, v_cache, block_table, context_length, query_start=query_start, scale=scale,
-        softcap=softcap, causal=causal, window=window, alibi_slopes=alibi_slopes, sinks=sinks,
-        k_scale=k_scale, v_scale=v_scale, layout=layout, q_type=q_type, kv_type=kv_type,
-    )
-    arrays["out"] = codes_of("out", out, str(arrays["q_type"]))
-    if lse_ln is not None:
-        arrays["lse_ln"] = np.ascontiguousarray(_numpy(lse_ln))
-    words = {"bound": bound, "numerics": numerics}
-    code, text, message = judge(arrays, words)
-    if code == 1:
+    arrays = input_arrays(q, k_cache, v_cache, block_table, context_length, **options)
+    text, message = judge(answered(arrays, out, lse), dict(bound=bound, numerics=numerics))
+    if message:
         raise AssertionError(f"{message}\n{text}")
 
 
 def oracle(
-    q: Any, k_cache: Any, v_cache: Any, block_table: Any, context_length: Any, **options: Any
+    q: Any, k_cache: Any, v_cache: Any, block_table: Any, context_length: Any, *,
+    bound: str = "probabilistic", numerics: Optional[_filters.Numerics] = None, **options: Any,
 ) -> "Dict[str, np.ndarray[Any, np.dtype[np.float64]]]":
     """The fp64 result of attention: "expected" and "bound" [num_query_rows, num_q_heads,
     head_dim_v], "expected_lse_ln" and "bound_lse_ln" [num_query_rows, num_q_heads].
 
     Args are those of `assert_attention`.
     """
-    words = {name: options.pop(name, None) for name in ("bound", "numerics")}
     arrays = input_arrays(q, k_cache, v_cache, block_table, context_length, **options)
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "expected.npz")
-        judge(arrays, words, ["--out", path])
+        judge(arrays, dict(bound=bound, numerics=numerics), ["--out", path])
         with np.load(path) as found:
             return dict(found)
 
@@ -113,51 +86,52 @@ def oracle_of_call(call: "AttentionCall") -> "Dict[str, np.ndarray[Any, Any]]":
 
 def input_arrays(
     q: Any, k_cache: Any, v_cache: Any, block_table: Any, context_length: Any, *,
-    query_start: Any = None, scale: Optional[float] = None, softcap: float = 0.0,
-    causal: bool = True, window: Optional[int] = None, alibi_slopes: Any = None, sinks: Any = None,
-    k_scale: Any = None, v_scale: Any = None, layout: str = "token-major",
-    q_type: Optional[str] = None, kv_type: Optional[str] = None,
+    layout: str = "token-major", q_type: Optional[str] = None, kv_type: Optional[str] = None,
+    **options: Any,
 ) -> Dict[str, Any]:
     """The arrays of a case's file."""
+    unknown = set(options) - set(INPUTS)
+    if unknown:
+        raise TypeError(f"{min(unknown)!r} is no option; known are {', '.join(INPUTS)}")
     queries, q_type = _codes("q", q, q_type)
     keys, kv_type = _codes("k_cache", k_cache, kv_type)
     values, _ = _codes("v_cache", v_cache, kv_type)
-    usual = 1.0 / float(np.sqrt(max(1, queries.shape[-1] if queries.ndim else 1)))
+    scale = options.get("scale")
+    if scale is None:
+        scale = max(1, queries.shape[-1] if queries.ndim else 1) ** -0.5
     arrays: Dict[str, Any] = {
         "q_type": np.str_(q_type), "kv_type": np.str_(kv_type), "layout": np.str_(layout),
-        "q": queries, "k_cache": keys, "v_cache": values,
-        "scale": np.float32(usual if scale is None else scale), "softcap": np.float32(softcap),
-        "causal": np.bool_(causal), "window": np.int64(window or 0),
+        "q": queries, "k_cache": keys, "v_cache": values, "scale": np.float32(scale),
+        "softcap": np.float32(options.get("softcap") or 0),
+        "causal": np.bool_(options.get("causal", True)),
+        "window": np.int64(options.get("window") or 0),
     }
-    lists = (block_table, context_length, query_start)
-    arrays.update(_converted(_LISTS, lists, np.int32))
-    heads = (alibi_slopes, sinks, k_scale, v_scale)
-    arrays.update(_converted(_HEADS, heads, np.float32))
+    lists = {**options, "block_table": block_table, "context_length": context_length}
+    for name in (*_LISTS, *_HEADS):
+        if lists.get(name) is not None:
+            arrays[name] = _converted(name, lists[name])
     return arrays
 
 
-def _converted(names: Any, values: Any, dtype: Any) -> Dict[str, Any]:
-    made = {}
-    for name, value in zip(names, values):
-        if value is None:
-            continue
-        array = _numpy(value)
-        if array.dtype.kind not in "iuf":
-            raise UsageError(f"{name}: expected numbers, got {array.dtype}")
-        array = np.ascontiguousarray(array, dtype)
-        made[name] = array.reshape(1) if array.ndim == 0 else array
-    return made
+def answered(arrays: Dict[str, Any], out: Any, lse: Any) -> Dict[str, Any]:
+    """The arrays with an answer: `out` in q's type or fp32; lse may be None."""
+    answer = {"out": _codes("out", out, str(arrays["q_type"]))[0]}
+    if lse is not None:
+        answer["lse_ln"] = np.ascontiguousarray(_types.array_of(lse))
+    return {**arrays, **answer}
 
 
-def _numpy(value: Any) -> "np.ndarray[Any, Any]":
-    if type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach"):
-        return np.asarray(value.detach().cpu().numpy())
-    return np.asarray(value)
+def _converted(name: str, value: Any) -> "np.ndarray[Any, Any]":
+    array = _types.array_of(value)
+    if array.dtype.kind not in "iuf":
+        raise UsageError(f"{name}: expected numbers, got {array.dtype}")
+    array = np.ascontiguousarray(array, np.int32 if name in _LISTS else np.float32)
+    return array.reshape(1) if array.ndim == 0 else array
 
 
 def _codes(name: str, value: Any, type_name: Optional[str]) -> "Tuple[np.ndarray[Any, Any], str]":
     """The codes of an array, and its element type, which its own type tells if it is no code."""
-    array = _array_of(value)
+    array = _types.array_of(value)
     known = {_types.code_type("fp32"): "fp32", _types.code_type("fp16"): "fp16"}
     for each in ("bf16", "e4m3", "e5m2"):
         if _types.numpy_type(each) != _types.code_type(each):
@@ -181,44 +155,18 @@ def _codes(name: str, value: Any, type_name: Optional[str]) -> "Tuple[np.ndarray
     return np.ascontiguousarray(array).view(_types.code_type(chosen)), chosen
 
 
-def _array_of(value: Any) -> "np.ndarray[Any, Any]":
-    """An array; of a tensor in bf16 or fp8, one of ml_dtypes or of codes."""
-    if type(value).__module__.partition(".")[0] != "torch" or not hasattr(value, "detach"):
-        return np.asarray(value)
-    import torch
-
-    tensor = value.detach().cpu().contiguous()
-    for name in ("bf16", "e4m3", "e5m2"):
-        if tensor.dtype != _types.torch_type(name):
-            continue
-        integers = torch.int16 if name == "bf16" else torch.uint8
-        codes = tensor.view(integers).numpy().view(_types.code_type(name))
-        return np.asarray(codes.view(_types.numpy_type(name)))
-    return np.asarray(tensor.numpy())
-
-
-def codes_of(name: str, value: Any, type_name: str) -> "np.ndarray[Any, Any]":
-    """The codes of a result in `type_name`, or its numbers in fp32."""
-    return _codes(name, value, type_name)[0]
-
-
 def judge(
     arrays: Dict[str, Any], words: Dict[str, Any], more: Sequence[str] = ()
-) -> Tuple[int, str, str]:
-    """Runs the oracle on the arrays of a case, and on `out` if it is one of them: the exit code (1:
-    it is wrong), what is wrong, and the same in a line."""
+) -> Tuple[str, str]:
+    """Runs the oracle on the arrays of a case, and on `out` if it is one of them: what is wrong,
+    and the same in a line, "" if nothing is."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "inputs.npz")
         np.savez(path, **arrays)
         flags = _filters.flags(words, ("bound", "numerics"))
-        done = subprocess.run(
-            [program("recto_kernels"), "oracle", path, *flags, *more], capture_output=True,
-            text=True, stdin=subprocess.DEVNULL, check=False,
-        )
-    message = done.stderr.strip().partition("error: ")[2] or done.stderr.strip()
-    message = _filters.in_python(message.replace(f"{path}: ", ""))
-    if done.returncode == 2:
-        raise UsageError(message)
-    if done.returncode not in (0, 1):
-        raise EngineFailed(f"the oracle ended by {signal_text(done.returncode)}: {message}")
-    return done.returncode, done.stdout.strip(), message
+        try:
+            text, message = run("recto_kernels", ["oracle", path, *flags, *more],
+                                _filters.RENAMED, judges=True)
+        except UsageError as error:
+            raise UsageError(str(error).replace(f"{path}: ", "")) from None
+    return text.strip(), message

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import Any, Dict, List, NamedTuple, Optional
-
-from ._filters import in_python
+import re
+from typing import Any, Dict, NamedTuple, Optional, Tuple
 
 
 class OptionCount(NamedTuple):
@@ -28,7 +27,7 @@ class Failure:
         #: The case's file, for `recto.replay`; None if it could not be written.
         self.file: Optional[str] = found["file"]
         #: The case, the first and the worst wrong element, and how to replay it.
-        self.text: str = found["text"]
+        self.text = _with_argument_names(found["text"], self.function)
         #: What `recto.replay` says about it, if it was asked.
         self.explanation: str = ""
 
@@ -44,14 +43,36 @@ class Failure:
     @property
     def size(self) -> int:
         """Tokens and rows of the case, for comparison with others."""
-        sequences = self.case["case"]["sequences"]
-        return sum(each["num_rows"] + each["context_length"] for each in sequences)
+        return sum(each["num_rows"] + each["context_length"]
+                   for each in self.case["case"]["sequences"])
+
+    @property
+    def _order(self) -> Tuple[Any, ...]:
+        """Smallest first: cases that must precede it, size, numbers of a token, options. Of equal
+        cases the oracle's, which names the wrong element; last a law that takes but types and head
+        dims from its case."""
+        if self.file is None:
+            return (2,)
+        found = self.case
+        case, shape = found["case"], found["case"]["shape"]
+        numbers = (shape["num_q_heads"] + shape["num_kv_heads"]) * (
+            shape["head_dim_k"] + shape["head_dim_v"])
+        options = sum(value not in (None, "none", 0) for value in case["options"].values())
+        return (self.law == "engine_tables", len(found.get("after", ())), self.size, numbers, options,
+                self.law != "oracle")
 
     def __str__(self) -> str:
         return self.text + (f"\n{self.explanation}" if self.explanation else "")
 
     def __repr__(self) -> str:
         return f"Failure({self.function!r}, {self.law!r}, {self.kind!r})"
+
+
+def _with_argument_names(text: str, function: str) -> str:
+    """With Python's names of arrays, in place of those of the fields of recto_kernel.h."""
+    named = r"\1 new_\2" if function == "kv_write" else r"\1 \2_cache"
+    text = re.sub(r"\b(of|before) ([kv])(?=, which)", named, text)
+    return re.sub(r"\b(of|before) ([kv])(?:_cache)?\.scale\b", r"\1 \2_scale", text)
 
 
 class CaseFailed(AssertionError):
@@ -69,8 +90,9 @@ class Report:
     def __init__(self, found: Dict[str, Any], message: str) -> None:
         self._found = found
         #: Why the run failed, in a line; empty if it did not.
-        self.message = in_python(message)
-        self.failures = [Failure(each) for each in found["failures"]]
+        self.message = message
+        #: Those that are shown and kept, the smallest case first.
+        self.failures = sorted(map(Failure, found["failures"]), key=lambda each: each._order)
         self.cases: int = found["cases"]
         self.seed: int = found["seed"]
 
@@ -106,9 +128,8 @@ class Report:
         return {name: OptionCount(each["checks"], each["failed"]) for name, each in counts.items()}
 
     def minimize(self) -> Optional[Failure]:
-        """The failure with the smallest case, all of which are shrunk already; None without one."""
-        kept = [failure for failure in self.failures if failure.file is not None]
-        return min(kept, key=lambda failure: failure.size, default=None)
+        """The failure with the smallest case: all are shrunk already. None without one."""
+        return self.failures[0] if self.failures else None
 
     def raise_for_failures(self) -> None:
         """CaseFailed, an AssertionError, unless the run passed."""
@@ -156,7 +177,7 @@ class Replayed:
         #: Which element is wrong, at which step, and which known faults would give exactly that.
         self.text = text
         #: Empty if the case holds now.
-        self.message = in_python(message)
+        self.message = message
 
     @property
     def passed(self) -> bool:

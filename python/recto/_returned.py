@@ -7,8 +7,7 @@ from typing import Any, Optional, Tuple
 import numpy as np
 
 from . import _types
-from ._call import AttentionCall, Call
-from ._kv_write_call import KvWriteCall
+from ._call import AttentionCall, Call, KvWriteCall
 
 
 class WrongResult(Exception):
@@ -74,42 +73,25 @@ def _store_one(call: AttentionCall, name: str, value: Any) -> None:
 
 
 def _as_numpy(call: Call, name: str, value: Any) -> "np.ndarray[Any, Any]":
-    if isinstance(value, np.ndarray):
-        return value
-    module = type(value).__module__.partition(".")[0]
-    if module == "torch" and hasattr(value, "detach"):
-        return _of_tensor(call, name, value)
-    if hasattr(value, "__array__") and not np.isscalar(value):  # JAX, CuPy on the host, ...
-        try:
-            return np.asarray(value)
-        except Exception as error:
-            raise WrongResult(f"{name}: expected an array, got {_described(value)}: {error}")
-    raise WrongResult(f"{name}: expected a NumPy array or a tensor, got {_described(value)}")
+    is_array = hasattr(value, "__array__") and not np.isscalar(value)  # JAX, CuPy on the host, ...
+    if _types.is_tensor(value):
+        _check_tensor(call, name, value)
+    elif not is_array:
+        raise WrongResult(f"{name}: expected a NumPy array or a tensor, got {_described(value)}")
+    try:
+        return _types.array_of(value)
+    except Exception as error:
+        raise WrongResult(f"{name}: expected an array, got {_described(value)}: {error}") from None
 
 
-def _of_tensor(call: Call, name: str, tensor: Any) -> "np.ndarray[Any, Any]":
-    import torch
-
-    device = tensor.device.type
-    if device not in ("cpu", call._returned_device):
+def _check_tensor(call: Call, name: str, tensor: Any) -> None:
+    if tensor.device.type not in ("cpu", call._returned_device):
         raise WrongResult(
             f"{name}: expected a tensor on the CPU, got one on {tensor.device}: call.torch(device) "
             "gives arguments, and takes results, there"
         )
-    tensor = tensor.detach().cpu()
-    if tensor.layout != torch.strided:
+    if not str(tensor.layout).endswith("strided"):
         raise WrongResult(f"{name}: expected a dense tensor, got the layout {tensor.layout}")
-    if tensor.dtype == torch.bfloat16:
-        return _Bf16Codes(tensor.view(torch.int16).numpy().view(np.uint16))
-    try:
-        return tensor.numpy()
-    except TypeError:
-        raise WrongResult(f"{name}: expected another type, got {tensor.dtype}") from None
-
-
-def _Bf16Codes(codes: "np.ndarray[Any, Any]") -> "np.ndarray[Any, Any]":
-    ml = _types.numpy_type("bf16")
-    return codes.view(ml) if ml != codes.dtype else codes
 
 
 def _codes(name: str, array: "np.ndarray[Any, Any]", type_name: str) -> "np.ndarray[Any, Any]":

@@ -141,11 +141,6 @@ class Fragmentation(Drawn):
     def _names(self) -> Sequence[str]:
         return [str(row["label"]) for row in self.data["rows"]]
 
-    def shares(self) -> List[Row]:
-        """The mean share of the pool in each state, by run: they add up to 1."""
-        return [{state: row[f"figures.mean_shares.{state}"] for state in _STATES}
-                for row in self.rows]
-
     @property
     def recommended(self) -> Optional[str]:
         """The run that the page of `recto report` recommends; None without a paged one."""

@@ -5,19 +5,15 @@ from __future__ import annotations
 
 import json
 import os
-import re
 import shutil
-import subprocess
 import tempfile
 import weakref
 from pathlib import Path
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence
 
-from ._engine import EngineFailed, UsageError, signal_text
-from ._programs import program
+from . import _programs
+from ._programs import FilePath
 from ._simulated import Fragmentation, Plan, Simulation, Trace
-
-FilePath = Union[str, "os.PathLike[str]"]
 
 # Flags that change the form of the output.
 _TAKEN = {
@@ -96,50 +92,14 @@ class Folder:
         self.path = Path(root) / name
 
 
-def arguments_of(flags: Dict[str, Any], is_repeated: bool = False) -> List[str]:
-    """The command line for these words. Lists are joined by commas, or repeat their flag, which
-    `recto sweep` wants for values that contain commas."""
-    made: List[str] = []
-    for word, value in flags.items():
+def arguments_of(words: Dict[str, Any], repeats_lists: bool = False) -> List[str]:
+    """The command line for these words."""
+    for word in words:
         if word in _TAKEN:
             raise TypeError(f"{word}: no argument here: {_TAKEN[word]}")
-        flag = "--" + word.replace("_", "-")
-        if value is None or value is False:
-            continue
-        if value is True:
-            made.append(flag)
-            continue
-        is_list = not isinstance(value, (str, bytes, os.PathLike)) and hasattr(value, "__iter__")
-        texts = [str(each) for each in value] if is_list else [str(value)]
-        if not texts:
-            raise ValueError(f"{word}: expected one value at least, got none")
-        if not is_repeated:
-            texts = [",".join(texts)]
-        made += [f"{flag}={text}" for text in texts]
-    return made
+    return _programs.flags(words, {}, repeats_lists)
 
 
-def run(command: str, flags: Dict[str, Any], more: Sequence[str] = ()) -> str:
-    """What the command prints. UsageError for bad arguments."""
-    done = subprocess.run(
-        [program("recto"), command, *arguments_of(flags), *more], capture_output=True,
-        encoding="utf-8", errors="replace", stdin=subprocess.DEVNULL, check=False,
-    )
-    raise_for(command, done.returncode, done.stderr)
-    return done.stdout
-
-
-def raise_for(command: str, code: int, err: str) -> None:
-    """UsageError or EngineFailed, unless the command succeeded."""
-    if code == 0:
-        return
-    message = in_python(err.strip().replace("recto: ", "", 1)) or "no message"
-    if code == 2:
-        raise UsageError(message)
-    raise EngineFailed(f"recto {command} ended by {signal_text(code)}: {message}")
-
-
-def in_python(message: str) -> str:
-    """A program's message, with Python's words for its flags."""
-    flag = r"--([a-z][a-z0-9-]*)\b(?! lists the flags)"
-    return re.sub(flag, lambda match: match.group(1).replace("-", "_"), message)
+def run(command: str, words: Dict[str, Any], more: Sequence[str] = ()) -> str:
+    """What the command prints."""
+    return _programs.run("recto", [command, *arguments_of(words), *more], {})[0]

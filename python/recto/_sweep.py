@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 import subprocess
@@ -10,9 +11,9 @@ import time
 import weakref
 from typing import IO, Any, Dict, Iterator, List, NamedTuple, Optional
 
-from ._programs import program
+from ._programs import FilePath, in_python, message_of, program, raise_for
 from ._simulated import Drawn, drawing, source_of
-from ._simulator import FilePath, Folder, arguments_of, in_python, raise_for
+from ._simulator import Folder, arguments_of
 from ._tables import Row, html_table, read_csv
 
 _POLL_S = 0.02
@@ -42,41 +43,37 @@ class Sweep(Drawn):
         #: Which points failed, and why, once it has ended.
         self.message = ""
         command = [program("recto"), "sweep", f"--out={self.folder}",
-                   *arguments_of(flags, is_repeated=True)]
+                   *arguments_of(flags, repeats_lists=True)]
         self._err = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._err,
         )
         # The journal has what is finished: the same call with the same `out` continues.
         self._end = weakref.finalize(self, _end, self._process, self._err)
-        self._grid: Dict[str, Any] = self._wait_for_grid()
+        self._grid: Dict[str, Any] = next(self._lines())
         self._axes: Dict[str, List[str]] = self._grid["grid"]["axes"]
         self._seeds: int = self._grid["grid"].get("seeds", 1)
 
-    def _wait_for_grid(self) -> Dict[str, Any]:
-        """The first line of the journal: versions, inputs, grid and columns."""
-        while True:
+    def _lines(self) -> Iterator[Dict[str, Any]]:
+        """Those of the journal, as they are written; the first has versions, inputs, grid and
+        columns. Ends with the process."""
+        at, is_over = 0, False
+        while not is_over:
             is_over = self._process.poll() is not None
             if (self.folder / _JOURNAL).is_file():
                 with open(self.folder / _JOURNAL, "rb") as file:
-                    for line in _whole_lines(file):
-                        found: Dict[str, Any] = json.loads(line)
-                        return found
-            if is_over:
-                self._finish()
-            time.sleep(_POLL_S)
+                    file.seek(at)
+                    for line in file:
+                        if not line.endswith(b"\n"):
+                            break  # in the middle of being written
+                        at += len(line)
+                        yield json.loads(line)
+            if not is_over:
+                time.sleep(_POLL_S)
+        self._finish()
 
     def __iter__(self) -> Iterator[Point]:
-        with open(self.folder / _JOURNAL, "rb") as file:
-            file.readline()  # the grid
-            is_over = False
-            while not is_over:
-                is_over = self._process.poll() is not None
-                for line in _whole_lines(file):
-                    yield self._point(json.loads(line))
-                if not is_over:
-                    time.sleep(_POLL_S)
-        self._finish()
+        return map(self._point, itertools.islice(self._lines(), 1, None))
 
     def __enter__(self) -> "Sweep":
         return self
@@ -101,7 +98,7 @@ class Sweep(Drawn):
         figures = dict(zip(self._grid["columns"], line.get("values", ())))
         error = line.get("error")
         return Point(index, seed, {name: axes[name] for name in self._axes}, figures,
-                     None if error is None else in_python(error))
+                     None if error is None else in_python(error, {}))
 
     def _finish(self) -> None:
         """Waits for the end. Failed points are rows, and no error."""
@@ -109,7 +106,7 @@ class Sweep(Drawn):
         if not self._err.closed:
             with self._err as file:
                 file.seek(0)
-                self.message = file.read().decode("utf-8", "replace").strip()
+                self.message = in_python(message_of(file.read().decode("utf-8", "replace")), {})
         if code == 1 and (self.folder / "sweep.csv").is_file():
             code = 0
         raise_for("sweep", code, self.message)
@@ -153,17 +150,6 @@ class Sweep(Drawn):
         sizes = " x ".join(f"{len(values)} of {name}" for name, values in self._axes.items())
         told = f", {self._seeds} seeds each" if self._seeds > 1 else ""
         return f"a sweep over {sizes or 'one point'}{told}"
-
-
-def _whole_lines(file: "IO[bytes]") -> Iterator[bytes]:
-    """Those that are there; the last one may be in the middle of being written."""
-    while True:
-        at = file.tell()
-        line = file.readline()
-        if not line.endswith(b"\n"):
-            file.seek(at)
-            return
-        yield line
 
 
 def _end(process: "subprocess.Popen[bytes]", err: "IO[bytes]") -> None:

@@ -45,11 +45,50 @@ def code_type(name: str) -> "np.dtype[Any]":
     return np.dtype(_CODE_TYPES[name])
 
 
+def nan_code(name: str) -> Any:
+    """A NaN, as `code_type` has it."""
+    dtype = code_type(name)
+    return np.nan if dtype.kind == "f" else np.iinfo(dtype).max
+
+
 def torch_type(name: str) -> Any:
     """The torch.dtype, or None in versions that lack it."""
     import torch
 
     return getattr(torch, _TORCH_TYPES[name], None)
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether it is one of torch's, which is not imported for that."""
+    return type(value).__module__.partition(".")[0] == "torch" and hasattr(value, "detach")
+
+
+def array_of(value: Any) -> "np.ndarray[Any, Any]":
+    """An array of something like an array; of a tensor, which is copied to the CPU if it is
+    elsewhere, with bf16 and fp8 as `numpy_type` says."""
+    if not is_tensor(value):
+        return np.asarray(value)
+    import torch
+
+    tensor = value.detach().cpu()
+    for name in _ML_DTYPES:
+        if tensor.dtype == torch_type(name):
+            codes = tensor.view(torch.int16 if name == "bf16" else torch.uint8)
+            return np.asarray(codes.numpy().view(numpy_type(name)))
+    return np.asarray(tensor.numpy())
+
+
+def tensor_of(array: "np.ndarray[Any, Any]", name: str) -> Any:
+    """A torch tensor over an array, of numbers or codes, of element type `name`. It is over a copy
+    if the array is read-only, which tensors cannot be."""
+    import torch
+
+    array = array if array.flags.writeable else array.copy()
+    if name not in _ML_DTYPES:
+        return torch.from_numpy(array)
+    codes = array.view(code_type(name))
+    return torch.from_numpy(codes.view(np.int16) if name == "bf16" else codes).view(
+        torch_type(name))
 
 
 @functools.lru_cache(maxsize=None)

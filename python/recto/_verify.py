@@ -6,40 +6,31 @@ import functools
 import json
 import os
 import re
-from typing import Any, Dict, List, Optional, Sequence, Union
+from typing import Any, Dict, List, Optional, Sequence
 
-from . import _filters, _structs
-from ._engine import Answerer, Engine, EngineFailed, Function, UsageError, signal_text
-from ._memory import Memory
+from . import _filters, _programs
+from ._engine import Answerer, Engine, Function
+from ._programs import FilePath
 from ._report import Failure, Replayed, Report
 
 _NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
+_CASES_AFTER_FAILURE = 20
 _TIME_LIMIT_S = 10.0  # of a call, with isolate=True
 _REPLAY_WORDS = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
 _RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
-              "numerics", "time_limit", "fail_fast")
+              "numerics", "time_limit", "fail_fast", "after_failure")
 
 
 def verify(
-    *,
-    decode: Optional[Function] = None,
-    prefill: Optional[Function] = None,
-    kv_write: Optional[Function] = None,
-    cases: Optional[int] = None,
-    seconds: Optional[float] = None,
-    seed: Optional[int] = None,
-    laws: Optional[Sequence[str]] = None,
-    bound: Optional[str] = None,
-    failures: Optional[int] = None,
-    fail_fast: bool = False,
-    folder: Optional[Union[str, "os.PathLike[str]"]] = None,
-    batch_invariant: bool = False,
-    numerics: Optional[_filters.Numerics] = None,
-    isolate: bool = False,
-    time_limit: Optional[float] = None,
-    far_pools: bool = False,
-    explain: bool = True,
-    **filters: Any,
+    *, decode: Optional[Function] = None, prefill: Optional[Function] = None,
+    kv_write: Optional[Function] = None, cases: Optional[int] = None,
+    seconds: Optional[float] = None, seed: Optional[int] = None,
+    laws: Optional[Sequence[str]] = None, bound: Optional[str] = None,
+    failures: Optional[int] = None, fail_fast: Optional[bool] = None,
+    folder: Optional[FilePath] = None,
+    batch_invariant: bool = False, numerics: Optional[_filters.Numerics] = None,
+    isolate: bool = False, time_limit: Optional[float] = None, far_pools: bool = False,
+    explain: bool = True, **filters: Any,
 ) -> Report:
     """Draws cases, calls the functions, and judges what they return by the oracle and every law.
 
@@ -52,12 +43,15 @@ def verify(
         decode, prefill, kv_write: the functions under test; one at least.
         cases: to draw (120); seconds: instead, draws until then; seed: of the draws (2026).
         laws: names of laws, "oracle" among them (all); bound: "probabilistic" or "worst-case".
-        failures: shown and kept per kind, law and function (1); fail_fast: draws none after one.
+        failures: shown and kept per kind, law and function (1).
+        fail_fast: whether no case is drawn after one that failed, or all are (None: twenty more,
+            which show on what else it fails).
         folder: of failing cases ("failing-cases").
         batch_invariant: a row's bits must not depend on other rows; numerics: as `Numerics` says.
         isolate: calls in a fork, whose crashes and hangs are failures; time_limit: in CPU s (10).
         far_pools: also calls with sparse pools of 16 GiB, which no function may convert as a whole.
-        explain: replays the first failure, to tell which known faults would give it.
+        explain: replays the smallest failure, to tell which known faults would give it, or which
+            declared numerics allow for it.
         filters: which cases are drawn, and which calls made: types ("fp32", "bf16/e4m3"), layouts,
             head_dims, head_dim_multiple, equal_head_dims, groups, block_sizes, without, require,
             poison, tails, sinks_type, scale, scales, kinds, context_max, sequences_max, rows_max,
@@ -71,54 +65,52 @@ def verify(
     functions = _filters.functions_of(decode=decode, prefill=prefill, kv_write=kv_write)
     run = dict(cases=cases, seconds=seconds, seed=seed, laws=laws, bound=bound, failures=failures,
                folder=folder, batch_invariant=batch_invariant, numerics=numerics,
-               time_limit=time_limit, fail_fast=fail_fast)
+               time_limit=time_limit, fail_fast=fail_fast,
+               after_failure=_CASES_AFTER_FAILURE if fail_fast is None else None)
     known = (*_RUN_WORDS, *_filters.FILTERS, *_filters.LIMITS)
     arguments = ["verify", "--json", *_filters.flags({**run, **filters}, known)]
     answerer = _answerer(functions, isolate, time_limit, far_pools)
     out, message = _run(arguments, answerer)
     report = Report(json.loads(out), message)
-    if explain and report.failures and report.failures[0].file is not None:
-        _explain(report.failures[0], {**run, **filters}, answerer)
+    of_case = {word: value for word, value in {**run, **filters}.items() if word in _REPLAY_WORDS}
+    for failure in report.failures:
+        _say_replay(failure, {**of_case, "isolate": isolate, "far_pools": far_pools})
+    smallest = report.minimize()
+    if explain and smallest is not None and smallest.file is not None:
+        smallest.explanation = _replayed(smallest.file, of_case, answerer).text
+        smallest.explanation += _declaration_that_explains(smallest, of_case, answerer)
     return report
 
 
-def _explain(first: Failure, words: Dict[str, Any], answerer: Any) -> None:
-    of_case = {word: value for word, value in words.items() if word in _REPLAY_WORDS}
-    first.explanation = _replayed(str(first.file), of_case, answerer).text
-    first.explanation += _declaration_that_explains(first, of_case, answerer)
+def _say_replay(failure: Failure, words: Dict[str, Any]) -> None:
+    """Completes the line that says how to replay it. Filters matter to laws, which make other calls
+    than that of the case, within the filters."""
+    text = "".join(
+        f", {word}={value!r}" for word, value in words.items() if value not in (None, False)
+        and (failure.law != "oracle" or word not in _filters.FILTERS))
+    failure.text = failure.text.replace("=...)", f"=...{text})")
 
 
-def _declaration_that_explains(first: Failure, words: Dict[str, Any], answerer: Any) -> str:
-    """The declared numerics within whose bound the case lies, if a usual one is enough."""
-    ratios = [float(each) for each in re.findall(r"ratio ([0-9.e+]+)", first.text)]
-    is_near = first.law == "oracle" and bool(ratios) and max(ratios) < _NEAR_RATIO
+def _declaration_that_explains(failure: Failure, words: Dict[str, Any], answerer: Any) -> str:
+    """The declared numerics within whose bound the case lies: the one that adds least, if a usual
+    one is enough."""
+    ratios = [float(each) for each in re.findall(r"ratio ([0-9.e+]+)", failure.text)]
+    is_near = bool(ratios) and max(ratios) < _NEAR_RATIO
     if not is_near or words.get("numerics") is not None:
         return ""
-    types = ("fp16", "bf16")
-    candidates = [
-        _filters.Numerics(**{field: each})
-        for field in ("products", "partials", "p", "accumulate")
-        for each in types
-    ]
-    for numerics in candidates:
-        replayed = _replayed(str(first.file), {**words, "numerics": numerics}, answerer)
-        if replayed.passed:
-            return f"declared   it is within the bound with numerics=recto.{numerics}\n"
+    for type_name in ("fp16", "bf16"):
+        for field in ("products", "partials", "p", "accumulate"):
+            numerics = _filters.Numerics(**{field: type_name})
+            if _replayed(str(failure.file), {**words, "numerics": numerics}, answerer).passed:
+                return f"declared   it is within the bound with numerics={numerics!r}\n"
     return ""
 
 
 def replay(
-    path: Union[str, "os.PathLike[str]"],
-    *,
-    decode: Optional[Function] = None,
-    prefill: Optional[Function] = None,
-    kv_write: Optional[Function] = None,
-    batch_invariant: bool = False,
-    numerics: Optional[_filters.Numerics] = None,
-    isolate: bool = False,
-    time_limit: Optional[float] = None,
-    far_pools: bool = False,
-    **filters: Any,
+    path: FilePath, *, decode: Optional[Function] = None, prefill: Optional[Function] = None,
+    kv_write: Optional[Function] = None, batch_invariant: bool = False,
+    numerics: Optional[_filters.Numerics] = None, isolate: bool = False,
+    time_limit: Optional[float] = None, far_pools: bool = False, **filters: Any,
 ) -> Replayed:
     """Runs a saved case again, and explains what is wrong in it.
 
@@ -139,35 +131,18 @@ def _replayed(path: str, words: Dict[str, Any], answerer: Any) -> Replayed:
 def _answerer(
     functions: Dict[str, Function], isolate: bool, time_limit: Optional[float], far_pools: bool
 ) -> Any:
+    words: Dict[str, Any] = dict(functions=functions, takes_far_pools=far_pools)
     if not isolate:
-        return functools.partial(_answer_here, functions, far_pools)
-    limit = _TIME_LIMIT_S if time_limit is None else time_limit
-    return functools.partial(_answer_isolated, functions, far_pools, limit)
-
-
-def _answer_here(
-    functions: Dict[str, Function], far_pools: bool, mailbox: _structs.Mailbox, memory: Memory
-) -> Answerer:
-    return Answerer(mailbox, memory, functions, far_pools)
-
-
-def _answer_isolated(
-    functions: Dict[str, Function], far_pools: bool, time_limit_s: float,
-    mailbox: _structs.Mailbox, memory: Memory,
-) -> Any:
+        return functools.partial(Answerer, **words)
     from ._isolated import IsolatedAnswerer
 
-    return IsolatedAnswerer(mailbox, memory, functions, far_pools, time_limit_s)
+    limit = _TIME_LIMIT_S if time_limit is None else time_limit
+    return functools.partial(IsolatedAnswerer, **words, time_limit_s=limit)
 
 
 def _run(arguments: List[str], answerer: Any) -> "tuple[str, str]":
     """The engine's output, and why it failed: "" if it did not."""
     code, out, err = Engine(arguments).run(answerer)
-    message = err.strip().splitlines()[-1] if err.strip() else ""
-    message = message.partition("error: ")[2] or message
-    if code == 2:
-        raise UsageError(_filters.in_python(message))
-    if code not in (0, 1) or not out:
-        said = err.strip() or "no message"
-        raise EngineFailed(f"the engine ended by {signal_text(code)}: {said}")
-    return out, message if code == 1 else ""
+    message = _programs.in_python(_programs.message_of(err), _filters.RENAMED)
+    _programs.raise_for("the engine", 0 if code == 1 and out else code, message)
+    return out, message.rpartition("\n")[2] if code == 1 else ""

@@ -10,13 +10,13 @@ cannot have is skipped, with the reason.
 
 from __future__ import annotations
 
-from typing import Any, Callable, Dict, Optional
+from typing import Any, Callable, Dict, Iterable, Optional
 
 import numpy as np
 
 from . import _types
-from ._call import AttentionCall, Call, Unsupported
-from ._kv_write_call import KvWriteCall
+from ._call import AttentionCall, Call, KvWriteCall
+from ._errors import Unsupported
 
 Kernel = Callable[..., Any]
 Adapted = Callable[[Any], Any]
@@ -46,10 +46,10 @@ def vllm(kernel: Kernel, *, layout: str = "NHD", tensors: bool = False) -> Adapt
         assert isinstance(call, AttentionCall)
         return kernel(
             query=of.q, block_table=of.block_table, seq_lens=of.context_length,
-            query_start_loc=_starts(call, tensors), max_query_len=call.max_query_length,
-            max_seq_len=call.max_context_length, scale=call.scale, causal=call.causal,
-            sliding_window=_window_left(call), logits_soft_cap=call.softcap,
-            alibi_slopes=of.alibi_slopes, sinks=of.sinks, **common,
+            max_query_len=call.max_query_length, max_seq_len=call.max_context_length,
+            scale=call.scale, causal=call.causal, sliding_window=_window_left(call),
+            logits_soft_cap=call.softcap, alibi_slopes=of.alibi_slopes, sinks=of.sinks, **common,
+            **_as_given({"query_start_loc": call.query_start}, tensors),
         )
 
     return adapted
@@ -72,24 +72,21 @@ def flash_attn_with_kvcache(
         _expect_none(call, "sinks", "k_scale", "v_scale")
         rows = _rows_each(call)
         of = _arguments(call, tensors)
-        shaped = {"q": _reshaped(of.q, call.num_seqs, rows)}
+        given = dict(k_cache=of.k_cache, v_cache=of.v_cache, cache_seqlens=of.context_length)
         if appends:
             new = call.split_new_tokens()
-            as_given = _tensor if tensors else _plain
-            shaped["k"] = _reshaped(as_given(new.k, call.kv_type), call.num_seqs, rows)
-            shaped["v"] = _reshaped(as_given(new.v, call.kv_type), call.num_seqs, rows)
-            caches = [as_given(each, call.kv_type) for each in (new.k_cache, new.v_cache)]
-            lengths = as_given(new.cached_length, "int32")
-        else:
-            caches, lengths = [of.k_cache, of.v_cache], of.context_length
-        left = _window_left(call)
-        result = kernel(
-            k_cache=caches[0], v_cache=caches[1], cache_seqlens=lengths, block_table=of.block_table,
+            given = _as_given(
+                {"k": new.k.reshape(call.num_seqs, rows, *new.k.shape[1:]),
+                 "v": new.v.reshape(call.num_seqs, rows, *new.v.shape[1:]), "k_cache": new.k_cache,
+                 "v_cache": new.v_cache, "cache_seqlens": new.cached_length},
+                tensors, call.kv_type,
+            )
+        return _flattened(kernel(
+            q=of.q.reshape(call.num_seqs, rows, *of.q.shape[1:]), block_table=of.block_table,
             softmax_scale=call.scale, causal=call.causal,
-            window_size=(left, 0 if call.causal else -1), softcap=call.softcap,
-            alibi_slopes=of.alibi_slopes, **shaped,
-        )
-        return _flattened(result, call)
+            window_size=(_window_left(call), 0 if call.causal else -1), softcap=call.softcap,
+            alibi_slopes=of.alibi_slopes, **given,
+        ), call)
 
     return adapted
 
@@ -111,21 +108,19 @@ def flashinfer(kernel: Kernel, *, layout: str = "NHD", tensors: bool = False) ->
         _expect_none(call, "sinks", "alibi_slopes", "k_scale", "v_scale")
         lengths = np.asarray(call.context_length)
         blocks = -(-lengths // call.block_size)
-        indices = [call.block_table[s, :count] for s, count in enumerate(blocks.tolist())]
         lists = {
-            "paged_kv_indptr": np.concatenate([[0], np.cumsum(blocks)]).astype(np.int32),
-            "paged_kv_indices": np.concatenate([np.zeros(0, np.int32), *indices]),
+            "qo_indptr": call.query_start, "paged_kv_indptr": _indptr(blocks),
+            "paged_kv_indices": _joined(
+                call.block_table[s, :count] for s, count in enumerate(blocks.tolist())),
             "paged_kv_last_page_len": (
                 lengths - np.maximum(blocks - 1, 0) * call.block_size
             ).astype(np.int32),
         }
-        if tensors:
-            lists = {name: _tensor(array, "int32") for name, array in lists.items()}
         of = _arguments(call, tensors)
         return kernel(
-            q=of.q, paged_kv_cache=(of.k_cache, of.v_cache), qo_indptr=_starts(call, tensors),
-            sm_scale=call.scale, causal=call.causal, window_left=_window_left(call),
-            logits_soft_cap=call.softcap, **lists,
+            q=of.q, paged_kv_cache=(of.k_cache, of.v_cache), sm_scale=call.scale,
+            causal=call.causal, window_left=_window_left(call), logits_soft_cap=call.softcap,
+            **_as_given(lists, tensors),
         )
 
     return adapted
@@ -143,25 +138,16 @@ def sglang(kernel: Kernel, *, tensors: bool = False) -> Adapted:
     def adapted(call: AttentionCall) -> Any:
         _expect_layout(call, "token-major")
         _expect_none(call, "alibi_slopes", "sinks", "k_scale", "v_scale")
-        lengths = np.asarray(call.context_length)
-        slots = [np.zeros(0, np.int32)]
-        for s, length in enumerate(lengths.tolist()):
-            tokens = np.arange(length)
-            blocks = call.block_table[s][tokens // call.block_size]
-            slots.append(blocks * call.block_size + tokens % call.block_size)
+        at = [call.slots(s) for s in range(call.num_seqs)]
         lists = {
-            "kv_indptr": np.concatenate([[0], np.cumsum(lengths)]).astype(np.int32),
-            "kv_indices": np.concatenate(slots).astype(np.int32),
+            "qo_indptr": call.query_start, "kv_indptr": _indptr(call.context_length),
+            "kv_indices": _joined(block * call.block_size + offset for block, offset in at),
         }
-        if tensors:
-            lists = {name: _tensor(array, "int32") for name, array in lists.items()}
         of = _arguments(call, tensors)
-        pools = {}
-        for name, cache in (("k_buffer", of.k_cache), ("v_buffer", of.v_cache)):
-            pools[name] = _slots(cache)
         return kernel(
-            q=of.q, qo_indptr=_starts(call, tensors), sm_scale=call.scale, causal=call.causal,
-            sliding_window_size=_window_left(call), logit_cap=call.softcap, **pools, **lists,
+            q=of.q, k_buffer=_slots(of.k_cache), v_buffer=_slots(of.v_cache), sm_scale=call.scale,
+            causal=call.causal, sliding_window_size=_window_left(call), logit_cap=call.softcap,
+            **_as_given(lists, tensors),
         )
 
     return adapted
@@ -179,15 +165,8 @@ def padded(kernel: Kernel, *, tensors: bool = False) -> Adapted:
 
     def adapted(call: AttentionCall) -> Any:
         _expect_none(call, "sinks")
-        batch = _dense_batch(call)
-        if tensors:
-            import torch
-
-            batch = {
-                name: None if array is None else torch.from_numpy(array)
-                for name, array in batch.items()
-            }
-        out = _numpy(kernel(scale=call.scale, softcap=call.softcap, **batch))
+        batch = _as_given(_dense_batch(call), tensors)
+        out = _types.array_of(kernel(scale=call.scale, softcap=call.softcap, **batch))
         starts = call.query_start.tolist()
         rows = [out[s, :, : starts[s + 1] - starts[s]].swapaxes(0, 1) for s in range(call.num_seqs)]
         empty = np.zeros((0, call.num_q_heads, call.head_dim_v), out.dtype)
@@ -242,10 +221,6 @@ def _arguments(call: Call, tensors: bool) -> Any:
     return call.torch() if tensors else call
 
 
-def _starts(call: AttentionCall, tensors: bool) -> Any:
-    return _tensor(call.query_start, "int32") if tensors else call.query_start
-
-
 def _window_left(call: AttentionCall) -> int:
     """Keys before the row's own that it sees; -1: all."""
     return -1 if call.window is None else call.window - 1
@@ -258,10 +233,6 @@ def _rows_each(call: AttentionCall) -> int:
     return int(rows[0]) if len(rows) else 1
 
 
-def _reshaped(rows: Any, num_seqs: int, each: int) -> Any:
-    return rows.reshape(num_seqs, each, *rows.shape[1:])
-
-
 def _flattened(result: Any, call: AttentionCall) -> Any:
     out, lse_ln = result if isinstance(result, (tuple, list)) else (result, None)
     if out is None:
@@ -269,7 +240,7 @@ def _flattened(result: Any, call: AttentionCall) -> Any:
     flat = out.reshape(call.num_query_rows, *out.shape[2:])
     if lse_ln is None:
         return flat
-    moved = _numpy(lse_ln).swapaxes(1, 2).reshape(call.num_query_rows, call.num_q_heads)
+    moved = _types.array_of(lse_ln).swapaxes(1, 2).reshape(call.num_query_rows, call.num_q_heads)
     return flat, np.ascontiguousarray(moved)
 
 
@@ -278,19 +249,18 @@ def _slots(cache: Any) -> Any:
     return cache.reshape(cache.shape[0] * cache.shape[1], *cache.shape[2:])
 
 
-def _numpy(array: Any) -> "np.ndarray[Any, Any]":
-    return array.detach().cpu().numpy() if hasattr(array, "detach") else np.asarray(array)
+def _indptr(counts: Any) -> Any:
+    return np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
 
 
-def _plain(array: Any, type_name: str) -> Any:
-    return array
+def _joined(parts: Iterable[Any]) -> Any:
+    return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32)
 
 
-def _tensor(array: Any, type_name: str) -> Any:
-    import torch
-
-    if type_name in ("bf16", "e4m3", "e5m2"):
-        codes = np.ascontiguousarray(array).view(_types.code_type(type_name))
-        signed = codes.view(np.int16) if type_name == "bf16" else codes
-        return torch.from_numpy(signed).view(_types.torch_type(type_name))
-    return torch.from_numpy(np.ascontiguousarray(array))
+def _as_given(arrays: Dict[str, Any], tensors: bool, kv_type: str = "") -> Dict[str, Any]:
+    """As tensors, if so; those of numbers in `kv_type`, if it is given."""
+    if not tensors:
+        return arrays
+    return {name: None if array is None
+            else _types.tensor_of(array, "int32" if array.dtype.kind == "i" else kv_type)
+            for name, array in arrays.items()}

@@ -42,7 +42,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
             f"{name}: recto.attention_cases: expected a parameter named {PARAMETER!r}"
         )
     cases, seed = map(metafunc.config.getoption, ("--recto-cases", "--recto-seed"))
-    groups = mark.args[0].groups(cases, seed)
+    groups = mark.args[0](cases, seed)
     metafunc.parametrize(PARAMETER, groups, ids=[str(group) for group in groups], indirect=True)
 
 

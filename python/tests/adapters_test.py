@@ -16,7 +16,7 @@ sys.path.insert(0, str(Path(__file__).absolute().parent))
 
 import numpy as np  # noqa: E402
 
-import kernels  # noqa: E402
+import kernels_testing as kernels  # noqa: E402
 import recto  # noqa: E402
 from recto import adapters  # noqa: E402
 
@@ -57,7 +57,7 @@ def rows_of(starts, s):
     return slice(int(starts[s]), int(starts[s + 1]))
 
 
-def vllm_kernel(layout, fault=0):
+def vllm_kernel(layout, fault=None):
     def kernel(query, key_cache, value_cache, block_table, seq_lens, query_start_loc, max_query_len,
                max_seq_len, scale, causal, sliding_window, logits_soft_cap, alibi_slopes, sinks,
                k_scale, v_scale):
@@ -73,10 +73,13 @@ def vllm_kernel(layout, fault=0):
 
         keys, values = by_token(key_cache), by_token(value_cache)
         out = np.zeros((*query.shape[:2], values.shape[3]))
-        left = sliding_window + (fault if sliding_window >= 0 else 0)
+        left = sliding_window + (fault == "window" and sliding_window >= 0)
+        sinks = None if fault == "sinks" else sinks
         for s, n in enumerate(seq_lens.tolist()):
             at = np.arange(n)
             at = block_table[s][at // keys.shape[1]], at % keys.shape[1]
+            if fault == "consecutive blocks" and n:
+                at = (block_table[s][0] + np.arange(n) // keys.shape[1]) % len(keys), at[1]
             rows = rows_of(query_start_loc, s)
             out[rows] = attend(query[rows], keys[at], values[at], scale, causal, left,
                                logits_soft_cap, alibi_slopes, sinks)[0]
@@ -85,7 +88,7 @@ def vllm_kernel(layout, fault=0):
     return kernel
 
 
-def flash_kernel(appends, fault=0):
+def flash_kernel(appends, fault=None):
     def kernel(q, k_cache, v_cache, cache_seqlens, block_table, softmax_scale, causal, window_size,
                softcap, alibi_slopes, k=None, v=None):
         out = np.zeros((*q.shape[:3], v_cache.shape[3]))
@@ -94,17 +97,18 @@ def flash_kernel(appends, fault=0):
             at = np.arange(n)
             at = block_table[s][at // k_cache.shape[1]], at % k_cache.shape[1]
             keys, values = k_cache[at], v_cache[at]
+            softcap = 0 if fault == "softcap" else softcap
             if appends:
                 keys, values = np.concatenate([keys, k[s]]), np.concatenate([values, v[s]])
             out[s], of_rows = attend(q[s], keys, values, softmax_scale, causal, window_size[0],
                                      softcap, alibi_slopes)
-            lse_ln[s] = of_rows.T + fault
+            lse_ln[s] = of_rows.T + (fault == "lse") * 1e-3
         return out, lse_ln
 
     return kernel
 
 
-def flashinfer_kernel(layout, fault=0):
+def flashinfer_kernel(layout, fault=None):
     def kernel(q, paged_kv_cache, qo_indptr, paged_kv_indptr, paged_kv_indices,
                paged_kv_last_page_len, sm_scale, causal, window_left, logits_soft_cap):
         caches = paged_kv_cache
@@ -114,7 +118,9 @@ def flashinfer_kernel(layout, fault=0):
         for s, last in enumerate(paged_kv_last_page_len.tolist()):
             pages = paged_kv_indices[rows_of(paged_kv_indptr, s)]
             n = (len(pages) - 1) * caches[0].shape[1] + last if len(pages) else 0
-            n = max(0, n - fault)
+            if fault == "last page":
+                n = len(pages) * caches[0].shape[1]
+            n = max(0, n - (fault == "last key"))
             keys, values = (each[pages].reshape(-1, *each.shape[2:])[:n] for each in caches)
             rows = rows_of(qo_indptr, s)
             out[rows] = attend(q[rows], keys, values, sm_scale, causal, window_left,
@@ -124,21 +130,23 @@ def flashinfer_kernel(layout, fault=0):
     return kernel
 
 
-def sglang_kernel(fault=0):
+def sglang_kernel(fault=None):
     def kernel(q, k_buffer, v_buffer, qo_indptr, kv_indptr, kv_indices, sm_scale, causal,
                sliding_window_size, logit_cap):
         out = np.zeros((*q.shape[:2], v_buffer.shape[2]))
         for s in range(len(kv_indptr) - 1):
             slots = kv_indices[rows_of(kv_indptr, s)]
             rows = rows_of(qo_indptr, s)
-            out[rows] = attend(q[rows], k_buffer[slots], v_buffer[slots], sm_scale * (1 + fault),
-                               causal, sliding_window_size, logit_cap)[0]
+            scale = sm_scale * (1 + (fault == "scale") * 1e-4)
+            causal = causal and fault != "mask"
+            out[rows] = attend(q[rows], k_buffer[slots], v_buffer[slots], scale, causal,
+                               sliding_window_size, logit_cap)[0]
         return out
 
     return kernel
 
 
-def padded_kernel(fault=0):
+def padded_kernel(fault=None):
     def kernel(q, k, v, mask, bias, q_lengths, kv_lengths, scale, softcap):
         group = q.shape[1] // k.shape[1]
         k, v = (np.repeat(each, group, 1).astype(float) for each in (k, v))
@@ -146,8 +154,9 @@ def padded_kernel(fault=0):
         if softcap:
             scores = softcap * np.tanh(scores / softcap)
         if bias is not None:
-            scores = scores + (1 - fault) * bias
-        scores = np.where(mask, scores, -np.inf)
+            scores = scores + (0.99 if fault == "bias" else 1) * bias
+        if fault != "mask":
+            scores = np.where(mask, scores, -np.inf)
         top = scores.max(-1, keepdims=True)
         weights = np.exp(scores - np.where(np.isfinite(top), top, 0))
         total = weights.sum(-1, keepdims=True)
@@ -165,18 +174,22 @@ class Adapters(unittest.TestCase):
     def verify(self, function, cases, **words):
         return recto.verify(prefill=function, folder=self.folder, cases=cases, **{**SMALL, **words})
 
-    def check(self, make, right, faulty, layout="token-major", cases=10, **words):
+    def check(self, make, faults, layout="token-major", **words):
+        """`make` gives the adapted kernel with a fault; it is right with None."""
         words["layouts"] = [layout]
-        report = self.verify(make(right), cases, **words)
+        report = self.verify(make(None), 10, **words)
         report.raise_for_failures()
         self.assertGreater(report.checks, 5, report)
-        self.assertGreater(self.verify(make(faulty), 2 * cases, **words).failed, 0)
+        for fault in faults:
+            with self.subTest(fault):
+                failed = self.verify(make(fault), 20, fail_fast=True, **words).failed
+                self.assertGreater(failed, 0)
 
     def test_vllm(self):
         for name, layout in (("NHD", "token-major"), ("HND", "head-major"), ("v0", "packed")):
             with self.subTest(name):
-                self.check(lambda kernel: adapters.vllm(kernel, layout=name), vllm_kernel(name),
-                           vllm_kernel(name, fault=1), layout)
+                self.check(lambda fault: adapters.vllm(vllm_kernel(name, fault), layout=name),
+                           ["window", "sinks", "consecutive blocks"], layout)
 
     def test_vllms_write(self):
         def adapted(fault):
@@ -197,24 +210,24 @@ class Adapters(unittest.TestCase):
         for appends in (False, True):
             with self.subTest(appends=appends):
                 self.check(
-                    lambda kernel: adapters.flash_attn_with_kvcache(kernel, appends=appends),
-                    flash_kernel(appends), flash_kernel(appends, fault=1e-3),
-                    without=["sinks", "rows-beyond-context"],
+                    lambda fault: adapters.flash_attn_with_kvcache(
+                        flash_kernel(appends, fault), appends=appends),
+                    ["lse", "softcap"], without=["sinks", "rows-beyond-context"],
                 )
 
     def test_flashinfer(self):
         for name, layout in (("NHD", "token-major"), ("HND", "head-major")):
             with self.subTest(name):
-                self.check(lambda kernel: adapters.flashinfer(kernel, layout=name),
-                           flashinfer_kernel(name), flashinfer_kernel(name, fault=1), layout,
-                           without=["sinks", "alibi"])
+                self.check(
+                    lambda fault: adapters.flashinfer(flashinfer_kernel(name, fault), layout=name),
+                    ["last key", "last page"], layout, without=["sinks", "alibi"])
 
     def test_sglang(self):
-        self.check(adapters.sglang, sglang_kernel(), sglang_kernel(fault=1e-4),
+        self.check(lambda fault: adapters.sglang(sglang_kernel(fault)), ["scale", "mask"],
                    without=["sinks", "alibi"])
 
     def test_padded(self):
-        self.check(adapters.padded, padded_kernel(), padded_kernel(fault=0.01),
+        self.check(lambda fault: adapters.padded(padded_kernel(fault)), ["bias", "mask"],
                    without=["sinks"], require=["alibi"])
 
     def test_calls_that_an_engine_cannot_have_are_skipped_with_the_reason(self):

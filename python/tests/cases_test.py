@@ -39,6 +39,10 @@ class Cases(unittest.TestCase):
             worst.flat[-1] += 1 + 100 * case.bound.flat[-1]
             with self.assertRaisesRegex(recto.Wrong, "1 of [0-9]+ elements are wrong"):
                 case.check(worst)
+            with self.assertRaisesRegex(recto.Wrong, "elements are wrong"):
+                case.check(right, lse=np.where(np.isfinite(case.expected_lse_ln), 1e6, 0))
+            beyond = (case.expected + 1.5 * case.bound).astype(np.float32)
+            case.check(beyond, numerics=recto.Numerics(accumulate="bf16"))
         self.assertEqual(operations, {"decode", "prefill", "kv_write"})
 
     def test_a_case_has_what_the_document_says(self):

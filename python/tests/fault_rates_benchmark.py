@@ -1,12 +1,15 @@
 #!/usr/bin/env python3
-"""Measures which planted faults are found in equal CPU time: by recto, by numpy.testing at 1e-3 on
-random inputs, and by the input generators and tolerances of gpucheck and gpuemu.
+"""Measures which planted faults are found in equal CPU time: by recto, through Python and through
+the C interface, by numpy.testing at 1e-3 on random inputs, and by the input generators and
+tolerances of gpucheck and gpuemu.
 
-    fault_rates_benchmark.py [--seconds 20] [--seeds 5] [--judges LIST] [--faults LIST]
+    fault_rates_benchmark.py [--seconds 5] [--seeds 3] [--runs 12] [--judges LIST] [--faults LIST]
 
-Prints a table: in how many of the seeds each judge found the fault, and the median CPU seconds. Its
-CPU time is at most seconds x seeds x judges x faults. gpuemu's daemon, a separate program, is not
-used: only what its package has.
+The first table: in how many of the seeds each judge found the fault, and the median CPU seconds; in
+the last rows all faults together, with 95 % intervals (Wilson), and the faults that a function for
+fp32 and fp16 alone can have. The second: in how many of `--runs` runs of 10 equal cases recto finds
+a fault through Python, through the C interface, and through both. gpuemu's daemon, a separate
+program, is not used: only what its package has. RECTO_PROGRAMS names the folder of the programs.
 """
 
 import argparse
@@ -14,8 +17,11 @@ import contextlib
 import functools
 import io
 import itertools
+import json
+import math
 import resource
 import statistics
+import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -24,10 +30,13 @@ from types import SimpleNamespace
 import numpy as np
 
 sys.path.insert(0, str(Path(__file__).absolute().parent))
+sys.path.append(str(Path(__file__).absolute().parents[1]))
 
+import planted_faults_in_c_testing as in_c  # noqa: E402
 from planted_faults_testing import FAULTS, attention  # noqa: E402
 
 import recto  # noqa: E402
+from recto._programs import program  # noqa: E402
 
 SIZES = dict(context_max=200, sequences_max=6, rows_max=24, q_heads_max=16)
 TOLERANCE = 1e-3
@@ -42,26 +51,51 @@ def cpu_s():
 # --- judges: generators of "found" or "not found", a step each ---------------------------------
 
 
-def by_recto(function, seed, **words):
-    """Cases of recto, in runs of a few."""
+def found_in_python(fault, seed, **words):
+    """Whether ten cases show it."""
+    function = functools.partial(attention, fault=fault)
+    with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
+        report = recto.verify(decode=function, prefill=function, cases=10, explain=False, seed=seed,
+                              fail_fast=True, folder=folder, **SIZES, **words)
+    return report.failed > 0
+
+
+@functools.lru_cache(maxsize=None)
+def library(fault):
+    return in_c.library(fault, Path(tempfile.mkdtemp(prefix="recto-faults-")))
+
+
+def found_in_c(fault, seed, **words):
+    """The same cases, through the C interface."""
+    with tempfile.TemporaryDirectory() as folder:
+        flags = recto._programs.flags({**SIZES, **words}, recto._filters.RENAMED)
+        done = subprocess.run(
+            [program("recto_kernels"), "verify", "--kernel", library(fault), "--cases=10",
+             f"--seed={seed}", "--fail-fast", "--json", "--out", folder, *flags],
+            capture_output=True, text=True)
+    return json.loads(done.stdout)["failed"] > 0
+
+
+def by_recto(fault, seed):
     for step in itertools.count():
-        with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
-            report = recto.verify(decode=function, prefill=function, cases=10, explain=False,
-                                  seed=1000 * seed + step, fail_fast=True, folder=folder,
-                                  **SIZES, **words)
-        yield report.failed > 0
+        yield found_in_python(fault, 1000 * seed + step)
 
 
-def by_numpy(function, seed):
+def by_recto_in_c(fault, seed):
+    for step in itertools.count():
+        yield found_in_c(fault, 1000 * seed + step)
+
+
+def by_numpy(fault, seed):
     """The usual test: random numbers, sizes that models have, numpy.testing at 1e-3."""
     random = np.random.default_rng(seed)
     while True:
         call = usual_call(random, lambda shape: random.standard_normal(shape))
-        yield differs(function, call, functools.partial(
+        yield differs(fault, call, functools.partial(
             np.testing.assert_allclose, rtol=TOLERANCE, atol=TOLERANCE))
 
 
-def by_gpucheck(function, seed):
+def by_gpucheck(fault, seed):
     """gpucheck's shapes and tolerances."""
     from gpucheck.assertions.close import assert_close
     from gpucheck.fuzzing.shapes import fuzz_shapes
@@ -72,10 +106,10 @@ def by_gpucheck(function, seed):
             if sequences == 0:
                 continue
             call = usual_call(random, random.standard_normal, min(sequences, 6), context)
-            yield differs(function, call, functools.partial(assert_close, k_dim=call.head_dim_k))
+            yield differs(fault, call, functools.partial(assert_close, k_dim=call.head_dim_k))
 
 
-def by_gpuemu(function, seed):
+def by_gpuemu(fault, seed):
     """gpuemu's random tensors and tolerances."""
     from gpuemu import ToleranceConfig, generate_random_tensor
 
@@ -85,20 +119,20 @@ def by_gpuemu(function, seed):
         call = usual_call(random, lambda shape: generate_random_tensor(
             1000 * seed + step, shape, "float32", next(names)))
         limits = ToleranceConfig.for_dtype(call.q.dtype.name)
-        yield differs(function, call, functools.partial(
+        yield differs(fault, call, functools.partial(
             np.testing.assert_allclose, rtol=limits.rtol, atol=limits.atol))
 
 
 JUDGES = {
-    "recto": by_recto, "assert_allclose 1e-3": by_numpy, "gpucheck": by_gpucheck,
+    "recto": by_recto, "recto in C": by_recto_in_c, "assert_allclose 1e-3": by_numpy, "gpucheck": by_gpucheck,
     "gpuemu": by_gpuemu,
 }
 
 
-def differs(function, call, assert_close):
-    """Whether the judge tells the function's results from those of the right one."""
+def differs(fault, call, assert_close):
+    """Whether the judge tells results with the fault from right ones."""
     with np.errstate(all="ignore"):
-        seen, expected = function(call), attention(call)
+        seen, expected = attention(call, fault), attention(call)
     try:
         with contextlib.redirect_stdout(io.StringIO()):  # gpucheck prints what differs
             for one, other in zip(seen, expected):
@@ -136,10 +170,10 @@ def usual_call(random, draw, sequences=None, context=None):
     )
 
 
-def tried(judge, function, seed, budget_s):
+def tried(judge, fault, seed, budget_s):
     """CPU seconds until it found the fault; None: not within the budget."""
     begin = cpu_s()
-    for found in judge(function, seed):
+    for found in judge(fault, seed):
         used = cpu_s() - begin
         if found and used <= budget_s:
             return used
@@ -147,30 +181,75 @@ def tried(judge, function, seed, budget_s):
             return None
 
 
+def interval_text(found, made):
+    """"12 of 48, 15 to 39 %": Wilson's interval of 95 %."""
+    if made == 0:
+        return "-"
+    z = 1.96
+    middle = (found + z * z / 2) / (made + z * z)
+    half = z / (made + z * z) * math.sqrt(found * (made - found) / made + z * z / 4)
+    low, high = (100 * max(0.0, middle - half), 100 * min(1.0, middle + half))
+    return f"{found} of {made}, {low:.0f} to {high:.0f} %"
+
+
+def print_row(cells):
+    print("| " + " | ".join(map(str, cells)) + " |", flush=True)
+
+
+def print_rates(options, faults, names):
+    print_row(["fault", *names])
+    print("|---" * (len(names) + 1) + "|")
+    rows = {}
+    for fault in ("", *faults):
+        cells = []
+        for name in names:
+            if JUDGES[name] is by_recto_in_c and fault not in in_c.REPLACED:
+                cells.append(None)
+                continue
+            times = [tried(JUDGES[name], fault, seed, options.seconds)
+                     for seed in range(1, options.seeds + 1)]
+            cells.append([each for each in times if each is not None])
+        if fault:
+            rows[fault] = cells
+        print_row([fault or "none: a right function", *(
+            "-" if found is None else f"{len(found)} of {options.seeds}"
+            + (f", {statistics.median(found):.1f} s" if found else "") for found in cells)])
+    for title, chosen in (("all", rows), ("without fp8", [f for f in rows if "fp8" not in f])):
+        columns = [[rows[fault][i] for fault in chosen if rows[fault][i] is not None]
+                   for i in range(len(names))]
+        print_row([title, *(interval_text(sum(map(len, column)), options.seeds * len(column))
+                            for column in columns)])
+
+
+def print_equal_cases(options, faults):
+    """Of types that the kernel in C has."""
+    print_row(["fault, in 10 equal cases", "Python", "C", "both"])
+    print("|---" * 4 + "|")
+    sums = [0, 0, 0]
+    for fault in (each for each in faults if each in in_c.REPLACED):
+        python, c = ([find(fault, seed, types=["fp32", "bf16"]) for seed in range(options.runs)]
+                     for find in (found_in_python, found_in_c))
+        counts = [sum(python), sum(c), sum(map(all, zip(python, c)))]
+        sums = [a + b for a, b in zip(sums, counts)]
+        print_row([fault, *counts])
+    total = options.runs * sum(each in in_c.REPLACED for each in faults)
+    print_row(["all", *(interval_text(each, total) for each in sums)])
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--seconds", type=float, default=20)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seconds", type=float, default=5)
+    parser.add_argument("--seeds", type=int, default=3)
+    parser.add_argument("--runs", type=int, default=12)
     parser.add_argument("--judges", default=",".join(JUDGES))
     parser.add_argument("--faults", default=",".join(FAULTS))
     options = parser.parse_args()
-    names = options.judges.split(",")
-    print("| fault | " + " | ".join(names) + " |\n" + "|---" * (len(names) + 1) + "|")
-    rates = {name: [] for name in names}
-    for fault in ("", *options.faults.split(",")):
-        cells = []
-        for name in names:
-            function = functools.partial(attention, fault=fault)
-            times = [tried(JUDGES[name], function, seed, options.seconds)
-                     for seed in range(1, options.seeds + 1)]
-            found = [each for each in times if each is not None]
-            if fault:
-                rates[name].append(len(found) / len(times))
-            median = f", {statistics.median(found):.1f} s" if found else ""
-            cells.append(f"{len(found)} of {len(times)}{median}")
-        print(f"| {fault or 'none: a right function'} | " + " | ".join(cells) + " |", flush=True)
-    means = (f"{100 * statistics.mean(rates[name]):.0f} %" for name in names)
-    print("| all faults | " + " | ".join(means) + " |")
+    faults = options.faults.split(",")
+    print_rates(options, faults, options.judges.split(","))
+    if options.runs:
+        print()
+        print_equal_cases(options, faults)
+    print(f"\n{cpu_s():.0f} s of CPU time in all")
 
 
 if __name__ == "__main__":

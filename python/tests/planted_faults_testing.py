@@ -3,8 +3,6 @@ Python can have. Left out are those of strides and of packed elements, which arr
 
 import numpy as np
 
-from recto._layouts import by_token
-
 TILE, PART = 16, 32  # keys
 
 FAULTS = (
@@ -21,8 +19,7 @@ def attention(call, fault=""):
     out = np.zeros((call.num_query_rows, call.num_q_heads, call.head_dim_v))
     lse_ln = np.full((call.num_query_rows, call.num_q_heads), -np.inf)
     queries = call.float32("q").astype(np.float64)
-    pools = {name: by_token(call.float32(name), call.layout, name == "k_cache").astype(np.float64)
-             for name in ("k_cache", "v_cache")}
+    pools = {name: _by_token(call.float32(name), call.layout) for name in ("k_cache", "v_cache")}
     starts = call.query_start.tolist()
     for s, n in enumerate(call.context_length.tolist()):
         rows = slice(starts[s], starts[s + 1])
@@ -36,6 +33,14 @@ def attention(call, fault=""):
                 out[starts[s] + r, head], lse_ln[starts[s] + r, head] = _row(
                     scores[r, head], values, sink, fault)
     return out, lse_ln
+
+
+def _by_token(cache, layout):
+    """[num_blocks, block_size, num_kv_heads, head_dim], in fp64."""
+    order = {"token-major": (0, 1, 2, 3), "head-major": (0, 2, 1, 3),
+             "packed": (0, 3, 1, 2, 4)[: cache.ndim]}[layout]
+    moved = cache.transpose(order).astype(np.float64)
+    return moved.reshape(*moved.shape[:3], np.prod(moved.shape[3:], dtype=int))
 
 
 def _kv_head(call, head, fault):

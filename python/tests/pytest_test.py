@@ -20,7 +20,7 @@ TESTS = Path(__file__).absolute().parent
 
 HEAD = """
 import os
-import kernels
+import kernels_testing as kernels
 import recto
 
 SMALL = dict(context_max=100, sequences_max=4, rows_max=8, q_heads_max=8, types=["fp16"])
@@ -105,6 +105,18 @@ class Plugin(unittest.TestCase):
         self.assertIn("it failed before, and fails again", said)
         code, said = self.pytest(WRONG, HEALED="1")
         self.assertEqual((code, self.saved()), (0, []), said)
+
+    def test_a_crash_is_a_failure_and_pytest_goes_on(self):
+        text = """
+@recto.attention_cases(**SMALL, cases=2, laws=["oracle"], isolate=True)
+def test_crash(cases):
+    cases.verify(decode=lambda call: os.abort())
+"""
+        code, said = self.pytest(HEAD + text + RIGHT.replace(HEAD, ""))
+        self.assertEqual(code, 1, said)
+        self.assertIn("decode was ended by SIGABRT", said)
+        self.assertIn("isolate=True)", said)
+        self.assertIn("1 failed, 4 passed", said)
 
     def test_equal_seeds_give_equal_failures(self):
         first, second = (

@@ -20,7 +20,7 @@ sys.path.insert(0, str(Path(__file__).absolute().parent))
 
 import numpy as np  # noqa: E402
 
-import kernels  # noqa: E402
+import kernels_testing as kernels  # noqa: E402
 import recto  # noqa: E402
 
 WORDS = dict(cases=4, context_max=60, sequences_max=4, rows_max=8, q_heads_max=8, types=["fp32"],
@@ -102,7 +102,7 @@ class Behaviour(Returned):
             codes[-1, -1, -1, -1] = 1e9
             return out
 
-        self.expect(changes, "a write at byte", "of k, which may only be read")
+        self.expect(changes, "a write at byte", "of k_cache, which may only be read")
 
     def test_a_write_beyond_an_array(self):
         def overruns(call):
@@ -210,7 +210,8 @@ class Isolated(Returned):
                 pass
 
         self.expect(hangs, "hangs: it did not return", time_limit=0.1)
-        self.expect(spins, "did not return within 100 ms of CPU time", time_limit=0.1)
+        # On a busy machine the limit by the clock may come first.
+        self.expect(spins, "did not return within", "ms of CPU time", time_limit=0.1)
 
     def test_stray_writes_fault(self):
         import ctypes

@@ -21,7 +21,7 @@ except ImportError as error:
     print(f"SKIPPED: PyTorch is not installed: {error}")
     sys.exit(0)
 
-import kernels  # noqa: E402
+import kernels_testing as kernels  # noqa: E402
 import recto  # noqa: E402
 
 WORDS = dict(cases=6, laws=["oracle"], context_max=100, sequences_max=3, rows_max=12,

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
 """The wheel, installed into an empty folder: verifies, shrinks, replays, simulates, draws.
 
-    wheel_test.py WHEEL_DIR MISSING_TXT
+    wheel_test.py WHEEL_DIR MISSING_TXT LIBS_TXT
 
 MISSING_TXT: why archives of libraries are missing, without which the wheel is for this machine.
+LIBS_TXT: the list of external libraries.
 """
 
 import importlib.util
@@ -17,7 +18,8 @@ import zipfile
 from pathlib import Path
 
 [WHEEL] = Path(sys.argv[1]).resolve().glob("*.whl")
-MISSING = Path(sys.argv[2]).read_text()
+MISSING, LIBRARIES = (Path(path).read_text() for path in sys.argv[2:4])
+OF_TESTS = {"catch2", "rapidcheck", "benchmark"}
 LARGEST_MB = 25
 
 EXAMPLE = """
@@ -100,6 +102,16 @@ class Wheel(unittest.TestCase):
         names = zipfile.ZipFile(WHEEL).namelist()
         self.assertEqual([name for name in names if re.search(r"\.so\b", name)], [])
         self.assertIn("recto/py.typed", names)
+
+    def test_it_has_the_licence_of_each_library_that_it_is_linked_with(self):
+        [licences] = self.site.glob("*.dist-info/third_party.txt")
+        [own] = self.site.glob("*.dist-info/LICENSE")
+        self.assertIn("Apache License", own.read_text())
+        lines = LIBRARIES.splitlines()
+        linked = {line.split()[0] for line in lines if line and not line.startswith("#")} - OF_TESTS
+        named = set(re.findall(r"(?m)^== (\w+)", licences.read_text()))
+        self.assertGreater(len(linked), 5)
+        self.assertEqual(linked - named, set())
 
     def test_its_tag_is_that_of_its_programs(self):
         if MISSING:

@@ -151,7 +151,7 @@ Comparison compare_answer(const PagedAttentionInputs& inputs,
 }
 
 LawVerdict judge_answer(CaseOperation operation, const CaseSpec& spec, const NpzArrays& arrays,
-                        BoundKind bound_kind) {
+                        BoundKind bound_kind, const reference::DeclaredNumerics& declared) {
   const LawCase law_case{make_problem(spec), spec.placement};
   if (operation == CaseOperation::kKvWrite) return judge_write(law_case, arrays);
   const PlacedProblem placed(law_case.problem, law_case.placement);
@@ -161,7 +161,7 @@ LawVerdict judge_answer(CaseOperation operation, const CaseSpec& spec, const Npz
     verdict.call_failure = {kThrown, seen.status().message()};
     return verdict;
   }
-  verdict.comparison = compare_answer(placed.inputs(), seen.value(), bound_kind);
+  verdict.comparison = compare_answer(placed.inputs(), seen.value(), bound_kind, declared);
   if (!verdict.comparison.passed()) verdict.what = "against the oracle";
   return verdict;
 }

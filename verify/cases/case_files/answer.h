@@ -38,6 +38,6 @@ Comparison compare_answer(const PagedAttentionInputs& inputs,
 // Besides numbers beyond their bounds: `call_failure` names arrays that are missing or have a wrong
 // shape or type, `found` the codes of pools that differ from the reference's.
 LawVerdict judge_answer(CaseOperation operation, const CaseSpec& spec, const NpzArrays& arrays,
-                        BoundKind bound_kind);
+                        BoundKind bound_kind, const reference::DeclaredNumerics& declared = {});
 
 }  // namespace recto::verify

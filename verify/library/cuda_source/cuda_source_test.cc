@@ -83,6 +83,24 @@ TEST_CASE("a kernel that the adapter launches itself passes all laws") {
   CHECK(held(report) > 20);
 }
 
+TEST_CASE("CUDA sources need not write lse_ln") {
+  const auto elements = [](const LawReport& report) {
+    std::int64_t sum = 0;
+    for (const LawCount& count : report.counts) sum += count.elements;
+    return sum;
+  };
+  const LawReport with = row_decode_report(0);
+  setenv("ROW_DECODE_WITHOUT_LSE_LN", "1", 1);
+  const LawReport without = row_decode_report(0);
+  const LawReport faulty = row_decode_report(1);
+  unsetenv("ROW_DECODE_WITHOUT_LSE_LN");
+  without.print(std::cout);
+  CHECK(without.passed());
+  CHECK(held(without) > 20);
+  CHECK(elements(without) < elements(with));
+  CHECK(faulty.failed() > 0);
+}
+
 TEST_CASE("thread blocks that hand over by a counter between fences pass all laws") {
   const LawReport report = merging_decode_report(0);
   report.print(std::cout);

@@ -21,6 +21,9 @@ static const char* why_unsupported(const RectoAttentionCall& call) {
   return nullptr;
 }
 
+// Whether the library writes no lse_ln, and says so.
+static bool is_without_lse_ln() { return std::getenv("ROW_DECODE_WITHOUT_LSE_LN") != nullptr; }
+
 static int32_t decode(const RectoAttentionCall* call) {
   if (const char* why = why_unsupported(*call)) return recto::unsupported(call->context, why);
   if (call->num_seqs == 0) return kRectoOk;
@@ -58,12 +61,13 @@ static int32_t decode(const RectoAttentionCall* call) {
   const dim3 grid(static_cast<unsigned>(call->q.num_heads), static_cast<unsigned>(call->num_seqs));
   const dim3 block(static_cast<unsigned>((row.dim + 31) / 32 * 32));
   const int32_t status = checked.run([&] { row_decode<<<grid, block>>>(row); });
-  if (status != kRectoOk) return status;
+  if (status != kRectoOk || is_without_lse_ln()) return status;
   for (int64_t i = 0; i < rows; ++i) call->lse_ln[i] = row.scratch[i];
   return kRectoOk;
 }
 
 const RectoKernelTable* recto_kernel_table() {
+  const uint64_t features = is_without_lse_ln() ? kRectoWithoutLseLn : 0;
   static const RectoKernelTable table = {.struct_bytes = sizeof(RectoKernelTable),
                                          .abi_major = RECTO_KERNEL_ABI_MAJOR,
                                          .abi_minor = RECTO_KERNEL_ABI_MINOR,
@@ -72,6 +76,7 @@ const RectoKernelTable* recto_kernel_table() {
                                          .reserved = 0,
                                          .decode = decode,
                                          .prefill = nullptr,
-                                         .kv_write = nullptr};
+                                         .kv_write = nullptr,
+                                         .features = features};
   return &table;
 }

@@ -2,10 +2,12 @@
 
 import numpy as np
 
+from recto import _types as types
+
 
 def attention(call, **faults):
     """Attention of any number of rows, by the definition. Faults: window_off, mask_off; softcap and
-    sinks, if they are left out."""
+    sinks, if they are left out; products, the type that each product with V is rounded to."""
     window_off, mask_off = faults.get("window_off", 0), faults.get("mask_off", 0)
     group = call.num_q_heads // call.num_kv_heads
     q = call.float32("q").astype(np.float64)
@@ -40,7 +42,11 @@ def attention(call, **faults):
         # Masked values may be NaN.
         for r, h in np.ndindex(weights.shape[:2]):
             used = weights[r, h] > 0
-            out[starts[s] + r, h] = weights[r, h, used] @ v[used, h]
+            products = weights[r, h, used, None] * v[used, h]
+            if "products" in faults:
+                codes = types.rounded_codes(products, faults["products"])
+                products = types.to_float32(codes, faults["products"])
+            out[starts[s] + r, h] = products.sum(0)
     return out, lse_ln
 
 
@@ -54,8 +60,6 @@ def too_wide(call):
 
 
 def kv_write(call):
-    import recto._types as types
-
     for new, cache, scale, name in (
         (call.new_k, call.k_cache, call.k_scale, "k"),
         (call.new_v, call.v_cache, call.v_scale, "v"),
@@ -84,8 +88,6 @@ def kv_write(call):
 
 def fp8_codes(numbers, kind):
     """Rounded to nearest even, saturated; NaN stays NaN."""
-    import recto._types as types
-
     values = types.to_float32(np.arange(256, dtype=np.uint8), kind).astype(np.float64)
     finite = np.flatnonzero(np.isfinite(values[:128]))
     grid = values[finite]
