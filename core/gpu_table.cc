@@ -2,6 +2,8 @@
 
 #include <cctype>
 
+#include "core/refusal.h"
+
 namespace recto {
 namespace {
 
@@ -68,12 +70,11 @@ const std::vector<GpuSpec>& gpu_table() {
 
 Result<GpuSpec> find_gpu(std::string_view name) {
   const std::string wanted = plain_name(name);
-  std::string known;
   for (const GpuSpec& gpu : gpu_table()) {
     if (plain_name(gpu.name) == wanted) return gpu;
-    known += (known.empty() ? "" : ", ") + gpu.name;
   }
-  return Status::invalid_input("unknown GPU '" + std::string(name) + "'; expected one of " + known);
+  return Status::invalid_input("unknown GPU '" + std::string(name) + "'; expected one of " +
+                               list_names(gpu_table(), &GpuSpec::name));
 }
 
 Status check_gpu_memory(const GpuSpec& gpu) {

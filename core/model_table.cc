@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cctype>
 
+#include "core/refusal.h"
+
 namespace recto {
 namespace {
 
@@ -71,13 +73,11 @@ const std::vector<ModelSpec>& model_table() {
 
 Result<ModelSpec> find_model(std::string_view name) {
   const std::string wanted = lower(name.substr(name.rfind('/') + 1));
-  std::string known;
   for (const ModelSpec& model : model_table()) {
     if (lower(model.name) == wanted) return model;
-    known += (known.empty() ? "" : ", ") + model.name;
   }
   return Status::invalid_input("unknown model '" + std::string(name) + "'; expected one of " +
-                               known);
+                               list_names(model_table(), &ModelSpec::name));
 }
 
 }  // namespace recto

@@ -4,6 +4,7 @@
 // is broken, so that a valid call allocates nothing.
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -35,6 +36,17 @@ using NamedSize = Named<std::int64_t>;
 inline Status refusal(std::string_view field, std::string_view expected, std::string_view got) {
   return Status::invalid_input(std::string(field) + ": expected " + std::string(expected) +
                                ", got " + std::string(got));
+}
+
+// "fp32, fp16": the names of items.
+template <typename Items, typename NameOf = std::identity>
+std::string list_names(const Items& items, NameOf name_of = {}) {
+  std::string names;
+  for (const auto& item : items) {
+    if (!names.empty()) names += ", ";
+    names += std::invoke(name_of, item);
+  }
+  return names;
 }
 
 // "LIST[INDEX]FIELD": an element of a list, or a field of one.

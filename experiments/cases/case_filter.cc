@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "core/dense_kv_view.h"
+#include "core/refusal.h"
 #include "experiments/support/numbers.h"
 #include "verify/library/kernel_library_report.h"
 
@@ -34,13 +35,11 @@ Result<std::vector<T>> chosen(const char* flag, const std::string& list, const K
   if (list.empty()) return std::vector<T>{};
   const auto items = split_list(list);
   RECTO_RETURN_IF_ERROR(items.status().in(flag));
-  std::string names;
-  for (const T& each : known) names += (names.empty() ? "" : ", ") + std::string(name_of(each));
   std::vector<T> result;
   for (const std::string& item : items.value()) {
     const auto found =
         std::ranges::find_if(known, [&](const T& each) { return item == name_of(each); });
-    if (found == known.end()) return unknown(flag, item, "one of " + names);
+    if (found == known.end()) return unknown(flag, item, "one of " + list_names(known, name_of));
     result.push_back(*found);
   }
   return result;

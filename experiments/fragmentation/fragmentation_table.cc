@@ -10,7 +10,6 @@
 
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
-#include "experiments/support/request_source.h"
 #include "experiments/support/state_bar.h"
 #include "experiments/support/table.h"
 
@@ -101,13 +100,8 @@ constexpr std::size_t kPaperBarColumns = 16;
 
 std::string pool_line(const FragmentationRow& row) {
   const RunConfig& config = row.config;
-  const std::string model = config.model_file.empty() ? config.model : config.model_file;
-  const std::string decoding =
-      config.decoding == "single" ? "" : fmt::format(", decoding {}", config.decoding);
-  return wrapped(fmt::format("{}, {}{}; {} on {} x {}; {}", workload_name(config),
-                             counted(row.first_report().counters.requests_arrived, "request"),
-                             decoding, model, config.tp, config.gpu,
-                             pool_text(config, row.first_report())));
+  const std::string& model = config.model_file.empty() ? config.model : config.model_file;
+  return wrapped(setting_line(config, model, row.first_report()));
 }
 
 std::vector<std::string> name_cells(const FragmentationRow& row) {

@@ -12,6 +12,7 @@
 
 #include "core/element_type.h"
 #include "core/json.h"
+#include "core/refusal.h"
 
 namespace recto::experiments {
 namespace {
@@ -60,15 +61,13 @@ class Fields {
   void name(const char* field, T& value, std::initializer_list<Named<T>> names) {
     const Json* found = take(field);
     if (found == nullptr) return;
-    std::string expected;
     for (const Named<T>& each : names) {
       if (*found == each.name) {
         value = each.value;
         return;
       }
-      expected += (expected.empty() ? "" : ", ") + std::string(each.name);
     }
-    fail(field, *found, "one of " + expected);
+    fail(field, *found, "one of " + list_names(names, &Named<T>::name));
   }
   const Json* take(const char* field) {
     if (!status_.is_ok()) return nullptr;
@@ -86,10 +85,7 @@ class Fields {
   Status finish() {
     if (!status_.is_ok()) return status_;
     for (const auto& [key, value] : json_.items()) {
-      if (known_.contains(key)) continue;
-      std::string expected;
-      for (const std::string& each : known_) expected += (expected.empty() ? "" : ", ") + each;
-      fail(key, value, "only the fields " + expected);
+      if (!known_.contains(key)) fail(key, value, "only the fields " + list_names(known_));
     }
     return status_;
   }

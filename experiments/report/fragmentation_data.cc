@@ -15,10 +15,8 @@
 #include "experiments/report/report_metrics.h"
 #include "experiments/report/series_data.h"
 #include "experiments/report/study_data.h"
-#include "experiments/support/numbers.h"
 #include "experiments/support/parallel.h"
 #include "experiments/support/remarks.h"
-#include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/run_config.h"
 
@@ -31,13 +29,10 @@ struct Study {
   const MapOptions& maps;
 };
 
-std::string setting_line(const RunConfig& config, const sim::Report& report) {
+// A model from a file has the file's name.
+std::string model_name(const RunConfig& config) {
   const std::string file = config.model_file.substr(config.model_file.find_last_of('/') + 1);
-  const std::string model = file.empty() ? config.model : file;
-  const std::string decoding = config.decoding == "single" ? "" : ", decoding " + config.decoding;
-  return fmt::format("{}, {}{}; {} on {} x {}; {}", workload_name(config),
-                     counted(report.counters.requests_arrived, "request"), decoding, model,
-                     config.tp, config.gpu, pool_text(config, report));
+  return file.empty() ? config.model : file;
 }
 
 // For each allocator the row that its panel recommends, or else the first row.
@@ -162,11 +157,12 @@ Result<Json> fragmentation_data(const Study& study, CommandContext& context) {
   RECTO_RETURN_IF_ERROR(maps.status());
   const Json headline = headline_json(rows, mapped, panels, throughput);
   for (Json& row : rows) row["metrics"].erase(kBySeed);
+  const FirstRun& first = runs.front();
   return Json{{"kind", "fragmentation"},
               {"notes", notes_on(rows, folder.seeds)},
               {"seeds", folder.seeds},
-              {"setting", setting_line(runs.front().config, runs.front().report)},
-              {"pool_slots", runs.front().report.pool_slots.value()},
+              {"setting", setting_line(first.config, model_name(first.config), first.report)},
+              {"pool_slots", first.report.pool_slots.value()},
               {"has_limits", throughput == Throughput::kGoodput},
               {"time_models", folder.manifest["time_models"]},
               {"rows", rows},

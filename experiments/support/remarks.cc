@@ -15,6 +15,7 @@
 #include "core/status.h"
 #include "core/units.h"
 #include "experiments/support/numbers.h"
+#include "experiments/support/request_source.h"
 #include "experiments/support/resolved_run.h"
 #include "experiments/support/table.h"
 
@@ -87,8 +88,7 @@ bool is_card(std::string_view driver_name, std::string_view gpu) {
   });
 }
 
-}  // namespace
-
+// "pool of 15,728 slots (12.00 GiB)"
 std::string pool_text(const RunConfig& config, const sim::Report& report) {
   const std::int64_t slots = report.pool_slots.value();
   std::string text = fmt::format("pool of {} slots", grouped(slots));
@@ -97,6 +97,16 @@ std::string pool_text(const RunConfig& config, const sim::Report& report) {
   const std::int64_t bytes = slots * run.value().options.kv_bytes_per_token.value();
   return text + fmt::format(" ({}{})", bytes_text(static_cast<double>(bytes)),
                             config.tp == 1 ? "" : " on each card");
+}
+
+}  // namespace
+
+std::string setting_line(const RunConfig& config, std::string_view model,
+                         const sim::Report& report) {
+  const std::string decoding = config.decoding == "single" ? "" : ", decoding " + config.decoding;
+  return fmt::format("{}, {}{}; {} on {} x {}; {}", workload_name(config),
+                     counted(report.counters.requests_arrived, "request"), decoding, model,
+                     config.tp, config.gpu, pool_text(config, report));
 }
 
 Coverage coverage_of(const sim::Report& report) {

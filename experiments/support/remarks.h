@@ -15,8 +15,10 @@
 
 namespace recto::experiments {
 
-// "pool of 15,728 slots (12.00 GiB)": a run's pool, for the line of its settings.
-std::string pool_text(const RunConfig& config, const sim::Report& report);
+// "chat, 500 requests; OPT-13B on 1 x A100-40; pool of 15,728 slots (12.00 GiB)": the setting of a
+// run, with its model by this name.
+std::string setting_line(const RunConfig& config, std::string_view model,
+                         const sim::Report& report);
 
 enum class Coverage : std::uint8_t {
   kArrivals,   // first admission to last arrival

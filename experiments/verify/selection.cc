@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "core/contract.h"
+#include "core/refusal.h"
 #include "experiments/support/numbers.h"
 #include "experiments/support/table.h"
 #include "verify/block_manager/engine_tables_law.h"
@@ -46,9 +47,8 @@ Result<std::vector<ListedBackend>> library_functions(const std::vector<verify::B
   for (const std::string& name : names) {
     if (std::ranges::any_of(backends, [&](const auto& known) { return is_meant(known, name); }))
       continue;
-    std::string known;
-    for (const auto& backend : backends) known += (known.empty() ? "" : ", ") + backend.name;
-    return Status::invalid_input(fmt::format("found '{}'; expected one of {}", name, known));
+    return Status::invalid_input(fmt::format("found '{}'; expected one of {}", name,
+                                             list_names(backends, &verify::Backend::name)));
   }
   std::vector<ListedBackend> chosen;
   for (const verify::Backend& backend : backends) {
@@ -76,9 +76,8 @@ Result<std::vector<Law>> choose_laws(const std::vector<Law>& laws,
       chosen.push_back(*found);
       continue;
     }
-    std::string known;
-    for (const Law& law : laws) known += (known.empty() ? "" : ", ") + law.name;
-    return Status::invalid_input(fmt::format("found '{}'; expected one of {}", name, known));
+    return Status::invalid_input(
+        fmt::format("found '{}'; expected one of {}", name, list_names(laws, &Law::name)));
   }
   return chosen;
 }

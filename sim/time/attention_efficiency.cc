@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "core/contract.h"
+#include "core/refusal.h"
 
 namespace recto::sim {
 namespace {
@@ -59,13 +60,12 @@ const std::vector<AttentionCurve>& attention_curves() {
 const AttentionCurve& default_attention_curve() { return attention_curves().front(); }
 
 Result<AttentionCurve> find_attention_curve(std::string_view name) {
-  std::string known;
   for (const AttentionCurve& curve : attention_curves()) {
     if (curve.name == name) return curve;
-    known += (known.empty() ? "" : ", ") + curve.name;
   }
   return Status::invalid_input("unknown attention curve '" + std::string(name) +
-                               "'; expected one of " + known);
+                               "'; expected one of " +
+                               list_names(attention_curves(), &AttentionCurve::name));
 }
 
 Status check_attention_curve(const AttentionCurve& curve) {

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "core/contract.h"
+#include "core/refusal.h"
 
 namespace recto::sim {
 namespace {
@@ -99,12 +100,11 @@ SyntheticOptions options_of(const BuiltinWorkload& workload) {
 std::span<const BuiltinWorkload> builtin_workloads() { return kBuiltinWorkloads; }
 
 Result<SyntheticOptions> builtin_workload(std::string_view name) {
-  std::string names;
   for (const BuiltinWorkload& workload : kBuiltinWorkloads) {
     if (workload.name == name) return options_of(workload);
-    names += (names.empty() ? "" : ", ") + std::string(workload.name);
   }
-  return Status::invalid_input("workload '" + std::string(name) + "': expected one of " + names);
+  return Status::invalid_input("workload '" + std::string(name) + "': expected one of " +
+                               list_names(kBuiltinWorkloads, &BuiltinWorkload::name));
 }
 
 }  // namespace recto::sim

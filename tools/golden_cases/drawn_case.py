@@ -2,12 +2,12 @@
 them."""
 
 from dataclasses import dataclass
-from decimal import Decimal, localcontext
+from decimal import localcontext
 from fractions import Fraction
 from random import Random
 
 from case import At, Case, Fill
-from exact_attention import DIGITS, PRINTED_DIGITS, HeadCache, Row, attend, working_context
+from exact_attention import DIGITS, HeadCache, Row, attend, printed, working_context
 from number_codes import decode, encode
 from pool_layout import Token  # a query row is one, too
 
@@ -77,7 +77,8 @@ def _rows(case: Case, drawn: DrawnCase, sequence: int) -> list[list[tuple[list[s
             attend(_values(codes, shape.q_type), cache_of_head[head], position, case.options, head)
             for head, codes in enumerate(row)
         ]
-        rows.append([([_text(x) for x in result.out], _text(result.lse_ln)) for result in results])
+        rows.append([([printed(value) for value in result.out], printed(result.lse_ln))
+                     for result in results])
     return rows
 
 
@@ -95,11 +96,3 @@ def _head_cache(case: Case, drawn: DrawnCase, sequence: int, head: int) -> HeadC
 
 def _values(codes: list[int], element_type: str) -> Row:
     return [Fraction(decode(code, element_type)) for code in codes]
-
-
-def _text(value: Decimal) -> str:
-    if not value:
-        return "0"
-    with localcontext() as context:
-        context.prec = PRINTED_DIGITS
-        return str(value.normalize())

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 from decimal import Context, Decimal, localcontext
 from fractions import Fraction
 
-DIGITS = 60  # used in computations; PRINTED_DIGITS of a result are printed
-PRINTED_DIGITS = 30
+DIGITS = 60  # used in computations
+PRINTED_DIGITS = 30  # of a result
 
 Row = list[Fraction]
 
@@ -90,6 +90,14 @@ def _score(query: Row, key: Row, distance: int, options: Options, head: int) -> 
 
 def to_decimal(value: Fraction) -> Decimal:
     return Decimal(value.numerator) / Decimal(value.denominator)
+
+
+def printed(value: Decimal) -> str:
+    if not value:
+        return "0"
+    with localcontext() as context:
+        context.prec = PRINTED_DIGITS
+        return str(value.normalize())
 
 
 def tanh(x: Decimal) -> Decimal:

@@ -3,11 +3,8 @@ t * base^(-2 p / rotary_dim). Sine and cosine are summed from their series; pi c
 formula."""
 
 from decimal import Decimal, localcontext
-from fractions import Fraction
 
-from exact_attention import DIGITS, to_decimal, working_context
-
-Row = list[Fraction]
+from exact_attention import DIGITS, Row, to_decimal, working_context
 
 
 def pairs(pairing: str, rotary_dim: int) -> list[tuple[int, int]]:

@@ -2,14 +2,13 @@
 cache, rotary embedding. Each document is one file, with several cases in it."""
 
 from dataclasses import dataclass, field
-from decimal import Decimal, localcontext
 from fractions import Fraction
 from itertools import repeat
 from math import copysign, inf, isinf, isnan
 from random import Random
 from typing import Any, Iterator
 
-from exact_attention import PRINTED_DIGITS
+from exact_attention import printed
 from exact_rotary import rotate
 from number_codes import decode, encode, fp32, garbage, hex_lines, lanes
 from pool_layout import NESTINGS, Storage, Token, lay_out_pool, pack_strides_of, strides_of
@@ -164,14 +163,8 @@ def rotary() -> dict[str, Any]:
                          base) for index, row in enumerate(rows)]
         cases.append({"pairing": pairing, "rotary_dim": rotary_dim, "base": base,
                       "first_position": first, "rows": rows,
-                      "expected": [[_text(value) for value in row] for row in turned]})
+                      "expected": [[printed(value) for value in row] for row in turned]})
     return {"cases": cases}
-
-
-def _text(value: Decimal) -> str:
-    with localcontext() as context:
-        context.prec = PRINTED_DIGITS
-        return str(value.normalize()) if value else "0"
 
 
 OPERATIONS = {

@@ -12,7 +12,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from bundle_case import BundleCase
+from bundle_testing import BundleCase
 
 BENCHMARK = """#!/bin/bash
 [[ $1 != --card ]] || { echo FAKE-1; exit 0; }

@@ -13,7 +13,7 @@ import sys
 import unittest
 from pathlib import Path
 
-from bundle_case import BundleCase
+from bundle_testing import BundleCase
 
 NO_GPU = 3
 

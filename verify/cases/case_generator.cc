@@ -7,6 +7,7 @@
 
 #include "core/contract.h"
 #include "core/dense_kv_view.h"
+#include "core/units.h"
 #include "verify/cases/case_requirements.h"
 #include "verify/cases/context_lengths.h"
 #include "verify/cases/drawn_gaps.h"
@@ -51,7 +52,7 @@ ProblemShape draw_shape(const CaseDomain& domain, KvLayout layout, RandomStream 
   ProblemShape shape{.q_type = types.q, .kv_type = types.kv};
   draw_heads(domain, stream, shape);
   const std::int64_t pack = layout == KvLayout::kPacked ? packed_width_k(types.kv) : 1;
-  shape.head_dim_k = (draw_of(domain.head_dims, stream) + pack - 1) / pack * pack;
+  shape.head_dim_k = ceil_div(draw_of(domain.head_dims, stream), pack) * pack;
   shape.head_dim_v = draw_of(domain.head_dims, stream);
   if (domain.value_head_dim == ValueHeadDim::kSameAsKeys) shape.head_dim_v = shape.head_dim_k;
   return shape;
@@ -240,7 +241,7 @@ std::int64_t count_equal_dimensions(const CaseSpec& spec) {
                                      spec.shape.head_dim_k,
                                      spec.shape.head_dim_v,
                                      block_size,
-                                     (spec.longest_context() + block_size - 1) / block_size};
+                                     ceil_div(spec.longest_context(), block_size)};
   const bool is_decode = std::ranges::all_of(
       spec.sequences, [](const SequenceSpec& sequence) { return sequence.num_rows == 1; });
   if (!is_decode) sizes.push_back(spec.num_rows());

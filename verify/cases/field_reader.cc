@@ -111,10 +111,7 @@ void FieldReader::merge(const Status& status) {
 Status FieldReader::finish() {
   if (object_ == nullptr) return status_;
   for (const auto& [key, value] : object_->items()) {
-    if (known_.contains(key)) continue;
-    std::string known;
-    for (const std::string& name : known_) known += (known.empty() ? "" : ", ") + name;
-    fail_found(key, "only the fields " + known, value);
+    if (!known_.contains(key)) fail_found(key, "only the fields " + list_names(known_), value);
   }
   return status_;
 }

@@ -11,6 +11,7 @@
 #include <string_view>
 
 #include "core/json.h"
+#include "core/refusal.h"
 #include "core/status.h"
 
 namespace recto::verify {
@@ -30,10 +31,8 @@ class FieldReader {
   // Reads one of `values`, by the name that `name_of` gives it.
   template <typename T, typename Values, typename NameOf>
   void read_choice(const char* name, T& value, const Values& values, NameOf name_of) {
-    std::string known;
-    for (const T& candidate : values)
-      known += (known.empty() ? "" : ", ") + std::string(name_of(candidate));
-    const Json* found = require(name, "one of " + known);
+    const std::string expected = "one of " + list_names(values, name_of);
+    const Json* found = require(name, expected);
     if (found == nullptr) return;
     const std::string text = found->is_string() ? found->get<std::string>() : "";
     for (const T& candidate : values) {
@@ -41,7 +40,7 @@ class FieldReader {
       value = candidate;
       return;
     }
-    fail_found(name, "one of " + known, *found);
+    fail_found(name, expected, *found);
   }
 
   // Returns the field, for another reader; null if it is missing, which is allowed.

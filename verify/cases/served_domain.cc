@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/dense_kv_view.h"
+#include "core/units.h"
 #include "verify/cases/reason_kind.h"
 
 namespace recto::verify {
@@ -60,7 +61,7 @@ CaseSpec case_of(const Choice& choice) {
       choice.layout == KvLayout::kPacked ? packed_width_k(choice.types.kv) : 1;
   spec.shape = {.num_q_heads = 2 * choice.group,
                 .num_kv_heads = 2,
-                .head_dim_k = (choice.head_dim + pack - 1) / pack * pack,
+                .head_dim_k = ceil_div(choice.head_dim, pack) * pack,
                 .q_type = choice.types.q,
                 .kv_type = choice.types.kv};
   spec.shape.head_dim_v = spec.shape.head_dim_k + (choice.has_own_value_dim ? 16 : 0);

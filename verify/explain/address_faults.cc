@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "core/units.h"
 #include "verify/explain/fault_model.h"
 
 namespace recto::verify {
@@ -54,8 +55,7 @@ std::vector<FaultVariant> nothing_beyond(std::int64_t limit) {
 }
 
 std::int64_t blocks_of(const FailedCase& of, const reference::SequenceRows& sequence) {
-  const std::int64_t block_size = of.inputs.kv.k.block_size;
-  return (sequence.context_length + block_size - 1) / block_size;
+  return ceil_div(sequence.context_length, of.inputs.kv.k.block_size);
 }
 
 // Ids of the blocks that each sequence reads.

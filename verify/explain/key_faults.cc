@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "core/units.h"
 #include "verify/explain/fault_model.h"
 
 namespace recto::verify {
@@ -101,9 +102,9 @@ std::vector<FaultVariant> by_usual_parts(const FailedCase& of, const UnscaledSum
     variants.push_back(
         {fmt::format("{} splits", splits), [=](AttentionRow& row) {
            const std::int64_t block_size = row.of.inputs.kv.k.block_size;
-           const std::int64_t blocks = (row.context.context_length + block_size - 1) / block_size;
+           const std::int64_t blocks = ceil_div(row.context.context_length, block_size);
            sum_wrongly(row, fault,
-                       std::max<std::int64_t>(1, (blocks + splits - 1) / splits) * block_size);
+                       std::max<std::int64_t>(1, ceil_div(blocks, splits)) * block_size);
          }});
   }
   return variants;
@@ -122,7 +123,7 @@ void end_with_tile(AttentionRow& row, std::int64_t rows, std::int64_t keys) {
   const std::int64_t last_token = pair / rows * rows / group + (rows - 1) / group;
   const std::int64_t position =
       reference::position_of(last_token, row.context.num_rows, row.context.context_length);
-  end_at(row, (std::max<std::int64_t>(0, position + 1) + keys - 1) / keys * keys);
+  end_at(row, ceil_div(std::max<std::int64_t>(0, position + 1), keys) * keys);
 }
 
 // A (wrong) search for the sequence of row `row` of the batch, whose own sequence is `own`.

@@ -3,6 +3,7 @@
 #include <cmath>
 #include <numbers>
 
+#include "core/units.h"
 #include "reference/kv_cache_reader.h"
 #include "verify/explain/fault_model.h"
 
@@ -151,8 +152,7 @@ constexpr KnownFault kCache[] = {
      }},
     {"context lengths rounded up to whole blocks", always, [](AttentionRow& row) {
        const std::int64_t block_size = row.of.inputs.kv.k.block_size;
-       row.context.context_length =
-           (row.context.context_length + block_size - 1) / block_size * block_size;
+       row.context.context_length = ceil_div(row.context.context_length, block_size) * block_size;
      }}};
 
 constexpr KnownFault kAlibiOrigins[] = {

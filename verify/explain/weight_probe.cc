@@ -8,6 +8,7 @@
 #include <cmath>
 #include <utility>
 
+#include "core/units.h"
 #include "verify/explain/attention_row.h"
 #include "verify/explain/second_run.h"
 
@@ -153,7 +154,7 @@ Result<WeightProbe> probe_weights(const Backend& backend, const LawCase& law_cas
   const AttentionProblem& problem = law_case.problem;
   const std::int64_t dims = problem.shape.head_dim_v;
   const std::int64_t keys = problem.sequences[static_cast<std::size_t>(at.sequence)].context_length;
-  const std::int64_t runs = (keys + dims - 1) / dims;
+  const std::int64_t runs = ceil_div(keys, dims);
   if (runs > limits.runs) {
     return Status::failed(fmt::format("it would take {} runs, more than {}", runs, limits.runs));
   }

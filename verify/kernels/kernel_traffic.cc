@@ -12,6 +12,7 @@
 #include "core/batch.h"
 #include "core/contract.h"
 #include "core/dense_kv_view.h"
+#include "core/units.h"
 #include "verify/kernels/kernel_cache_ops.h"
 #include "verify/kernels/kernel_calls.h"
 #include "verify/simt/counters/access_counter.h"
@@ -24,7 +25,7 @@ constexpr std::int64_t kSplits = 4;
 std::size_t as_size(std::int64_t value) { return static_cast<std::size_t>(value); }
 
 std::int64_t blocks_per_seq(const TrafficShape& shape) {
-  return (shape.context_length + shape.block_size - 1) / shape.block_size;
+  return ceil_div(shape.context_length, shape.block_size);
 }
 
 // Zeros; aligned_heap.cc aligns them.

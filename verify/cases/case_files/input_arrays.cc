@@ -13,6 +13,7 @@
 
 #include "core/attention_gate.h"
 #include "core/dense_kv_view.h"
+#include "core/refusal.h"
 #include "verify/cases/case_files/case_arrays.h"
 
 namespace recto::verify {
@@ -60,13 +61,11 @@ template <typename Choice, typename Choices, typename NameOf>
 Result<Choice> choose(const NpzArrays& arrays, const char* name, const Choices& choices,
                       const NameOf& name_of) {
   const NpyArray* const found = find(arrays, name);
-  std::string known;
   for (const Choice& choice : choices) {
     if (found != nullptr && found->type == NpyType::kText && text_of(*found) == name_of(choice))
       return choice;
-    known += (known.empty() ? "" : ", ") + std::string(name_of(choice));
   }
-  return wrong(name, "one of " + known, found);
+  return wrong(name, "one of " + list_names(choices, name_of), found);
 }
 
 // One number; `otherwise` if there is no such array.
