@@ -64,11 +64,18 @@ _cuda_objects = rule(
     },
 )
 
-def _compile(name, deps = [], visibility = None, testonly = False, alwayslink = False, **kwargs):
+def _compile(
+        name,
+        deps = [],
+        visibility = None,
+        testonly = False,
+        alwayslink = False,
+        arch = None,
+        **kwargs):
     """A cc_library of .cu files, and NAME_objects, which has their cubins and logs, too."""
     _cuda_objects(
         name = name + "_objects",
-        arch = select({
+        arch = arch or select({
             "//bazel:sm_80": "80",
             "//bazel:sm_100": "100",
             "//conditions:default": "90",
@@ -95,7 +102,8 @@ def cuda_library(name, srcs, hdrs = [], deps = [], **kwargs):
       srcs: .cu files.
       hdrs: all that they include of this repository.
       deps: C++ libraries that they call.
-      **kwargs: as of cuda_kernels.
+      **kwargs: as of cuda_kernels; and `arch`, such as "90a", for code that only this card can run,
+        whatever the target card.
     """
     if TOOLKIT.nvcc:
         _compile(name = name, srcs = srcs, hdrs = hdrs, deps = deps, **kwargs)
