@@ -184,50 +184,31 @@ __device__ inline bool any_at_barrier(int barrier, int threads, int condition) {
   return any != 0;
 }
 
-// Copies a box of a tensor of five dimensions from global memory to the shared memory of the first
-// kThreadBlocks thread blocks of the cluster, by one thread. `at`: its first element, the innermost
-// dimension first; what lies outside of the tensor is zero. In each thread block, all of the box's
-// bytes count on the mbarrier, and may be read after waiting at it.
-template <int kThreadBlocks>
+// Copies a box of a tensor of five dimensions from global to shared memory, by one thread. `at`:
+// its first element, the innermost dimension first; what lies outside of the tensor is zero. All of
+// the box's bytes count on the mbarrier, and may be read after waiting at it.
 __device__ inline void copy_box(void* shared, const CUtensorMap* tensor, const int (&at)[5],
                                 Mbarrier* mbarrier) {
-  const unsigned to = recto::kernel_dialect::shared_address(shared);
-  const unsigned arrival = recto::kernel_dialect::shared_address(mbarrier);
-  if constexpr (kThreadBlocks == 1) {
-    asm volatile(
-        "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes "
-        "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(to),
-        "l"(tensor), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]), "r"(arrival)
-        : "memory");
-  } else {
-    constexpr std::uint16_t kAll = (1U << kThreadBlocks) - 1;
-    asm volatile(
-        "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes"
-        ".multicast::cluster [%0], [%1, {%2, %3, %4, %5, %6}], [%7], %8;" ::"r"(to),
-        "l"(tensor), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]), "r"(arrival),
-        "h"(kAll)
-        : "memory");
-  }
-}
-
-// Arrives at the mbarrier in the same place of another thread block of the cluster, or this one.
-__device__ inline void arrive_at_mbarrier_of(Mbarrier* mbarrier, unsigned thread_block) {
   asm volatile(
-      "{\n"
-      ".reg .b32 there;\n"
-      "mapa.shared::cluster.u32 there, %0, %1;\n"
-      "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there];\n"
-      "}" ::"r"(recto::kernel_dialect::shared_address(mbarrier)),
-      "r"(thread_block)
+      "cp.async.bulk.tensor.5d.shared::cluster.global.mbarrier::complete_tx::bytes "
+      "[%0], [%1, {%2, %3, %4, %5, %6}], [%7];" ::"r"(
+          recto::kernel_dialect::shared_address(shared)),
+      "l"(tensor), "r"(at[0]), "r"(at[1]), "r"(at[2]), "r"(at[3]), "r"(at[4]),
+      "r"(recto::kernel_dialect::shared_address(mbarrier))
       : "memory");
 }
 
-// Waits for all threads of the cluster that have not ended.
-__device__ inline void meet_in_cluster() {
+// Keeps ptxas from computing a value, which is not below 0, after waits for products that follow:
+// it orders stores and waits. The store never runs.
+__device__ inline void complete_before_waits(float value, void* shared) {
   asm volatile(
-      "barrier.cluster.arrive.release;\n"
-      "barrier.cluster.wait.acquire;" ::
-          : "memory");
+      "{\n"
+      ".reg .pred stores;\n"
+      "setp.lt.f32 stores, %0, 0f00000000;\n"
+      "@stores st.shared.f32 [%1], %0;\n"
+      "}" ::"f"(value),
+      "r"(recto::kernel_dialect::shared_address(shared))
+      : "memory");
 }
 
 }  // namespace recto::kernels

@@ -45,11 +45,6 @@ bool is_hopper() {
   return is_known && major == 9;
 }
 
-#ifndef RECTO_CLUSTER
-#define RECTO_CLUSTER 1
-#define RECTO_TURNS 1
-#endif
-
 constexpr std::int64_t kPartSlots = 8;
 constexpr std::int64_t kPartDims = 64;
 
@@ -92,27 +87,19 @@ template <typename Shape>
 Status launch(const HopperPrefillParams& params, KernelStream stream) {
   return launch_served(
       "paged_prefill_hopper",
-      {.grid = grid_of(prefill_tiles(params.call, Shape::kCluster * Shape::kRows) * Shape::kCluster,
-                       params.call.kv.k.num_kv_heads, params.call.block_table.num_seqs),
+      {.grid = grid_of(prefill_tiles(params.call, Shape::kRows), params.call.kv.k.num_kv_heads,
+                       params.call.block_table.num_seqs),
        .block = dim3(Shape::kThreads),
        .dynamic_shared_bytes = sizeof(HopperMemory<Shape>),
        .stream = stream},
       &paged_prefill_hopper<Shape>, params);
 }
 
-#ifdef RECTO_ONLY
 template <typename Element>
 Status launch_of_dim(const HopperPrefillParams& params, KernelStream stream) {
-  return launch<HopperShape<__nv_bfloat16, 128, RECTO_CLUSTER, RECTO_TURNS>>(params, stream);
+  return params.call.kv.k.head_dim == 64 ? launch<HopperShape<Element, 64>>(params, stream)
+                                         : launch<HopperShape<Element, 128>>(params, stream);
 }
-#else
-template <typename Element>
-Status launch_of_dim(const HopperPrefillParams& params, KernelStream stream) {
-  return params.call.kv.k.head_dim == 64
-             ? launch<HopperShape<Element, 64, RECTO_CLUSTER, RECTO_TURNS>>(params, stream)
-             : launch<HopperShape<Element, 128, RECTO_CLUSTER, RECTO_TURNS>>(params, stream);
-}
-#endif
 
 }  // namespace
 

@@ -104,23 +104,19 @@ __device__ inline void attend(const PagedPrefillParams& params, const PrefillRow
 
 // Grid: (tiles of 128 rows, num_kv_heads, num_seqs).
 template <typename Shape>
-__global__ void __cluster_dims__(Shape::kCluster) __launch_bounds__(Shape::kThreads, 1)
+__global__ void __launch_bounds__(Shape::kThreads, 1)
     paged_prefill_hopper(const __grid_constant__ HopperPrefillParams params) {
   extern __shared__ __align__(1024) unsigned char hopper_memory[];
   auto& memory = *reinterpret_cast<HopperMemory<Shape>*>(hopper_memory);
   const PrefillRows rows = prefill_rows(params.call, Shape::kRows);
-  const PrefillRows all_rows = rows_of_cluster<Shape>(rows);
-  if (all_rows.count <= 0) return;
-  TeamKeys keys = keys_of(params.call, all_rows);
-  // Only the first thread block of a cluster may be without rows; then it only copies.
-  keys.all = rows.count > 0 ? keys_of(params.call, rows).all : keys.any;
+  if (rows.count <= 0) return;
+  const TeamKeys keys = keys_of(params.call, rows);
   if (threadIdx.x == 0) {
     memory.keys.init();
     memory.values.init();
     fence_async_proxy();
   }
   __syncthreads();
-  if constexpr (Shape::kCluster > 1) meet_in_cluster();
   const int warp = uniform_warp();
   if (warp < 4) {
     give_registers<Shape::kProducerRegisters>();
@@ -129,8 +125,6 @@ __global__ void __cluster_dims__(Shape::kCluster) __launch_bounds__(Shape::kThre
     take_registers<Shape::kConsumerRegisters>();
     attend<Shape>(params.call, rows, keys, memory);
   }
-  // The others may still copy to this thread block, and arrive at its mbarriers.
-  if constexpr (Shape::kCluster > 1) meet_in_cluster();
 }
 
 }  // namespace recto::kernels

@@ -27,8 +27,7 @@ class RunCopies {
         block_size_(static_cast<int>(params.call.kv.k.block_size)),
         head_(static_cast<int>(rows.kv_head) * params.head_step),
         first_(lane * params.run_keys),
-        copies_(first_ < kKeys &&
-                lane % Shape::kCluster == static_cast<int>(blockIdx.x) % Shape::kCluster) {}
+        copies_(first_ < kKeys) {}
 
   // The block of the lane's run in a tile. Runs that no row sees have no block, and become zeros:
   // whatever the cache holds there, it must not be multiplied. Tiles behind the last one have none.
@@ -49,8 +48,7 @@ class RunCopies {
     if (!copies_) return;
     const int slot = (tile * kKeys + first_) % block_size_;
     const int at[5] = {0, 0, head_, slot / Shape::Tile::kPartRows, block};
-    copy_box<Shape::kCluster>(ring.tiles[stage] + Shape::Tile::size(first_), &tensor, at,
-                              &ring.is_there[stage]);
+    copy_box(ring.tiles[stage] + Shape::Tile::size(first_), &tensor, at, &ring.is_there[stage]);
   }
 
  private:

@@ -117,7 +117,7 @@ class HopperPass {
   __device__ void attend_to_whole(const TileRange& tiles, States& states) const {
     const int last = tiles.whole_last - 1 - first_;
     int index = tiles.whole_first - first_;
-    Turns<Shape::kTurns> turns(consumer_, last - index);
+    Turns<Shape::kConsumers> turns(consumer_, last - index);
     Scores scores;
     Weights weights;
     multiply_keys(index, scores);
@@ -136,12 +136,8 @@ class HopperPass {
       leave(memory_.keys, index + 1);
       const RowGrowth growth = grow_maxima(factor_, scores, states);
       to_weights(factor_, scores, states);
-      // Before the wait for P V: else ptxas waits first, and computes the exponentials then.
-#if defined(RECTO_PIN)
-      *reinterpret_cast<volatile float*>(memory_.finite[consumer_.index]) =
-          states.sum[0] + states.sum[1];
-#endif
-      hold(scores);
+      // Else ptxas computes the exponentials after the wait for P V.
+      complete_before_waits(states.sum[0] + states.sum[1], memory_.finite[consumer_.index]);
       memory_.values.wait_until_there(index + 1);
       end<0>(states.weighted);
       leave(memory_.values, index);

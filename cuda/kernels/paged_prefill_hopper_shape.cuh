@@ -23,16 +23,13 @@ struct HopperPrefillParams {
   int head_step = 0;  // from a KV head to the next, in groups of 64 dims
 };
 
-template <typename T, int kDims, int kThreadBlocks, int kInTurns>
+template <typename T, int kDims>
 struct HopperShape {
   using Element = T;
   using Tile = SwizzledTile<Element, kDims>;
   static constexpr int kHeadDim = kDims;
   static constexpr int kKeys = 128;
   static constexpr int kStages = 2;  // of K, and of V
-  // Thread blocks of a cluster, which copy each tile together.
-  static constexpr int kCluster = kThreadBlocks;
-  static constexpr int kTurns = kInTurns ? 2 : 1;
   // Warpgroups that multiply, with 64 rows each; one more copies.
   static constexpr int kConsumers = 2;
   static constexpr int kConsumerRows = 64;
@@ -60,8 +57,7 @@ struct TileRing {
   __device__ void init() {
     for (int stage = 0; stage < Shape::kStages; ++stage) {
       init_mbarrier(&is_there[stage], 1);
-      init_mbarrier(&is_read[stage],
-                    Shape::kCluster * Shape::kConsumers * kWarpgroupThreads / kWarpLanes);
+      init_mbarrier(&is_read[stage], Shape::kConsumers * kWarpgroupThreads / kWarpLanes);
     }
   }
   __device__ void wait_until_there(int index) {
@@ -73,11 +69,7 @@ struct TileRing {
   }
   // By each warp of consumers.
   __device__ void leave(int index, int lane) {
-    if constexpr (Shape::kCluster == 1) {
-      if (lane == 0) arrive_at_mbarrier(&is_read[stage(index)]);
-    } else {
-      if (lane < Shape::kCluster) arrive_at_mbarrier_of(&is_read[stage(index)], lane);
-    }
+    if (lane == 0) arrive_at_mbarrier(&is_read[stage(index)]);
   }
 
   alignas(1024) Element tiles[Shape::kStages][Shape::kKeys * Shape::kHeadDim];
@@ -96,15 +88,6 @@ struct HopperMemory {
   alignas(1024) Element finite[Shape::kConsumers][Shape::kSliceKeys * Shape::kHeadDim];
   KeyRange visible[Shape::kRows];  // what each row sees
 };
-
-// The rows of a cluster, of which `rows` are those of the calling thread block.
-template <typename Shape>
-__device__ inline PrefillRows rows_of_cluster(PrefillRows rows) {
-  const int behind = Shape::kCluster - 1 - static_cast<int>(blockIdx.x) % Shape::kCluster;
-  rows.first -= behind * Shape::kRows;
-  rows.count = min(Shape::kCluster * Shape::kRows, rows.queries * rows.group - rows.first);
-  return rows;
-}
 
 // Tiles of keys [first, last). All rows see all keys of the tiles [whole_first, whole_last).
 struct TileRange {
