@@ -35,16 +35,6 @@ EncodeTensorMap encode_tensor_map() {
   return kFunction;
 }
 
-// Whether the current device is a card of sm_90.
-bool is_hopper() {
-  int device = 0;
-  int major = 0;
-  const bool is_known =
-      cudaGetDevice(&device) == cudaSuccess &&
-      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
-  return is_known && major == 9;
-}
-
 constexpr std::int64_t kPartSlots = 8;
 constexpr std::int64_t kPartDims = 64;
 
@@ -77,7 +67,7 @@ Status encode(const KvTensorView& tensor, int run_keys, CUtensorMap& map) {
 // Whether strides are such as boxes and 32-bit coordinates can have.
 bool has_boxes(const KvTensorView& tensor) {
   constexpr std::int64_t kStrideMax = std::int64_t{1} << 38;
-  return tensor.head_stride % kPartDims == 0 && tensor.head_stride >= 0 &&
+  return tensor.num_blocks > 0 && tensor.head_stride % kPartDims == 0 && tensor.head_stride >= 0 &&
          tensor.slot_stride >= 0 && tensor.block_stride >= 0 &&
          tensor.head_stride / kPartDims <= INT32_MAX / tensor.num_kv_heads - 8 &&
          tensor.slot_stride <= kStrideMax / 8 && tensor.block_stride <= kStrideMax;
@@ -103,11 +93,20 @@ Status launch_of_dim(const HopperPrefillParams& params, KernelStream stream) {
 
 }  // namespace
 
+bool is_on_hopper() {
+  int device = 0;
+  int major = 0;
+  const bool is_known =
+      cudaGetDevice(&device) == cudaSuccess &&
+      cudaDeviceGetAttribute(&major, cudaDevAttrComputeCapabilityMajor, device) == cudaSuccess;
+  return is_known && major == 9;
+}
+
 bool serves_on_hopper(const PagedPrefillParams& params) {
   const KvTensorView& k = params.kv.k;
   const bool has_type = params.q.type == k.type && element_bytes(k.type) == 2;
   const bool has_dims = k.head_dim == 64 || k.head_dim == 128;
-  return has_type && has_dims && has_boxes(k) && has_boxes(params.kv.v) && is_hopper() &&
+  return has_type && has_dims && has_boxes(k) && has_boxes(params.kv.v) && is_on_hopper() &&
          encode_tensor_map() != nullptr;
 }
 

@@ -13,6 +13,9 @@ namespace recto::kernels {
 
 inline constexpr int kHopperRows = 128;
 
+// Whether the current device is a Hopper card.
+bool is_on_hopper();
+
 // Whether the current device is a Hopper card and the kernel serves the call: fp16 or bf16, head
 // dim 64 or 128, a cache that is not packed with blocks of a multiple of 16 slots; no soft cap, no
 // ALiBi. Sequence lengths do not matter.
