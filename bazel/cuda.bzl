@@ -6,7 +6,7 @@ others.
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//bazel:cuda_resources.bzl", "NVCC_OPTIONS", "reports_for", "resource_reports")
+load("//bazel:cuda_resources.bzl", "CARDS", "NVCC_OPTIONS", "reports_for", "resource_reports")
 load("//bazel:defs.bzl", "PORTABLE", "recto_binary", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
 
@@ -64,11 +64,18 @@ _cuda_objects = rule(
     },
 )
 
-def _compile(name, deps = [], visibility = None, testonly = False, alwayslink = False, **kwargs):
+def _compile(
+        name,
+        deps = [],
+        visibility = None,
+        testonly = False,
+        alwayslink = False,
+        arch = None,
+        **kwargs):
     """A cc_library of .cu files, and NAME_objects, which has their cubins and logs, too."""
     _cuda_objects(
         name = name + "_objects",
-        arch = select({
+        arch = arch or select({
             "//bazel:sm_80": "80",
             "//bazel:sm_100": "100",
             "//conditions:default": "90",
@@ -117,7 +124,8 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
       srcs: .cu files.
       hdrs: all that they include of this repository.
       deps: C++ libraries that its host code calls.
-      **kwargs: `includes`, folders for <...>, from the root; `testonly` and `visibility`.
+      **kwargs: `includes`, folders for <...>, from the root; `arch`, such as "90a", for code that
+        only this card can run, whatever the target card; `testonly` and `visibility`.
     """
     testonly = kwargs.get("testonly", False)
     visibility = kwargs.get("visibility")
@@ -139,6 +147,7 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
         srcs = srcs,
         hdrs = hdrs,
         includes = kwargs.get("includes", []),
+        cards = [] if kwargs.get("arch") else CARDS,
         testonly = testonly,
         visibility = visibility,
     )
@@ -161,16 +170,18 @@ def cuda_script_test(name, script, args = [], data = [], **kwargs):
     else:
         _skipped_test(name = name, **kwargs)
 
-def resources_test(name, kernels, arches, golden, script):
+def resources_test(name, kernels, arches, golden, script, kernels_of_one_card = []):
     """Compares the multiprocessor resources of kernels with earlier reports.
 
     Args:
       kernels: a library of cuda_kernels.
       arches: cards to compare besides the target card.
+      kernels_of_one_card: further libraries, with `arch`.
       golden: earlier reports.
       script: is called with reports, "--" and `golden`.
     """
-    reports = reports_for(kernels, arches)
+    further = [library + "_resources" for library in kernels_of_one_card]
+    reports = reports_for(kernels, arches, further)
     cuda_script_test(
         name = name,
         args = select({

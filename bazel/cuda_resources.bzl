@@ -1,6 +1,8 @@
 """The multiprocessor resources of kernels, according to ptxas: for the target card, and others.
 """
 
+CARDS = ["80", "90", "100"]
+
 # Options of every compilation by nvcc.
 NVCC_OPTIONS = [
     "-std=c++20",
@@ -56,12 +58,12 @@ _ptxas_logs = rule(
     },
 )
 
-def resource_reports(name, toolkit, srcs, hdrs, includes, testonly, visibility):
+def resource_reports(name, toolkit, srcs, hdrs, includes, cards, testonly, visibility):
     """Tables of ptxas_report.py: NAME_resources.txt of what NAME_logs says, and on demand
-    NAME_resources_sm_80.txt, and so on, of other cards."""
+    NAME_resources_sm_80.txt, and so on, of `cards`."""
     kept = {"testonly": testonly, "tags": ["manual"]}
     logs_of = {"_resources": name + "_logs"}
-    for arch in ["80", "90", "100"]:
+    for arch in cards:
         logs = "{}_logs_sm_{}".format(name, arch)
         logs_of["_resources_sm_" + arch] = logs
         _ptxas_logs(
@@ -86,11 +88,12 @@ def resource_reports(name, toolkit, srcs, hdrs, includes, testonly, visibility):
             **kept
         )
 
-def reports_for(library, arches):
-    """A select() on the target card: reports on it, and on `arches`."""
+def reports_for(library, arches, further):
+    """A select() on the target card: reports on it, on `arches`, and those of `further`."""
     own_arches = {"//bazel:sm_80": "80", "//bazel:sm_100": "100", "//conditions:default": "90"}
     return {
         card: [library + "_resources"] +
-              [library + "_resources_sm_" + arch for arch in arches if arch != own]
+              [library + "_resources_sm_" + arch for arch in arches if arch != own] +
+              further
         for card, own in own_arches.items()
     }

@@ -87,6 +87,8 @@ struct Capabilities {
   // Its tiles start at multiples of a fixed number of keys, whatever the block size, so the block
   // size cannot change any bit.
   bool has_fixed_tiles = false;
+  // Strides select among kernels with different tiles, so they can change bits.
+  bool has_tiles_by_strides = false;
   // A row's bits depend only on the keys that it sees, not on the call's other rows. False if a
   // different kernel handles single rows.
   bool has_independent_rows = false;

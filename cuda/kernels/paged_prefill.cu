@@ -1,4 +1,5 @@
 #include <kernel_dialect.h>
+#include <kernel_ptx.h>
 
 #include <algorithm>
 #include <cmath>
@@ -6,6 +7,7 @@
 
 #include "cuda/kernels/kernel_table.h"
 #include "cuda/kernels/paged_prefill_entries.cuh"
+#include "cuda/kernels/paged_prefill_hopper.h"
 #include "cuda/kernels/stream_gate.h"
 
 namespace recto::kernels {
@@ -46,11 +48,15 @@ bool is_plain(const AttentionOptions& options) {
          factor < INFINITY;
 }
 
+// Whether the call has the usual cache and options, for which there are faster kernels.
+bool is_usual(const PagedPrefillParams& params) {
+  return lies_in_chunks(params.q) && lies_in_chunks(params.out) && has_runs(params.kv) &&
+         is_plain(params.options);
+}
+
 // The row of the wide kernel that serves the call, or null. The results are the same without it.
 const KernelEntry<PagedPrefillParams>* find_wide(const PagedPrefillParams& params) {
-  const bool is_wide = lies_in_chunks(params.q) && lies_in_chunks(params.out) &&
-                       has_runs(params.kv) && is_plain(params.options);
-  return is_wide ? find_entry(wide_table(), params.q, params.kv.k) : nullptr;
+  return is_usual(params) ? find_entry(wide_table(), params.q, params.kv.k) : nullptr;
 }
 
 }  // namespace
@@ -82,6 +88,11 @@ Status launch_paged_prefill(const PagedPrefillParams& params, KernelStream strea
   constexpr std::int64_t kWidest = std::int64_t{1} << 40;
   PagedPrefillParams launched = params;
   launched.options.window = std::min(params.options.window.value_or(kWidest), kWidest);
+  if constexpr (kHasWarpgroupProducts) {
+    if (is_usual(params) && serves_on_hopper(params)) {
+      return launch_paged_prefill_hopper(launched, stream);
+    }
+  }
   const KernelEntry<PagedPrefillParams>* wide = find_wide(params);
   if (wide != nullptr) return wide->launch(launched, stream);
   return find_entry(table(), params.q, params.kv.k)->launch(launched, stream);

@@ -41,7 +41,8 @@ std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
 Status check_prefill(const PagedPrefillParams& params);
 
 // The instantiations. Each call is served by a row of the first table. If it has the usual cache
-// and options, as paged_prefill.cu defines them, the wide kernel computes the same bits faster.
+// and options, as paged_prefill.cu defines them, the wide kernel computes the same bits faster; or,
+// on a Hopper card, that of paged_prefill_hopper.h computes others, in larger tiles.
 KernelTable<PagedPrefillParams> paged_prefill_table();
 KernelTable<PagedPrefillParams> wide_prefill_table();
 

@@ -23,6 +23,21 @@ SOURCES = [
     "stream_gate.cu",
 ]
 
+# For nvcc alone, and for Hopper cards alone (sm_90a).
+HOPPER_SOURCES = ["paged_prefill_hopper.cu"]
+
+HOPPER_HEADERS = [
+    "hopper_consumer.cuh",
+    "hopper_ptx.cuh",
+    "paged_prefill_hopper.cuh",
+    "paged_prefill_hopper_copy.cuh",
+    "paged_prefill_hopper_finite.cuh",
+    "paged_prefill_hopper_pass.cuh",
+    "paged_prefill_hopper_shape.cuh",
+    "paged_prefill_hopper_softmax.cuh",
+    "swizzled_tile.cuh",
+]
+
 HEADERS = [
     "block_copy.cuh",
     "block_copy.h",
@@ -58,6 +73,7 @@ HEADERS = [
     "paged_prefill.cuh",
     "paged_prefill.h",
     "paged_prefill_entries.cuh",
+    "paged_prefill_hopper.h",
     "paged_prefill_wide.cuh",
     "paged_prefill_wide_copy.cuh",
     "paged_prefill_wide_products.cuh",

@@ -109,6 +109,7 @@ std::optional<simt::LogicalBounds> common_bounds(const simt::Buffer& first,
 }  // namespace
 
 bool runs_on_gpu() { return false; }
+bool runs_on_hopper() { return false; }
 
 std::optional<std::string> why_no_gpu() {
   return "this program has only the CPU executor's build of the kernels";

@@ -36,6 +36,9 @@ struct KernelRun {
 // Whether kernels run on a GPU, where executor options have no effect.
 bool runs_on_gpu();
 
+// Whether they run on a Hopper card, on which usual calls of prefill have another kernel.
+bool runs_on_hopper();
+
 // Why kernels do not run on a GPU: this is another build, or the machine has no GPU. Nothing if
 // they do.
 std::optional<std::string> why_no_gpu();

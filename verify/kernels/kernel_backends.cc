@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "reference/rounding.h"
+#include "verify/kernels/device_call.h"
 #include "verify/kernels/kernel_calls.h"
 #include "verify/kernels/kernel_numerics.h"
 #include "verify/kernels/kernel_runner.h"
@@ -106,7 +107,7 @@ Backend tma_decode_backend(const KernelRun& how, std::int64_t split_size) {
 }
 
 Backend paged_prefill_backend(const KernelRun& how) {
-  return backend_of(
+  Backend backend = backend_of(
       how, {.name = "paged-prefill",
             .call = [](auto& executor, auto& observer, auto& inputs, auto,
                        auto& results) { call_paged_prefill(executor, observer, inputs, results); },
@@ -115,6 +116,9 @@ Backend paged_prefill_backend(const KernelRun& how) {
                 [](const PagedAttentionInputs& inputs, std::int64_t) {
                   return prefill_numerics(inputs.q.type, inputs.kv.k.type, inputs.kv.k.head_dim);
                 }});
+  backend.capabilities.has_fixed_tiles = !runs_on_hopper();
+  backend.capabilities.has_tiles_by_strides = runs_on_hopper();
+  return backend;
 }
 
 std::vector<Backend> kernel_backends(const KernelRun& how) {

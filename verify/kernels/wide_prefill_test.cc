@@ -98,6 +98,7 @@ Bits bits_of(const AttentionProblem& problem, const Placement& placement) {
 }
 
 TEST_CASE("no bit depends on whether wide prefill serves a call") {
+  if (runs_on_hopper()) RECTO_SKIP("another kernel with larger tiles serves these calls");
   const DrawnCases cases = wide_cases();
   for (std::uint64_t number = 0; number < cases.count; ++number) {
     const DescribedCase drawn = drawn_case(cases, number);

@@ -39,6 +39,20 @@ TEST_CASE("a result that depends on a block's number in its last bit is seen") {
                 }));
 }
 
+TEST_CASE("a last bit that depends on a stride is seen, unless strides are said to select tiles") {
+  Backend strided = wrong([](PagedAttentionInputs inputs) {
+    AttentionResult result = reference::paged_attention(inputs);
+    const double away = result.out[0] + 1;
+    if (inputs.q.row_stride != inputs.q.num_heads * inputs.q.head_stride)
+      result.out[0] = std::nextafter(result.out[0], away);
+    return result;
+  });
+  expect_caught(physical_placement_law(), small_case(), strided);
+  strided.capabilities.has_tiles_by_strides = true;
+  const Law law = physical_placement_law();
+  CHECK(law.check(strided, small_case(), BoundKind::kWorstCase).comparison.passed());
+}
+
 TEST_CASE("a lost partial block is seen") {
   expect_caught(block_size_law(), small_case(),
                 with_contexts([](std::int32_t length, std::int64_t block_size) {

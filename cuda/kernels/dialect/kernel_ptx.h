@@ -198,6 +198,9 @@ using Mbarrier = std::uint64_t;
 // rejects code that calls them.
 inline constexpr bool kHasBulkCopies = recto::kernel_dialect::kAreAllCardsHopper;
 
+// Whether the kernels for Hopper cards are compiled too, whose products are those of a warpgroup.
+inline constexpr bool kHasWarpgroupProducts = true;
+
 // Called by one thread. Other threads, and copies, see it after a barrier and fence_async_proxy().
 __device__ inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(

@@ -16,40 +16,54 @@
 namespace recto::verify {
 namespace {
 
+struct Gpu {
+  std::optional<std::string> why_none = {};
+  bool is_hopper = false;
+};
+
+Gpu asked_here() {
+  const char* why = gpu::why_no_gpu();
+  if (why != nullptr) return {.why_none = why};
+  return {.is_hopper = gpu::is_hopper()};
+}
+
+// A byte, which says whether it is a Hopper card, and why there is no GPU.
+std::string as_text(const Gpu& gpu) {
+  return (gpu.is_hopper ? "H" : "-") + gpu.why_none.value_or("");
+}
+
 // Asks in a child process: a process that has used CUDA cannot fork children that use it.
-std::optional<std::string> asked_elsewhere() {
+Gpu asked_elsewhere() {
   int ends[2] = {-1, -1};
-  if (pipe(ends) != 0) return std::string("no pipe to another process: ") + std::strerror(errno);
+  if (pipe(ends) != 0) return {std::string("no pipe to another process: ") + std::strerror(errno)};
   const pid_t asked = fork();
   if (asked == 0) {
-    const char* const why = gpu::why_no_gpu();
-    const bool is_told = why == nullptr || write(ends[1], why, std::strlen(why)) >= 0;
-    _exit(is_told ? 0 : 1);
+    const std::string text = as_text(asked_here());
+    _exit(write(ends[1], text.data(), text.size()) > 0 ? 0 : 1);
   }
   close(ends[1]);
-  char words[256];
-  const ssize_t length = asked < 0 ? -1 : read(ends[0], words, sizeof words);
+  char text[256];
+  const ssize_t length = asked < 0 ? -1 : read(ends[0], text, sizeof text);
   close(ends[0]);
   int ended = 0;
   while (asked > 0 && waitpid(asked, &ended, 0) < 0 && errno == EINTR) {
   }
-  if (length < 0 || ended != 0) return "another process could not query it";
-  if (length == 0) return std::nullopt;
-  return std::string(words, static_cast<std::size_t>(length));
+  if (length < 1 || ended != 0) return {"another process could not query it"};
+  if (length > 1) return {std::string(text + 1, static_cast<std::size_t>(length - 1))};
+  return {.is_hopper = text[0] == 'H'};
+}
+
+Gpu this_gpu() {
+  if (gpu::is_heap_managed()) return asked_here();
+  static const Gpu kGpu = asked_elsewhere();
+  return kGpu;
 }
 
 }  // namespace
 
 bool runs_on_gpu() { return true; }
-
-std::optional<std::string> why_no_gpu() {
-  if (gpu::is_heap_managed()) {
-    const char* why = gpu::why_no_gpu();
-    return why == nullptr ? std::nullopt : std::optional<std::string>(why);
-  }
-  static const std::optional<std::string> kWhy = asked_elsewhere();
-  return kWhy;
-}
+bool runs_on_hopper() { return this_gpu().is_hopper; }
+std::optional<std::string> why_no_gpu() { return this_gpu().why_none; }
 
 BlockOwners owners_in_turn(std::int64_t /*thread_blocks*/, std::int64_t /*owners*/) { return {}; }
 BlockOwners owners_in_runs(std::int64_t /*blocks_of_each*/, std::int64_t /*owners*/) { return {}; }

@@ -5,6 +5,7 @@
 
 #include "cuda/cache_ops.h"
 #include "cuda/kernels/gqa_decode.h"
+#include "cuda/kernels/paged_prefill_hopper.h"
 #include "cuda/kernels/tma_decode.h"
 #include "cuda/paged_attention.h"
 
@@ -31,6 +32,8 @@ const char* why_no_gpu() {
   if (error != cudaSuccess) return cudaGetErrorString(error);
   return count == 0 ? "no device" : nullptr;
 }
+
+bool is_hopper() { return kernels::is_on_hopper(); }
 
 // Both waiting and asking for the last error report a sticky error.
 const char* why_lost() {

@@ -40,6 +40,8 @@ namespace recto::verify::gpu {
 
 // Why there is no GPU, or null.
 const char* why_no_gpu();
+// Whether the current device is a Hopper card.
+bool is_hopper();
 // The sticky error with which every later call fails, or null.
 const char* why_lost();
 

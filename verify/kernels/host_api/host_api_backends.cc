@@ -15,6 +15,7 @@
 #include "cuda/paged_attention.h"
 #include "reference/rounding.h"
 #include "verify/decode_step_backend.h"
+#include "verify/kernels/device_call.h"
 #include "verify/kernels/kernel_calls.h"
 #include "verify/kernels/kernel_numerics.h"
 #include "verify/kernels/kernel_runner.h"
@@ -191,7 +192,8 @@ reference::AttentionResult run_step(KernelRunner& runner, const DecodeStepInputs
 
 Backend host_api_backend(const KernelRun& how, const PlanOptions& planned) {
   return {.name = name_of("host API", planned),
-          .capabilities = {.has_independent_sequences =
+          .capabilities = {.has_tiles_by_strides = runs_on_hopper(),
+                           .has_independent_sequences =
                                planned.batch_invariance == BatchInvariance::kRows,
                            .takes_split_size = true,
                            .takes_stale_memory = true},

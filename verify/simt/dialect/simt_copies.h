@@ -35,6 +35,7 @@ inline void wait_for_all_copies(RECTO_SIMT_SITE) {
 
 using Mbarrier = std::uint64_t;
 inline constexpr bool kHasBulkCopies = true;
+inline constexpr bool kHasWarpgroupProducts = false;
 
 inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals, RECTO_SIMT_SITE) {
   recto::simt::device::init_mbarrier(mbarrier, arrivals, {"init_mbarrier", site});
