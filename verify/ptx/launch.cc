@@ -2,8 +2,9 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 
-#include "verify/ptx/machine/thread_block.h"
+#include "verify/ptx/machine/cluster.h"
 
 namespace recto::ptx {
 namespace {
@@ -16,7 +17,7 @@ constexpr std::uint64_t kGridYZMax = 65535;
 constexpr std::uint64_t kSharedBytesMax = 227 << 10;
 // All of a cooperative launch's thread blocks have their state at once.
 constexpr std::uint64_t kCooperativeBlocksMax = 1024;
-constexpr std::uint64_t kCooperativeTurn = 4096;
+constexpr std::uint64_t kClusterBlocksMax = 16;
 
 std::string why_invalid(const Program& program, const LaunchShape& shape,
                         const Arguments& arguments, const LaunchOptions& options) {
@@ -39,6 +40,13 @@ std::string why_invalid(const Program& program, const LaunchShape& shape,
     return "shared memory takes " + std::to_string(shared_bytes) + " bytes, more than " +
            std::to_string(kSharedBytesMax);
   }
+  const Dim3& cluster = shape.cluster;
+  const bool divides = cluster.count() != 0 && grid.x % cluster.x == 0 &&
+                       grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+  if (!divides || cluster.count() > kClusterBlocksMax) {
+    return "clusters of " + cluster.text() +
+           " thread blocks; they have at most 16, and divide the grid";
+  }
   if (arguments.bytes().size() < program.parameter_bytes) {
     return "the arguments have " + std::to_string(arguments.bytes().size()) +
            " bytes, the parameters " + std::to_string(program.parameter_bytes);
@@ -51,39 +59,40 @@ std::string why_invalid(const Program& program, const LaunchShape& shape,
 }
 
 void run_apart(LaunchRun& run) {
-  ThreadBlock block(run);
-  const std::uint64_t count = run.shape.grid.count();
+  Cluster cluster(run);
+  const std::uint64_t count = run.shape.grid.count() / run.shape.cluster.count();
   const bool is_reverse = run.options.schedule.policy == SchedulePolicy::kReverse;
   for (std::uint64_t i = 0; i < count; ++i) {
-    block.begin(is_reverse ? count - 1 - i : i);
-    if (block.run_for(UINT64_MAX) == ThreadBlock::State::kAbandoned) return;
+    cluster.begin(is_reverse ? count - 1 - i : i);
+    if (!run_to_end({&cluster, 1})) return;
   }
 }
 
 void run_side_by_side(LaunchRun& run) {
-  std::vector<std::unique_ptr<ThreadBlock>> blocks;
-  for (std::uint64_t i = 0; i < run.shape.grid.count(); ++i) {
-    blocks.push_back(std::make_unique<ThreadBlock>(run));
-    blocks.back()->begin(i);
+  std::vector<Cluster> clusters;
+  const std::uint64_t count = run.shape.grid.count() / run.shape.cluster.count();
+  for (std::uint64_t i = 0; i < count; ++i) {
+    clusters.emplace_back(run);
+    clusters.back().begin(i);
   }
-  while (!blocks.empty()) {
-    for (std::unique_ptr<ThreadBlock>& block : blocks) {
-      const ThreadBlock::State state = block->run_for(kCooperativeTurn);
-      if (state == ThreadBlock::State::kAbandoned) return;
-      if (state == ThreadBlock::State::kDone) block.reset();
-    }
-    std::erase(blocks, nullptr);
-  }
+  run_to_end(clusters);
 }
 
 }  // namespace
 
-LaunchReport launch(const Kernel& kernel, const LaunchShape& shape, const Arguments& arguments,
+LaunchReport launch(const Kernel& kernel, const LaunchShape& given, const Arguments& arguments,
                     const DeviceMemory& memory, const LaunchOptions& options) {
   const Program& program =
       options.checks.undefined_registers ? kernel.tracked_program() : kernel.program();
+  LaunchShape shape = given;
+  const auto& [x, y, z] = program.cluster;
+  if (x != 0) shape.cluster = {x, y, z};
   LaunchRun run(program, kernel.files(), shape, options);
-  const std::string problem = why_invalid(program, shape, arguments, options);
+  std::string problem = why_invalid(program, shape, arguments, options);
+  if (given.cluster.count() != 1 && given.cluster != shape.cluster) {
+    problem = "clusters of " + given.cluster.text() + " thread blocks, the kernel has " +
+              shape.cluster.text();
+  }
   if (!problem.empty()) {
     Finding finding;
     finding.kernel = kernel.name();

@@ -16,13 +16,14 @@
 #include <type_traits>
 #include <vector>
 
+#include "verify/ptx/arithmetic/tensor_map.h"
 #include "verify/ptx/machine/device_memory.h"
 #include "verify/ptx/machine/launch_options.h"
 #include "verify/ptx/module.h"
 
 namespace recto::ptx {
 
-// Arguments of a kernel, laid out as its parameters are.
+// Arguments of a kernel, laid out as its parameters are. A CUtensorMap is what encode_tiled() gives.
 class Arguments {
  public:
   template <typename T>

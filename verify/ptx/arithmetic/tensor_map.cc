@@ -5,7 +5,6 @@
 #include <string>
 #include <type_traits>
 
-#include "core/contract.h"
 #include "verify/ptx/arithmetic/rounding.h"
 
 namespace recto::ptx {
@@ -123,8 +122,8 @@ Status checked(const TensorMap& map) {
   return Status::ok();
 }
 
-TensorMapBytes encoded(const TensorMap& map) {
-  RECTO_CHECK(checked(map).is_ok());
+Result<TensorMapBytes> encode_tiled(const TensorMap& map) {
+  RECTO_RETURN_IF_ERROR(checked(map));
   StoredMap stored = {};
   stored.magic = kMagic;
   stored.global_address = map.global_address;
@@ -139,13 +138,13 @@ TensorMapBytes encoded(const TensorMap& map) {
   stored.swizzle = static_cast<std::uint8_t>(map.swizzle);
   stored.rank = static_cast<std::uint8_t>(map.rank);
   TensorMapBytes bytes = {};
-  std::memcpy(bytes.data(), &stored, sizeof stored);
+  std::memcpy(bytes.bytes.data(), &stored, sizeof stored);
   return bytes;
 }
 
 Result<TensorMap> decoded_tensor_map(const TensorMapBytes& bytes) {
   StoredMap stored;
-  std::memcpy(&stored, bytes.data(), sizeof stored);
+  std::memcpy(&stored, bytes.bytes.data(), sizeof stored);
   if (stored.magic != kMagic || stored.element > static_cast<unsigned>(TensorElement::kBf16) ||
       stored.fill > static_cast<unsigned>(TensorFill::kNan) ||
       stored.swizzle > static_cast<unsigned>(Swizzle::k128Bytes)) {

@@ -56,9 +56,15 @@ std::uint32_t element_bytes(TensorElement element);
 // What the driver would refuse; the message names the argument and what was expected.
 Status checked(const TensorMap& map);
 
-// The 128 bytes of a CUtensorMap. Their format is our own: NVIDIA's is not documented.
-using TensorMapBytes = std::array<std::byte, 128>;
-TensorMapBytes encoded(const TensorMap& map);
+// A CUtensorMap, as kernels take it in a __grid_constant__ parameter. The format is our own:
+// NVIDIA's is not documented.
+struct alignas(64) TensorMapBytes {
+  std::array<std::byte, 128> bytes = {};
+
+  bool operator==(const TensorMapBytes&) const = default;
+};
+// As the driver's cuTensorMapEncodeTiled: an error for what `checked` refuses.
+Result<TensorMapBytes> encode_tiled(const TensorMap& map);
 // An error if the bytes are not those of an encoded map.
 Result<TensorMap> decoded_tensor_map(const TensorMapBytes& bytes);
 

@@ -125,13 +125,15 @@ TEST_CASE("maps that the driver would refuse are named") {
 TEST_CASE("encoded maps are decoded, and other bytes are not") {
   TensorMap map = example();
   map.sizes[0] = std::uint64_t{1} << 32;
-  TensorMapBytes bytes = encoded(map);
+  TensorMapBytes bytes = encode_tiled(map).value();
   const Result<TensorMap> result = decoded_tensor_map(bytes);
   REQUIRE(result.is_ok());
   CHECK(result.value() == map);
-  bytes[0] ^= std::byte{1};
+  bytes.bytes[0] ^= std::byte{1};
   CHECK_FALSE(decoded_tensor_map(bytes).is_ok());
   CHECK_FALSE(decoded_tensor_map({}).is_ok());
+  map.rank = 0;
+  CHECK_FALSE(encode_tiled(map).is_ok());
 }
 
 TEST_CASE("elements out of bounds are zero, or NaN of their type") {

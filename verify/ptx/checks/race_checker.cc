@@ -1,6 +1,7 @@
 #include "verify/ptx/checks/race_checker.h"
 
 #include <algorithm>
+#include <utility>
 
 namespace recto::ptx {
 namespace {
@@ -9,47 +10,27 @@ std::uint64_t warp_key(std::uint32_t block, std::uint32_t warp) {
   return std::uint64_t{block} << 32 | warp;
 }
 
-using Clocks = std::unordered_map<std::uint64_t, std::uint32_t>;
+// Of one lane alone.
+std::uint64_t lane_key(std::uint32_t block, std::uint32_t thread) {
+  return std::uint64_t{1} << 62 | warp_key(block, thread);
+}
 
-void merge(Clocks& into, const Clocks& from) {
-  for (const auto& [key, clock] : from) {
-    std::uint32_t& known = into[key];
-    known = std::max(known, clock);
-  }
+bool is_known(const Clocks& clocks, std::uint64_t key, std::uint32_t clock) {
+  const auto known = clocks.find(key);
+  return known != clocks.end() && known->second >= clock;
 }
 
 }  // namespace
 
-void ShadowMemory::divide(Piece& piece, unsigned shift) {
-  if (!piece.cells.empty()) {
-    std::vector<Cell> finer(kPieceBytes >> shift);
-    for (std::size_t i = 0; i < finer.size(); ++i) {
-      finer[i] = piece.cells[i >> (piece.shift - shift)];
-    }
-    piece.cells = std::move(finer);
-  }
-  piece.shift = static_cast<std::uint8_t>(shift);
-}
-
-void GridChecker::add(std::uintptr_t begin, std::size_t bytes, Contents contents) {
-  regions_.push_back({begin, bytes, contents, std::make_unique<ShadowMemory>(bytes)});
-  std::sort(regions_.begin(), regions_.end(),
-            [](const Region& a, const Region& b) { return a.begin < b.begin; });
-}
-
-GridChecker::Region* GridChecker::find(std::uintptr_t address) {
-  auto after = std::upper_bound(
-      regions_.begin(), regions_.end(), address,
-      [](std::uintptr_t wanted, const Region& region) { return wanted < region.begin; });
-  if (after == regions_.begin()) return nullptr;
-  --after;
-  return address < after->begin + after->bytes ? &*after : nullptr;
-}
-
-void BlockChecker::begin(std::uint32_t block, std::uint32_t warps) {
+void BlockChecker::begin(std::uint32_t block, std::uint32_t warps,
+                         std::vector<std::uint32_t> cluster) {
   block_ = block;
+  cluster_ = std::move(cluster);
   warps_.assign(warps, {});
-  for (WarpOrder& warp : warps_) warp.known.assign(warps, 0);
+  for (WarpOrder& warp : warps_) {
+    warp.known.assign(warps, 0);
+    warp.proxy_known.assign(warps, 0);
+  }
 }
 
 void BlockChecker::pass_warp_barrier(std::uint32_t number, LaneMask lanes) {
@@ -59,10 +40,7 @@ void BlockChecker::pass_warp_barrier(std::uint32_t number, LaneMask lanes) {
     warp.all_lanes = now;
     return;
   }
-  if (!warp.has_lanes) {
-    warp.has_lanes = true;
-    warp.lanes = {};
-  }
+  if (warp.lanes.empty()) warp.lanes.resize(kWarpSize);
   // What any of the lanes knows, all of them know now.
   std::array<std::uint32_t, kWarpSize> joined = {};
   for (unsigned i = 0; i < kWarpSize; ++i) {
@@ -112,38 +90,87 @@ void BlockChecker::pass_fence(std::uint32_t number, LaneMask lanes) {
   }
 }
 
-void BlockChecker::pass_atomic(GridChecker& grid, const AtomicAccess& access) {
+void BlockChecker::pass_proxy_fence(std::uint32_t number, LaneMask lanes) {
+  WarpOrder& warp = warps_[number];
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    if ((lanes >> lane & 1) != 0) warp.proxy_fences[lane] = warp.clock;
+  }
+  warp.proxy_fence = warp.clock++;
+  for (std::uint32_t w = 0; w < warps_.size(); ++w) warp.proxy_known[w] = known_clock(warp, w);
+}
+
+void BlockChecker::pass_atomic(const AtomicAccess& access) {
   WarpOrder& warp = warps_[access.warp];
-  GridChecker::Release& release = grid.releases[access.address];
-  Clocks& pending = access.acquires ? warp.others : warp.pending;
-  merge(pending, release.clocks);
+  Clocks& clocks = grid_.releases[access.address];
+  merge(access.acquires ? warp.others : warp.pending, clocks);
   if (!access.acquires) warp.acquired |= LaneMask{1} << access.lane;
   if (!access.releases && (warp.fenced >> access.lane & 1) == 0) return;
-  for (std::size_t w = 0; w < warps_.size(); ++w) {
-    const std::uint32_t clock = w == access.warp ? warp.clock : warp.known[w];
-    std::uint32_t& known = release.clocks[warp_key(block_, static_cast<std::uint32_t>(w))];
-    known = std::max(known, clock);
+  release({access.warp, kAllLanes, kAllLanes}, clocks);
+}
+
+void BlockChecker::release(const Releasing& who, Clocks& into) {
+  WarpOrder& warp = warps_[who.warp];
+  const bool is_whole = (who.live & ~who.lanes) == 0;
+  for (std::uint32_t w = 0; w < warps_.size(); ++w) {
+    const std::uint32_t own = is_whole ? warp.clock : warp.all_lanes;
+    const std::uint32_t clock = w == who.warp ? own : warp.known[w];
+    if (clock != 0) raise(into, warp_key(block_, w), clock);
   }
-  merge(release.clocks, warp.others);
+  for (unsigned lane = 0; lane < kWarpSize && !is_whole; ++lane) {
+    if ((who.lanes >> lane & 1) == 0) continue;
+    raise(into, lane_key(block_, who.warp * kWarpSize + lane), warp.clock);
+    for (unsigned other = 0; other < kWarpSize && !warp.lanes.empty(); ++other) {
+      const std::uint32_t clock = warp.lanes[lane][other];
+      if (clock != 0) raise(into, lane_key(block_, who.warp * kWarpSize + other), clock);
+    }
+  }
+  merge(into, warp.others);
   ++warp.clock;
+}
+
+void BlockChecker::finish_operations(std::uint32_t warp, const GridChecker::Operation& end) {
+  raise(warps_[warp].others, stream_key(end.stream), end.index);
+}
+
+std::uint32_t BlockChecker::known_clock(const WarpOrder& warp, std::uint32_t other) const {
+  const auto learned = warp.others.find(warp_key(block_, other));
+  return std::max(warp.known[other], learned != warp.others.end() ? learned->second : 0);
+}
+
+bool BlockChecker::is_over(const Stamp& past, std::uint32_t number) const {
+  const GridChecker::Operation& operation = grid_.operation(past.clock);
+  return is_known(warps_[number].others, stream_key(operation.stream), operation.index + 1);
 }
 
 bool BlockChecker::precedes(const Stamp& past, std::uint32_t number, unsigned lane) const {
   const WarpOrder& warp = warps_[number];
+  if (is_async(past.kind)) return is_over(past, number);
   const std::uint32_t past_warp = past.thread / kWarpSize;
-  if (past.block != block_) {
-    const auto known = warp.others.find(warp_key(past.block, past_warp));
-    return known != warp.others.end() && known->second >= past.clock;
-  }
-  if (past_warp != number) {
-    if (warp.known[past_warp] >= past.clock) return true;
-    const auto known = warp.others.find(warp_key(block_, past_warp));
-    return known != warp.others.end() && known->second >= past.clock;
+  if (past.block != block_ || past_warp != number) {
+    if (past.block == block_ && warp.known[past_warp] >= past.clock) return true;
+    return is_known(warp.others, warp_key(past.block, past_warp), past.clock) ||
+           (past.lanes == 0 &&
+            is_known(warp.others, lane_key(past.block, past.thread), past.clock));
   }
   const unsigned past_lane = past.thread % kWarpSize;
   if (past_lane == lane && past.lanes == 0) return true;
   if (past.clock <= warp.all_lanes) return true;
-  return warp.has_lanes && past.lanes == 0 && warp.lanes[lane][past_lane] >= past.clock;
+  return !warp.lanes.empty() && past.lanes == 0 && warp.lanes[lane][past_lane] >= past.clock;
+}
+
+// The thread that wrote has passed a fence since, or that which will read has, once it knew of the
+// write. Of writes by other thread blocks, that is assumed.
+bool BlockChecker::is_fenced(const Stamp& past, std::uint32_t number) const {
+  if (past.block != block_) return true;
+  const std::uint32_t past_warp = past.thread / kWarpSize;
+  if (warps_[past_warp].proxy_fences[past.thread % kWarpSize] >= past.clock) return true;
+  const WarpOrder& warp = warps_[number];
+  return (past_warp == number ? warp.proxy_fence : warp.proxy_known[past_warp]) >= past.clock;
+}
+
+bool BlockChecker::is_of_cluster(const Stamp& stamp) const {
+  return stamp.block == block_ ||
+         std::find(cluster_.begin(), cluster_.end(), stamp.block) != cluster_.end();
 }
 
 Stamp BlockChecker::stamp(const Access& access) const {
@@ -151,38 +178,48 @@ Stamp BlockChecker::stamp(const Access& access) const {
           static_cast<std::uint16_t>(access.warp * kWarpSize + access.lane),
           0,
           access.kind,
-          warps_[access.warp].clock,
+          is_async(access.kind) ? access.operation : warps_[access.warp].clock,
           access.place};
+}
+
+Conflict BlockChecker::compare(const Cell& cell, const Stamp& now, const Access& access,
+                               Contents contents) const {
+  using enum Conflict::Kind;
+  const auto conflict_with = [&](const Stamp& past) -> Conflict {
+    if (is_atomic(now.kind) && is_atomic(past.kind)) return {};
+    if (past.kind == AccessKind::kCopyWrite) return {kUnfinishedCopy, past};
+    if (!options_.races) return {};
+    const bool is_same_step = past.block == now.block && past.clock == now.clock &&
+                              past.thread / kWarpSize == now.thread / kWarpSize &&
+                              is_async(past.kind) == is_async(now.kind);
+    if (is_same_step) return {};
+    if (precedes(past, access.warp, access.lane)) {
+      const bool crosses = is_async(now.kind) && is_write(past.kind) && !is_async(past.kind);
+      if (crosses && !is_fenced(past, access.warp)) return {kMissingProxyFence, past};
+      return {};
+    }
+    if (past.block != now.block) return {kGridRace, past};
+    return {is_async(past.kind) ? kUnfinishedCopy : kRace, past};
+  };
+  if (cell.write.block != 0) {
+    const Conflict conflict = conflict_with(cell.write);
+    if (conflict.kind != kNone) return conflict;
+  } else if (!is_write(now.kind) && contents == Contents::kNothing && options_.uninitialised) {
+    return {kUninitialised, {}};
+  }
+  if (!is_write(now.kind)) return {};
+  for (const Stamp& read : cell.reads) {
+    if (read.block == 0) continue;
+    const Conflict conflict = conflict_with(read);
+    if (conflict.kind != kNone) return conflict;
+  }
+  return {};
 }
 
 Conflict BlockChecker::touch(Cell& cell, const Stamp& now, const Access& access,
                              Contents contents) {
-  Conflict conflict;
-  const auto check = [&](const Stamp& past) {
-    if (!options_.races || conflict.kind != Conflict::Kind::kNone) return;
-    const bool is_same_step = past.block == now.block && past.clock == now.clock &&
-                              past.thread / kWarpSize == now.thread / kWarpSize;
-    if (is_same_step || precedes(past, access.warp, access.lane)) return;
-    conflict.kind = past.block == now.block ? Conflict::Kind::kRace : Conflict::Kind::kGridRace;
-    conflict.other = past;
-  };
-  const auto is_pair = [&](const Stamp& past) {
-    return is_atomic(now.kind) && is_atomic(past.kind);
-  };
-  if (cell.write.block == 0) {
-    if (!is_write(now.kind) && contents == Contents::kNothing && options_.uninitialised) {
-      conflict.kind = Conflict::Kind::kUninitialised;
-    }
-  } else if (cell.write.kind == AccessKind::kCopyWrite) {
-    conflict.kind = Conflict::Kind::kUnfinishedCopy;
-    conflict.other = cell.write;
-  } else if (!is_pair(cell.write)) {
-    check(cell.write);
-  }
+  const Conflict conflict = compare(cell, now, access, contents);
   if (is_write(now.kind)) {
-    for (const Stamp& read : cell.reads) {
-      if (read.block != 0 && !is_pair(read)) check(read);
-    }
     cell.write = now;
     cell.reads = {};
     return conflict;
@@ -194,6 +231,10 @@ Conflict BlockChecker::touch(Cell& cell, const Stamp& now, const Access& access,
     return read.block == now.block && read.thread / kWarpSize == now.thread / kWarpSize;
   };
   Stamp& kept = first.block == 0 || is_of_warp(first) ? first : second;
+  // A read that has not ended says more than any other.
+  if (is_of_warp(kept) && kept.kind == AccessKind::kAsyncRead && !is_over(kept, access.warp)) {
+    return conflict;
+  }
   const bool is_shared_by_lanes =
       is_of_warp(kept) && kept.thread != now.thread &&
       (kept.clock == now.clock || !precedes(kept, access.warp, access.lane));
@@ -203,14 +244,15 @@ Conflict BlockChecker::touch(Cell& cell, const Stamp& now, const Access& access,
   return conflict;
 }
 
-Conflict BlockChecker::touch_shared(std::size_t offset, std::size_t bytes, const Access& access) {
+Conflict BlockChecker::touch_shared(ShadowMemory& shadow, std::size_t offset, std::size_t bytes,
+                                    const Access& access) {
   const Stamp now = stamp(access);
   Conflict conflict;
-  shared_.for_each(offset, bytes, [&](Cell& cell) {
+  shadow.for_each(offset, bytes, [&](Cell& cell) {
     // What earlier thread blocks left does not exist.
-    if (cell.write.block != block_) cell.write = {};
+    if (!is_of_cluster(cell.write)) cell.write = {};
     for (Stamp& read : cell.reads) {
-      if (read.block != block_) read = {};
+      if (!is_of_cluster(read)) read = {};
     }
     const Conflict found = touch(cell, now, access, Contents::kNothing);
     if (conflict.kind == Conflict::Kind::kNone) conflict = found;
@@ -231,10 +273,10 @@ Conflict BlockChecker::touch_global(GridChecker::Region& region, std::size_t off
   return conflict;
 }
 
-void BlockChecker::finish_copy(std::size_t offset, std::size_t bytes, const Access& access) {
-  Stamp now = stamp(access);
-  now.kind = AccessKind::kWrite;
-  shared_.for_each(offset, bytes, [&](Cell& cell) {
+void BlockChecker::finish_copy(ShadowMemory& shadow, std::size_t offset, std::size_t bytes,
+                               const Access& access) {
+  const Stamp now = stamp(access);
+  shadow.for_each(offset, bytes, [&](Cell& cell) {
     if (cell.write.block == block_ && cell.write.kind == AccessKind::kCopyWrite) cell.write = now;
     return true;
   });

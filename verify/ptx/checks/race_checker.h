@@ -9,121 +9,28 @@
 
 #include <array>
 #include <cstdint>
-#include <memory>
-#include <optional>
-#include <unordered_map>
 #include <vector>
 
-#include "verify/ptx/lanes/step.h"
+#include "verify/ptx/checks/grid_checker.h"
+#include "verify/ptx/checks/shadow_memory.h"
 
 namespace recto::ptx {
 
-// Loads and stores with an ordering, volatile ones included, are atomic.
-enum class AccessKind : std::uint8_t { kRead, kAtomicRead, kWrite, kAtomic, kCopyWrite };
-
-constexpr bool is_write(AccessKind kind) { return kind >= AccessKind::kWrite; }
-constexpr bool is_atomic(AccessKind kind) {
-  return kind == AccessKind::kAtomicRead || kind == AccessKind::kAtomic;
-}
-
-// Who touched a cell, when, and at which place of the program.
-struct Stamp {
-  std::uint32_t block = 0;  // from 1; 0: nobody
-  std::uint16_t thread = 0;
-  std::uint8_t lanes = 0;  // 1: other lanes of its warp did so in the same step
-  AccessKind kind = AccessKind::kRead;
-  std::uint32_t clock = 0;
-  std::uint32_t place = 0;
-};
-
 // An earlier access that is not ordered before the present one.
 struct Conflict {
-  enum class Kind : std::uint8_t { kNone, kRace, kGridRace, kUninitialised, kUnfinishedCopy };
+  enum class Kind : std::uint8_t {
+    kNone,
+    kRace,
+    kGridRace,
+    kUninitialised,
+    kUnfinishedCopy,
+    kMissingProxyFence,
+  };
   Kind kind = Kind::kNone;
   Stamp other = {};
 };
 
-// What memory holds before the kernel writes it.
-enum class Contents : std::uint8_t { kGiven, kNothing };
-
-// What was last done to some bytes.
-struct Cell {
-  Stamp write = {};
-  std::array<Stamp, 2> reads = {};  // of two warps
-};
-
-// Cells for a range of memory. Pieces of 256 bytes have a cell for every 4 bytes, until smaller
-// accesses need one for 2 or 1.
-class ShadowMemory {
- public:
-  explicit ShadowMemory(std::size_t bytes) : pieces_((bytes + kPieceBytes - 1) / kPieceBytes) {}
-
-  // Calls visit(cell) for each cell of the range, until it returns false.
-  template <typename Visit>
-  void for_each(std::size_t offset, std::size_t bytes, Visit visit) {
-    while (bytes > 0) {
-      Piece& piece = pieces_[offset / kPieceBytes];
-      const std::size_t begin = offset % kPieceBytes;
-      const std::size_t here = begin + bytes < kPieceBytes ? bytes : kPieceBytes - begin;
-      const unsigned shift = shift_for(begin, here);
-      if (shift < piece.shift) divide(piece, shift);
-      if (piece.cells.empty()) piece.cells.resize(kPieceBytes >> piece.shift);
-      const std::size_t end = (begin + here - 1) >> piece.shift;
-      for (std::size_t i = begin >> piece.shift; i <= end; ++i) {
-        if (!visit(piece.cells[i])) return;
-      }
-      offset += here;
-      bytes -= here;
-    }
-  }
-  void clear() {
-    for (Piece& piece : pieces_) piece = {};
-  }
-
- private:
-  static constexpr std::size_t kPieceBytes = 256;
-  struct Piece {
-    std::uint8_t shift = 2;
-    std::vector<Cell> cells = {};
-  };
-
-  static unsigned shift_for(std::size_t begin, std::size_t bytes) {
-    const std::size_t both = begin | bytes;
-    return (both & 1) != 0 ? 0 : (both & 2) != 0 ? 1 : 2;
-  }
-  static void divide(Piece& piece, unsigned shift);
-
-  std::vector<Piece> pieces_;
-};
-
-class BlockChecker;
-
-// Global memory, whose accesses by all thread blocks of a launch are checked.
-class GridChecker {
- public:
-  struct Region {
-    std::uintptr_t begin = 0;
-    std::size_t bytes = 0;
-    Contents contents = Contents::kGiven;
-    std::unique_ptr<ShadowMemory> shadow = {};
-  };
-
-  // Regions that are never written need no checks and are not added.
-  void add(std::uintptr_t begin, std::size_t bytes, Contents contents);
-  Region* find(std::uintptr_t address);
-
-  // Fences and atomic operations order thread blocks: what a thread did before a fence and an
-  // atomic operation precedes what another does after an atomic operation on the same address.
-  struct Release {
-    std::unordered_map<std::uint64_t, std::uint32_t> clocks = {};  // by block and warp
-  };
-  std::unordered_map<std::uintptr_t, Release> releases;
-
- private:
-  std::vector<Region> regions_;  // by address
-};
-
-// The order of one thread block's accesses, and its shared memory.
+// The order of one thread block's accesses.
 class BlockChecker {
  public:
   // Either may be left out.
@@ -132,16 +39,18 @@ class BlockChecker {
     bool uninitialised = true;
   };
 
-  BlockChecker(const Options& options, std::size_t shared_bytes)
-      : options_(options), shared_(shared_bytes) {}
+  BlockChecker(const Options& options, GridChecker& grid) : options_(options), grid_(grid) {}
 
-  void begin(std::uint32_t block, std::uint32_t warps);
+  // `cluster`: the thread blocks that may touch each other's shared memory, this one included.
+  void begin(std::uint32_t block, std::uint32_t warps, std::vector<std::uint32_t> cluster);
 
   // Warp barriers order these lanes; block barriers order the warps with a non-zero bit: those that
   // arrive before those that wait.
   void pass_warp_barrier(std::uint32_t warp, LaneMask lanes);
   void pass_barrier(const std::vector<LaneMask>& arrived, const std::vector<LaneMask>& waiting);
   void pass_fence(std::uint32_t warp, LaneMask lanes);
+  // The asynchronous proxy sees what these lanes wrote, and what they know to be written.
+  void pass_proxy_fence(std::uint32_t warp, LaneMask lanes);
   // An atomic access by one thread. Without an order of its own, fences before and after it give it
   // one.
   struct AtomicAccess {
@@ -151,7 +60,23 @@ class BlockChecker {
     bool releases = false;
     bool acquires = false;
   };
-  void pass_atomic(GridChecker& grid, const AtomicAccess& access);
+  void pass_atomic(const AtomicAccess& access);
+  // Adds what `lanes`, of those that are `live`, have done and know.
+  struct Releasing {
+    std::uint32_t warp = 0;
+    LaneMask lanes = 0;
+    LaneMask live = 0;
+  };
+  void release(const Releasing& who, Clocks& into);
+  void acquire(std::uint32_t warp, const Clocks& from) { merge(warps_[warp].others, from); }
+  // All operations of the stream below the index are over, as the warp knows.
+  void finish_operations(std::uint32_t warp, const GridChecker::Operation& end);
+  static std::uint64_t stream_key(std::uint32_t stream) {
+    return std::uint64_t{1} << 63 | stream;
+  }
+  bool has_fenced(std::uint32_t warp, LaneMask lanes) const {
+    return (lanes & ~warps_[warp].fenced) == 0;
+  }
 
   struct Access {
     AccessKind kind = AccessKind::kRead;
@@ -159,37 +84,51 @@ class BlockChecker {
     unsigned lane = 0;
     std::uint32_t place = 0;
     bool is_for_lanes = false;  // others of its warp do the same
+    std::uint32_t operation = 0;  // of asynchronous kinds
   };
   // Before the lanes of a step make their accesses: those of one step are not ordered.
   void begin_step(std::uint32_t warp) { ++warps_[warp].clock; }
   // Records the access and says with what it conflicts, if with anything.
-  Conflict touch_shared(std::size_t offset, std::size_t bytes, const Access& access);
+  Conflict touch_shared(ShadowMemory& shadow, std::size_t offset, std::size_t bytes,
+                        const Access& access);
   Conflict touch_global(GridChecker::Region& region, std::size_t offset, std::size_t bytes,
                         const Access& access);
-  // The copy has ended: its bytes are written by the thread, now.
-  void finish_copy(std::size_t offset, std::size_t bytes, const Access& access);
+  // The copy has ended: its bytes are written by the thread, now, or by an operation.
+  void finish_copy(ShadowMemory& shadow, std::size_t offset, std::size_t bytes,
+                   const Access& access);
 
  private:
   struct WarpOrder {
     std::uint32_t clock = 1;
     std::vector<std::uint32_t> known = {};  // clocks of the block's warps
     std::uint32_t all_lanes = 0;            // the clock up to which all lanes know all
-    bool has_lanes = false;
-    std::array<std::array<std::uint32_t, kWarpSize>, kWarpSize> lanes = {};  // [who knows][whom]
+    // Within the warp, [who knows][whom]; empty until lanes meet in smaller groups.
+    std::vector<std::array<std::uint32_t, kWarpSize>> lanes = {};
     LaneMask fenced = 0;    // lanes that have passed a fence since their last release
     LaneMask acquired = 0;  // lanes that wait for a fence after an atomic operation
     // Clocks of other blocks' warps, and those that a fence will make known.
-    std::unordered_map<std::uint64_t, std::uint32_t> others = {};
-    std::unordered_map<std::uint64_t, std::uint32_t> pending = {};
+    Clocks others = {};
+    Clocks pending = {};
+    // The clocks of each lane's, and of any lane's last proxy fence, and what was known there.
+    std::array<std::uint32_t, kWarpSize> proxy_fences = {};
+    std::uint32_t proxy_fence = 0;
+    std::vector<std::uint32_t> proxy_known = {};
   };
 
   bool precedes(const Stamp& past, std::uint32_t warp, unsigned lane) const;
+  bool is_over(const Stamp& past, std::uint32_t warp) const;
+  bool is_fenced(const Stamp& past, std::uint32_t warp) const;
+  bool is_of_cluster(const Stamp& stamp) const;
+  std::uint32_t known_clock(const WarpOrder& warp, std::uint32_t other) const;
+  Conflict compare(const Cell& cell, const Stamp& now, const Access& access,
+                   Contents contents) const;
   Conflict touch(Cell& cell, const Stamp& now, const Access& access, Contents contents);
   Stamp stamp(const Access& access) const;
 
   Options options_;
-  ShadowMemory shared_;
+  GridChecker& grid_;
   std::uint32_t block_ = 0;
+  std::vector<std::uint32_t> cluster_;
   std::vector<WarpOrder> warps_;
 };
 

@@ -12,11 +12,11 @@ using Kind = Conflict::Kind;
 // Two warps of one thread block.
 class Accesses {
  public:
-  Accesses() : checker_({}, 4096) { checker_.begin(1, 2); }
+  Accesses() : shadow_(4096), checker_({}, grid_) { checker_.begin(1, 2, {1}); }
 
   Kind touch(AccessKind kind, unsigned thread, std::size_t offset, std::size_t bytes = 4) {
     checker_.begin_step(thread / kWarpSize);
-    return checker_.touch_shared(offset, bytes, {kind, thread / kWarpSize, thread % kWarpSize, 0})
+    return checker_.touch_shared(shadow_, offset, bytes, {kind, thread / kWarpSize, thread % kWarpSize, 0})
         .kind;
   }
   Kind write(unsigned thread, std::size_t offset, std::size_t bytes = 4) {
@@ -29,6 +29,8 @@ class Accesses {
   BlockChecker& checker() { return checker_; }
 
  private:
+  GridChecker grid_;
+  ShadowMemory shadow_;
   BlockChecker checker_;
 };
 
@@ -90,7 +92,7 @@ TEST_CASE("atomic operations do not race with each other, but with others") {
 TEST_CASE("an earlier thread block's accesses to shared memory do not exist") {
   Accesses accesses;
   CHECK(accesses.write(0, 0) == Kind::kNone);
-  accesses.checker().begin(2, 2);
+  accesses.checker().begin(2, 2, {2});
   CHECK(accesses.read(32, 0) == Kind::kUninitialised);
   CHECK(accesses.write(33, 0) == Kind::kRace);  // after the read of its own block
 }
@@ -102,15 +104,15 @@ TEST_CASE("a fence and an atomic operation on each side order thread blocks") {
     GridChecker::Region& region = *grid.find(4096);
     CHECK(grid.find(4095) == nullptr);
     CHECK(grid.find(5120) == nullptr);
-    BlockChecker first({}, 16);
-    BlockChecker second({}, 16);
-    first.begin(1, 1);
-    second.begin(2, 1);
+    BlockChecker first({}, grid);
+    BlockChecker second({}, grid);
+    first.begin(1, 1, {1});
+    second.begin(2, 1, {2});
     first.begin_step(0);
     CHECK(first.touch_global(region, 0, 4, {AccessKind::kWrite, 0, 5, 0}).kind == Kind::kNone);
     if (has_fences) first.pass_fence(0, kAllLanes);
-    first.pass_atomic(grid, {0, 5, 4200});
-    second.pass_atomic(grid, {0, 7, 4200});
+    first.pass_atomic({0, 5, 4200});
+    second.pass_atomic({0, 7, 4200});
     if (has_fences) second.pass_fence(0, kAllLanes);
     second.begin_step(0);
     CHECK(second.touch_global(region, 0, 4, {AccessKind::kRead, 0, 7, 0}).kind ==

@@ -49,6 +49,16 @@ enum class Action : std::uint8_t {
   kReduce,
   kElect,
   kActiveMask,
+  kMbarrier,
+  kBulkCopy,
+  kBulkCommit,
+  kBulkWait,
+  kClusterArrive,
+  kClusterWait,
+  kWarpgroupFence,
+  kWarpgroupProduct,
+  kWarpgroupCommit,
+  kWarpgroupWait,
   kFence,
   kClock,
   kPrint,
@@ -61,6 +71,9 @@ constexpr bool has_detail(Action action) {
   switch (action) {
     case Action::kLanes:
     case Action::kAsyncCommit:
+    case Action::kBulkCommit:
+    case Action::kWarpgroupFence:
+    case Action::kWarpgroupCommit:
     case Action::kBranch:
     case Action::kExit:
     case Action::kTrap:

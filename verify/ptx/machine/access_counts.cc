@@ -1,17 +1,14 @@
-// Sectors and bank conflicts of one access by a warp.
+#include "verify/ptx/machine/access_counts.h"
 
 #include <algorithm>
 
-#include "verify/ptx/machine/thread_block.h"
-
 namespace recto::ptx {
 
-void ThreadBlock::count_access(const Access& access, MemorySpace space,
-                               const LaneAddresses& addresses) {
-  Counters& counters = run_.report_.counters;
+void count_access(const Access& access, MemorySpace space, const LaneAddresses& addresses,
+                  Counters& counters) {
   std::array<std::uint64_t, kWarpSize> units = {};
   std::size_t count = 0;
-  if (space != MemorySpace::kShared) {
+  if (space != MemorySpace::kShared && space != MemorySpace::kSharedCluster) {
     for_each_lane_of(access.lanes, [&](unsigned lane) {
       counters.global_bytes += access.bytes;
       units[count++] = addresses[lane] / 32;

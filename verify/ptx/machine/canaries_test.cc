@@ -127,7 +127,7 @@ std::vector<Canary> order_canaries() {
        "cp.async.commit_group;\nld.shared.u32 %r1, [%r9];\ncp.async.wait_group 0;",
        "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
        "cp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.u32 %r1, [%r9];",
-       "copies to it until it waits"},
+       "copies to it until it is waited for"},
       {"a wait for too few groups", Check::kUnfinishedCopy,
        "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
        "cp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r1, [%r9];\n"

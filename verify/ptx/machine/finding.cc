@@ -36,6 +36,16 @@ const char* check_name(Check check) {
       return "race between thread blocks";
     case Check::kUnfinishedCopy:
       return "unfinished copy";
+    case Check::kProxyFence:
+      return "missing proxy fence";
+    case Check::kMbarrier:
+      return "mbarrier";
+    case Check::kDeadlock:
+      return "deadlock";
+    case Check::kWarpgroup:
+      return "warpgroup";
+    case Check::kTensorMap:
+      return "tensor map";
     case Check::kAssertion:
       return "assertion";
     case Check::kRefused:

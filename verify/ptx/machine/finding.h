@@ -37,6 +37,11 @@ enum class Check : std::uint8_t {
   kRace,      // between threads of a block
   kGridRace,  // between thread blocks
   kUnfinishedCopy,
+  kProxyFence,  // a write that the asynchronous proxy may not see yet
+  kMbarrier,    // one that is not there, or that is misused
+  kDeadlock,    // an mbarrier whose phase never ends
+  kWarpgroup,   // a product whose registers are touched too early, or whose warps differ
+  kTensorMap,   // bytes that are none, or one of another rank
   kAssertion,  // __assertfail, trap
   kRefused,    // what the executor cannot run, found while it runs
 };

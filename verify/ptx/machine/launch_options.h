@@ -63,6 +63,7 @@ struct LaunchShape {
   Dim3 grid = {};
   Dim3 block = {};
   std::size_t dynamic_shared_bytes = 0;
+  Dim3 cluster = {};  // thread blocks that share shared memory; a kernel may have its own
 };
 
 }  // namespace recto::ptx

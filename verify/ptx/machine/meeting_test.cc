@@ -8,31 +8,6 @@ namespace {
 
 constexpr std::uint64_t kAll = 0xffffffff;
 
-// `body` computes %r1 from %r0, the thread's number.
-TestKernel thread_kernel(const std::string& body) {
-  TestKernel kernel;
-  kernel.declarations = ".shared .align 16 .b8 smem[4096];";
-  kernel.body =
-      ".reg .pred %p<10>;\n.reg .b32 %r<10>;\n.reg .b64 %rd<10>;\nmov.u32 %r0, %tid.x;\n" + body +
-      "\nld.param.u64 %rd8, [out];\nmul.wide.u32 %rd9, %r0, 8;\nadd.s64 %rd8, %rd8, %rd9;\n"
-      "cvt.u64.u32 %rd7, %r1;\nst.global.u64 [%rd8], %rd7;\nret;";
-  return kernel;
-}
-
-template <typename Expected>
-void check_threads(const std::string& body, unsigned threads, Expected expected) {
-  for (const Schedule& schedule : test_schedules()) {
-    const OutRun run =
-        run_out(thread_kernel(body), threads, {.checks = Checks::all(), .schedule = schedule});
-    INFO(simt::schedule_policy_name(schedule.policy) << " " << schedule.seed);
-    CHECK(run.report.text().empty());
-    for (unsigned i = 0; i < threads; ++i) {
-      INFO("thread " << i);
-      REQUIRE(run.out[i] == expected(i));
-    }
-  }
-}
-
 TEST_CASE("shuffles take values from other lanes of a segment") {
   check_threads("shfl.sync.bfly.b32 %r1, %r0, 5, 31, -1;", 32, [](unsigned i) { return i ^ 5; });
   check_threads("shfl.sync.down.b32 %r1, %r0, 3, 31, -1;", 32,

@@ -1,10 +1,9 @@
-// vprintf and __assertfail.
+#include "verify/ptx/machine/system_calls.h"
 
+#include <algorithm>
 #include <bit>
 #include <cstdio>
 #include <cstring>
-
-#include "verify/ptx/machine/thread_block.h"
 
 namespace recto::ptx {
 namespace {
@@ -31,76 +30,87 @@ std::string formatted(const std::string& spec, std::uint64_t bits) {
   return text;
 }
 
-}  // namespace
-
 // A string in a buffer or a module's variable, as far as it is inside.
-std::string ThreadBlock::string_at(std::uint64_t address) const {
-  const Buffer* const buffer = run_.memory.find(address);
+std::string string_at(const LaunchRun& run, std::uint64_t address) {
+  const Buffer* const buffer = run.memory.find(address);
   if (buffer == nullptr) return "(a string out of bounds)";
   const auto* const text = reinterpret_cast<const char*>(address);
   const std::size_t bytes = std::min<std::size_t>(buffer->end() - address, kStringBytesMax);
   return std::string(text, strnlen(text, bytes));
 }
 
-// Arguments stand one after another, each at its own alignment: of 4 bytes for int, else of 8.
-bool ThreadBlock::print(Warp& warp, const Step& step, LaneMask lanes) {
-  const Detail& detail = program_.details[step.detail];
-  const auto argument_at = [&](unsigned lane, std::uint64_t offset, void* value,
-                               std::size_t bytes) {
-    const std::uint64_t base =
-        row<std::uint64_t>(warp, detail.uses[1])[lane] & ~(std::uint64_t{0xff} << kWindowShift);
-    if (base < kLocalBegin || base + offset + bytes > program_.local_bytes) return false;
-    const std::uint64_t thread = warp.number * kWarpSize + lane;
-    std::memcpy(value, local_.data() + thread * program_.local_bytes + base + offset, bytes);
-    return true;
-  };
-  for_each_lane_of(lanes, [&](unsigned lane) {
-    const std::string format = string_at(row<std::uint64_t>(warp, detail.uses[0])[lane]);
-    std::string& out = run_.report_.printed;
-    std::uint64_t offset = 0;
-    for (std::size_t i = 0; i < format.size(); ++i) {
-      if (format[i] != '%') {
-        out += format[i];
-        continue;
-      }
-      const std::size_t end = format.find_first_of("diouxXcsfFeEgGaAp%", i + 1);
-      if (end == std::string::npos || end - i > 16) {
-        out += format.substr(i);
-        break;
-      }
-      const std::string spec = format.substr(i, end - i + 1);
-      const char kind = spec.back();
-      i = end;
-      if (kind == '%') {
-        out += '%';
-        continue;
-      }
-      const std::size_t bytes = is_int(spec) ? 4 : 8;
-      offset = (offset + bytes - 1) / bytes * bytes;
-      std::uint64_t bits = 0;
-      if (spec.find('*') != std::string::npos || !argument_at(lane, offset, &bits, bytes)) {
-        out += spec;
-        continue;
-      }
-      offset += bytes;
-      out += kind == 's' ? string_at(bits) : formatted(spec, bits);
+// The arguments of one lane, one after another, each at its own alignment: of 4 bytes for int, else
+// of 8.
+class PrintArguments {
+ public:
+  PrintArguments(const std::byte* local, std::uint64_t base, std::uint64_t end)
+      : local_(local), base_(base), end_(end) {}
+
+  std::optional<std::uint64_t> next(std::size_t bytes) {
+    offset_ = (offset_ + bytes - 1) / bytes * bytes;
+    const std::uint64_t at = base_ + offset_;
+    if (base_ < kLocalBegin || at + bytes > end_) return std::nullopt;
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, local_ + at, bytes);
+    offset_ += bytes;
+    return bits;
+  }
+
+ private:
+  const std::byte* local_;
+  std::uint64_t base_;
+  std::uint64_t end_;
+  std::uint64_t offset_ = 0;
+};
+
+std::string printed(const LaunchRun& run, const std::string& format, PrintArguments arguments) {
+  std::string out;
+  for (std::size_t i = 0; i < format.size(); ++i) {
+    if (format[i] != '%') {
+      out += format[i];
+      continue;
     }
-  });
-  return true;
+    const std::size_t end = format.find_first_of("diouxXcsfFeEgGaAp%", i + 1);
+    if (end == std::string::npos || end - i > 16) return out + format.substr(i);
+    const std::string spec = format.substr(i, end - i + 1);
+    const char kind = spec.back();
+    i = end;
+    if (kind == '%') {
+      out += '%';
+      continue;
+    }
+    const bool takes_width = spec.find('*') != std::string::npos;
+    const auto bits = takes_width ? std::nullopt : arguments.next(is_int(spec) ? 4 : 8);
+    out += !bits ? spec : kind == 's' ? string_at(run, *bits) : formatted(spec, *bits);
+  }
+  return out;
 }
 
-void ThreadBlock::fail_assertion(Warp& warp, const Step& step, LaneMask lanes) {
-  const Detail& detail = program_.details[step.detail];
-  const auto lane = static_cast<unsigned>(std::countr_zero(lanes));
+}  // namespace
+
+void print(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
+  constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kWindowShift) - 1;
+  LaunchRun& run = memory.run();
+  for_each_lane_of(at.lanes, [&](unsigned lane) {
+    const std::string format = string_at(run, at.warp.row<std::uint64_t>(detail.uses[0])[lane]);
+    const std::uint64_t base = at.warp.row<std::uint64_t>(detail.uses[1])[lane] & kOffsetMask;
+    run.report_.printed += printed(
+        run, format,
+        {memory.local(at.warp.thread(lane)), base, run.program.local_bytes});
+  });
+}
+
+void fail_assertion(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
+  const unsigned lane = at.first_lane();
   const auto argument = [&](std::size_t i) {
-    return string_at(row<std::uint64_t>(warp, detail.uses[i])[lane]);
+    return string_at(memory.run(), at.warp.row<std::uint64_t>(detail.uses[i])[lane]);
   };
   std::string what = "fails assertion '" + argument(0) + "'";
   if (detail.uses.size() > 2) {
-    what +=
-        " at " + argument(1) + ":" + std::to_string(row<std::uint32_t>(warp, detail.uses[2])[lane]);
+    const std::uint32_t line = at.warp.row<std::uint32_t>(detail.uses[2])[lane];
+    what += " at " + argument(1) + ":" + std::to_string(line);
   }
-  report(Check::kAssertion, warp, lane, step, std::move(what));
+  memory.reporter().abandon(Check::kAssertion, at.warp.thread(lane), at.step, std::move(what));
 }
 
 }  // namespace recto::ptx

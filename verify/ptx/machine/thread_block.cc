@@ -6,6 +6,8 @@
 #include <iterator>
 #include <utility>
 
+#include "verify/ptx/machine/undefined_registers.h"
+
 namespace recto::ptx {
 namespace {
 
@@ -18,117 +20,82 @@ constexpr std::uint64_t kRandomRelease = 16;
 }  // namespace
 
 ThreadBlock::ThreadBlock(LaunchRun& run)
-    : run_(run), program_(run.program), random_(run.options.schedule.seed) {
-  threads_ = static_cast<std::uint32_t>(run.shape.block.count());
-  const std::uint32_t warps = (threads_ + kWarpSize - 1) / kWarpSize;
+    : run_(run),
+      program_(run.program),
+      reporter_(run),
+      memory_(run, reporter_),
+      warps_((run.shape.block.count() + kWarpSize - 1) / kWarpSize),
+      barriers_(memory_, warps_),
+      copies_(memory_),
+      warpgroups_(memory_),
+      random_(run.options.schedule.seed),
+      threads_(static_cast<std::uint32_t>(run.shape.block.count())) {
   const std::size_t row_bytes = (program_.register_bytes + 63) / 64 * 64;
-  registers_.resize(warps * row_bytes + 64);
+  registers_.resize(warps_.size() * row_bytes + 64);
   auto* const aligned = reinterpret_cast<std::byte*>(
       (reinterpret_cast<std::uintptr_t>(registers_.data()) + 63) / 64 * 64);
-  warps_.resize(warps);
-  for (std::uint32_t w = 0; w < warps; ++w) {
+  for (std::uint32_t w = 0; w < warps_.size(); ++w) {
     warps_[w].number = w;
     warps_[w].registers = aligned + w * row_bytes;
     std::memcpy(warps_[w].registers, run.image.data(), run.image.size());
   }
-  shared_pieces_ = program_.shared;
-  shared_end_ = program_.has_dynamic_shared ? program_.dynamic_shared_begin : program_.shared_bytes;
-  shared_end_ += static_cast<std::uint32_t>(run.shape.dynamic_shared_bytes);
-  if (program_.has_dynamic_shared) {
-    shared_pieces_.back().bytes = run.shape.dynamic_shared_bytes;
-  }
-  shared_.resize(shared_end_ + 16);
-  local_.resize(static_cast<std::size_t>(program_.local_bytes) * threads_);
-  if (run.options.checks.records_accesses()) {
-    checker_.emplace(
-        BlockChecker::Options{run.options.checks.races, run.options.checks.uninitialised_memory},
-        shared_end_);
-  }
   for (const Width width : {2, 4, 8}) {
     blends_[width] = find_lane_form("selp.b" + std::to_string(8 * width));
   }
-  for (Barrier& barrier : barriers_) {
-    barrier.arrived.resize(warps);
-    barrier.waiting.resize(warps);
-  }
 }
 
-void ThreadBlock::begin(std::uint64_t index) {
-  index_ = index;
-  block_index_ = run_.shape.grid.at(index);
+void ThreadBlock::begin(const ClusterPlace& place, ClusterBarrier& cluster) {
+  const std::uint64_t index = place.blocks[place.rank];
+  cluster_ = &cluster;
   random_ = RandomStream(run_.options.schedule.seed).split(index);
-  is_abandoned_ = false;
-  exited_ = 0;
   steps_taken_ = 0;
   last_warp_ = run_.options.schedule.policy == SchedulePolicy::kReverse ? warps_.size() - 1 : 0;
-  if (checker_) {
-    checker_->begin(static_cast<std::uint32_t>(index + 1),
-                    static_cast<std::uint32_t>(warps_.size()));
-  }
-  for (Barrier& barrier : barriers_) {
-    std::fill(barrier.arrived.begin(), barrier.arrived.end(), 0);
-    std::fill(barrier.waiting.begin(), barrier.waiting.end(), 0);
-    barrier.is_used = false;
-  }
+  reporter_.begin(index);
+  memory_.begin(place);
+  barriers_.begin();
+  copies_.begin(threads_);
+  warpgroups_.begin(static_cast<std::uint32_t>(warps_.size()));
   for (Warp& warp : warps_) {
     const std::uint32_t left = threads_ - warp.number * kWarpSize;
-    warp.live = left >= kWarpSize ? kAllLanes : (LaneMask{1} << left) - 1;
-    warp.groups.assign(1, {0, warp.live});
-    warp.nodes.clear();
-    for (LaneCopies& copies : warp.copies) copies = {};
-    warp.has_copies = false;
-    fill_specials(warp);
-    if (program_.tracks_undefined) {
-      warp.undefined.assign(program_.register_bytes / sizeof(LaneMask), 0);
-      for (const ValuePlace place : program_.undefined_at_entry) {
-        warp.undefined[place / sizeof(LaneMask)] = kAllLanes;
-      }
+    warp.begin(left >= kWarpSize ? kAllLanes : (LaneMask{1} << left) - 1);
+    fill_specials(warp, place);
+    if (!program_.tracks_undefined) continue;
+    warp.undefined.assign(program_.register_bytes / sizeof(LaneMask), 0);
+    for (const ValuePlace undefined : program_.undefined_at_entry) {
+      warp.undefined[undefined / sizeof(LaneMask)] = kAllLanes;
     }
   }
 }
 
 // Rows that differ between thread blocks or warps.
-void ThreadBlock::fill_specials(Warp& warp) {
+void ThreadBlock::fill_specials(Warp& warp, const ClusterPlace& place) {
   const Dim3& grid = run_.shape.grid;
   const Dim3& block = run_.shape.block;
+  const Dim3& cluster = run_.shape.cluster;
+  const Dim3 at = reporter_.block();
+  const Dim3 in_cluster = cluster.at(place.rank);
   const auto workspace = reinterpret_cast<std::uintptr_t>(run_.grid_workspace.data());
+  const bool is_explicit = cluster.count() > 1 || program_.cluster[0] != 0;
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
     const Dim3 thread = block.at(warp.number * kWarpSize + lane);
     const LaneMask bit = LaneMask{1} << lane;
-    // In the order of SpecialValue.
-    const std::uint64_t values[] = {thread.x,
-                                    thread.y,
-                                    thread.z,
-                                    block.x,
-                                    block.y,
-                                    block.z,
-                                    block_index_.x,
-                                    block_index_.y,
-                                    block_index_.z,
-                                    grid.x,
-                                    grid.y,
-                                    grid.z,
-                                    lane,
-                                    warp.number,
-                                    warps_.size(),
-                                    0,
-                                    1,
-                                    1,  // the multiprocessor, their number, the grid
-                                    bit,
-                                    bit | (bit - 1),
-                                    bit - 1,
-                                    LaneMask{~(bit - 1)},
-                                    LaneMask{~(bit | (bit - 1))},
-                                    run_.shape.dynamic_shared_bytes,
-                                    shared_end_ - kSharedBegin,
-                                    workspace & 0xffffffff,
-                                    workspace >> 32,
-                                    1,
-                                    0};
+    // In the order of SpecialValue. There is one multiprocessor, and one grid.
+    const std::uint64_t values[] = {
+        thread.x, thread.y, thread.z, block.x, block.y, block.z, at.x, at.y, at.z, grid.x, grid.y,
+        grid.z, lane, warp.number, warps_.size(), 0, 1, 1, bit, bit | (bit - 1), bit - 1,
+        LaneMask{~(bit - 1)}, LaneMask{~(bit | (bit - 1))}, run_.shape.dynamic_shared_bytes,
+        memory_.shared_end() - kSharedBegin, workspace & 0xffffffff, workspace >> 32, in_cluster.x,
+        in_cluster.y, in_cluster.z, cluster.x, cluster.y, cluster.z, place.rank, cluster.count(),
+        at.x / cluster.x, at.y / cluster.y, at.z / cluster.z, grid.x / cluster.x,
+        grid.y / cluster.y, grid.z / cluster.z, is_explicit ? kAllLanes : 0};
     static_assert(std::size(values) == static_cast<std::size_t>(SpecialValue::kCount));
     for (const SpecialRow& special : program_.specials) {
-      std::memcpy(warp.registers + special.place + lane * special.width,
-                  &values[static_cast<std::size_t>(special.value)], special.width);
+      const std::uint64_t& value = values[static_cast<std::size_t>(special.value)];
+      if (special.width == kPredicateWidth) {
+        std::memcpy(warp.registers + special.place, &value, sizeof(LaneMask));
+      } else {
+        std::memcpy(warp.registers + special.place + lane * special.width, &value, special.width);
+      }
     }
   }
 }
@@ -138,97 +105,172 @@ bool ThreadBlock::has_finished() const {
 }
 
 ThreadBlock::State ThreadBlock::run_for(std::uint64_t steps) {
-  while (!is_abandoned_) {
+  has_moved_ = false;
+  while (!reporter_.has_abandoned()) {
+    wake();
     Warp* const warp = choose_warp();
-    if (warp == nullptr) {
-      if (has_finished()) return State::kDone;
-      report_stuck();
-      break;
-    }
-    const bool is_random = run_.options.schedule.policy >= SchedulePolicy::kRandomWarp;
-    const std::uint64_t turn = is_random ? 1 + random_.next_below(kRandomTurnSteps) : kTurnSteps;
+    if (warp == nullptr) return has_finished() ? State::kDone : State::kStuck;
+    const std::uint64_t turn = is_random() ? 1 + random_.next_below(kRandomTurnSteps) : kTurnSteps;
+    has_moved_ = true;
     steps_left_ = std::min(turn, steps);
     const std::uint64_t begun = steps_left_;
-    run_group(*warp, choose_group(*warp));
+    run_group(*warp, warp->choose_group(run_.options.schedule.policy, random_));
     const std::uint64_t taken = begun - steps_left_;
     if (steps_left_ == 0) last_warp_ = (last_warp_ + 1) % warps_.size();
     steps_taken_ += taken;
     steps -= std::min(taken, steps);
-    if (steps_taken_ > run_.options.steps_max && !is_abandoned_) {
-      const Group& group = warp->groups.empty() ? Group{} : warp->groups[0];
-      report(Check::kNeverEnds, *warp, group.lanes == 0 ? 0 : std::countr_zero(group.lanes),
-             program_.steps[group.step],
-             "still runs after " + std::to_string(steps_taken_) + " steps");
+    if (steps_taken_ > run_.options.steps_max && !reporter_.has_abandoned()) {
+      const Warp::Group group = warp->groups.empty() ? Warp::Group{} : warp->groups[0];
+      const auto lane = group.lanes == 0 ? 0U : static_cast<unsigned>(std::countr_zero(group.lanes));
+      reporter_.abandon(Check::kNeverEnds, warp->thread(lane), program_.steps[group.step],
+                        "still runs after " + std::to_string(steps_taken_) + " steps");
       break;
     }
-    if (steps == 0 && !is_abandoned_) return has_finished() ? State::kDone : State::kRunning;
+    if (steps == 0 && !reporter_.has_abandoned()) {
+      return has_finished() ? State::kDone : State::kRunning;
+    }
   }
   return State::kAbandoned;
 }
 
+// Groups look again at mbarriers once a phase has ended, and at the cluster's barrier.
+void ThreadBlock::wake() {
+  for (Warp& warp : warps_) {
+    for (Warp::Group& group : warp.groups) {
+      const bool is_over = group.wait == Warp::Wait::kMbarrier
+                               ? group.barrier != memory_.mbarriers().num_ended()
+                               : group.wait == Warp::Wait::kClusterBarrier &&
+                                     group.barrier != cluster_->num_ended();
+      if (is_over) group.wait = Warp::Wait::kNone;
+    }
+  }
+}
+
 // A warp that can go on. Lanes that wait for others at the end of a branch go on if all the others
 // of their warp wait for something else.
-ThreadBlock::Warp* ThreadBlock::choose_warp() {
-  const auto is_ready = [](const Warp& warp) {
-    return std::any_of(warp.groups.begin(), warp.groups.end(),
-                       [](const Group& group) { return group.wait == Wait::kNone; });
-  };
+Warp* ThreadBlock::choose_warp() {
   const std::size_t count = warps_.size();
-  std::size_t first = last_warp_;
   const SchedulePolicy policy = run_.options.schedule.policy;
-  if (policy >= SchedulePolicy::kRandomWarp) first = random_.next_below(count);
+  const std::size_t first = is_random() ? random_.next_below(count) : last_warp_;
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t w =
         policy == SchedulePolicy::kReverse ? (first + count - i) % count : (first + i) % count;
     Warp& warp = warps_[w];
-    if (!is_ready(warp) && !release_joins(warp)) continue;
+    if (!warp.is_ready() && !warp.release_joins()) continue;
     last_warp_ = w;
     return &warp;
   }
   return nullptr;
 }
 
-std::size_t ThreadBlock::choose_group(const Warp& warp) {
-  const SchedulePolicy policy = run_.options.schedule.policy;
-  std::size_t chosen = warp.groups.size();
-  std::uint64_t ready = 0;
-  for (std::size_t i = 0; i < warp.groups.size(); ++i) {
-    if (warp.groups[i].wait != Wait::kNone) continue;
-    ++ready;
-    const bool is_first = chosen == warp.groups.size();
-    // Whoever spins must let others run.
-    const auto rank = [](const Group& group) { return std::pair(group.turns, group.step); };
-    bool is_better = is_first || rank(warp.groups[i]) < rank(warp.groups[chosen]);
-    if (policy == SchedulePolicy::kReverse) {
-      is_better = is_first || warp.groups[i].turns < warp.groups[chosen].turns ||
-                  (warp.groups[i].turns == warp.groups[chosen].turns &&
-                   warp.groups[i].step > warp.groups[chosen].step);
-    } else if (policy >= SchedulePolicy::kRandomWarp) {
-      is_better = random_.next_below(ready) == 0;
-    }
-    if (is_better) chosen = i;
-  }
-  return chosen;
-}
-
 // A group that runs for long may wait for lanes that wait for it where a branch ends.
-void ThreadBlock::end_turn(Warp& warp, Group& group) {
-  ++group.turns;
-  const bool is_random = run_.options.schedule.policy >= SchedulePolicy::kRandomWarp;
-  if (!is_random || random_.next_below(kRandomRelease) == 0) release_joins(warp);
+void ThreadBlock::end_turn(Warp& warp, std::size_t group) {
+  ++warp.groups[group].turns;
+  if (!is_random() || random_.next_below(kRandomRelease) == 0) warp.release_joins();
 }
 
-// The lanes that wait where a branch ends become a group of their own.
-bool ThreadBlock::release_joins(Warp& warp) {
-  bool releases = false;
-  for (Node& node : warp.nodes) {
-    if (node.arrived == 0) continue;
-    warp.groups.push_back({node.join, node.arrived, node.parent});
-    node.expected &= ~node.arrived;
-    node.arrived = 0;
-    releases = true;
+void ThreadBlock::run_group(Warp& warp, std::size_t index) {
+  const Step* const steps = program_.steps.data();
+  std::byte* const registers = warp.registers;
+  std::uint64_t straight_steps = 0;
+  // What the group's lanes and step are, as long as it is the one that runs.
+  LaneMask lanes = warp.groups[index].lanes;
+  std::uint32_t at = warp.groups[index].step;
+  std::uint32_t join = warp.join_of(index);
+  for (;;) {
+    const Step& step = steps[at];
+    if (at == join) {
+      warp.groups[index].step = at;
+      warp.arrive_at_join(index);
+      break;
+    }
+    if (step.straight != 0) {
+      const Step* const end = &step + step.straight;
+      straight_steps += step.straight;
+      at += step.straight;
+      if (lanes == warp.live) {
+        for (const Step* each = &step; each != end; ++each) each->lanes(registers, *each);
+      } else {
+        for (const Step* each = &step; each != end; ++each) run_masked({warp, *each, lanes});
+      }
+      continue;
+    }
+    if (steps_left_ == 0) {
+      warp.groups[index].step = at;
+      end_turn(warp, index);
+      break;
+    }
+    --steps_left_;
+    const LaneMask enabled = warp.enabled_lanes(step, lanes);
+    if (run_.options.counts && enabled != 0) {
+      ++run_.report_.counters.by_action[static_cast<std::size_t>(step.action)];
+    }
+    if (step.is_tracked && !is_well_defined(warp, step, lanes, enabled)) break;
+    if (step.action == Action::kBranch) {
+      // Most branches are taken by all lanes or by none.
+      if (enabled == 0) {
+        ++at;
+        continue;
+      }
+      if (enabled == lanes && run_.options.schedule.policy != SchedulePolicy::kRandomThread) {
+        at = step.target;
+        continue;
+      }
+    }
+    warp.groups[index].step = at;
+    const Next next = act(index, {warp, step, enabled});
+    if (reporter_.has_abandoned() || next == Next::kBlocked || next == Next::kEnded) break;
+    const Warp::Group& group = warp.groups[index];
+    lanes = group.lanes;
+    at = next == Next::kStep ? at + 1 : group.step;
+    join = warp.join_of(index);
   }
-  return releases;
+  if (run_.options.counts) {
+    run_.report_.counters.by_action[static_cast<std::size_t>(Action::kLanes)] += straight_steps;
+  }
+}
+
+// Results go to scratch memory first, and from there to the lanes that take part.
+void ThreadBlock::run_masked(const WarpStep& at) const {
+  const Warp& warp = at.warp;
+  Step apart = at.step;
+  apart.d = program_.scratch_d;
+  at.step.lanes(warp.registers, apart);
+  if (at.step.d_width == kPredicateWidth) {
+    warp.set_mask(at.step.d, at.lanes, warp.mask_at(apart.d));
+    return;
+  }
+  warp.mask_at(program_.scratch_e) = at.lanes;
+  Step blend;
+  blend.d = at.step.d;
+  blend.a = apart.d;
+  blend.b = at.step.d;
+  blend.c = program_.scratch_e;
+  blends_[at.step.d_width]->function(warp.registers, blend);
+}
+
+bool ThreadBlock::is_well_defined(Warp& warp, const Step& step, LaneMask lanes, LaneMask enabled) {
+  const LaneMask undefined = undefined_uses(program_, {warp, step, lanes}, enabled);
+  if (undefined != 0) {
+    reporter_.abandon(Check::kUndefinedRegister,
+                      warp.thread(static_cast<unsigned>(std::countr_zero(undefined))), step,
+                      "uses a register that was never written");
+    return false;
+  }
+  return enabled == 0 || warpgroups_.check_registers(warp, step);
+}
+
+bool ThreadBlock::expire_waits() {
+  bool expires = false;
+  for (Warp& warp : warps_) {
+    for (Warp::Group& group : warp.groups) {
+      if (group.wait != Warp::Wait::kMbarrier) continue;
+      group.wait = Warp::Wait::kNone;
+      group.has_expired = true;
+      expires = true;
+    }
+  }
+  return expires;
 }
 
 }  // namespace recto::ptx

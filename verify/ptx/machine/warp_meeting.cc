@@ -1,71 +1,84 @@
-// Instructions in which lanes of a warp meet: each waits until all lanes of its mask have arrived.
+// Instructions in which lanes of a warp meet.
 
 #include <algorithm>
 #include <bit>
+#include <cstring>
 
+#include "verify/ptx/arithmetic/mma.h"
+#include "verify/ptx/machine/exchange.h"
+#include "verify/ptx/machine/memory_steps.h"
 #include "verify/ptx/machine/thread_block.h"
+#include "verify/ptx/machine/undefined_registers.h"
 
 namespace recto::ptx {
 namespace {
 
+constexpr std::size_t kMmaRegistersMax = 12;  // of A, B and C
+
+// .aligned instructions have no mask: all lanes of the warp take part.
 bool is_collective(Action action) {
-  return action == Action::kMatrixProduct || action == Action::kLoadMatrix ||
-         action == Action::kStoreMatrix;
+  switch (action) {
+    case Action::kMatrixProduct:
+    case Action::kLoadMatrix:
+    case Action::kStoreMatrix:
+    case Action::kWarpgroupFence:
+    case Action::kWarpgroupProduct:
+    case Action::kWarpgroupCommit:
+    case Action::kWarpgroupWait:
+      return true;
+    default:
+      return false;
+  }
 }
 
 }  // namespace
 
-// .aligned instructions have no mask: all lanes of the warp take part.
 LaneMask ThreadBlock::member_mask(const Warp& warp, const Step& step, unsigned lane) const {
   if (is_collective(step.action)) return kAllLanes;
-  if (step.action == Action::kWarpBarrier) return row<std::uint32_t>(warp, step.a)[lane];
-  return row<std::uint32_t>(warp, program_.details[step.detail].uses[0])[lane];
+  const ValuePlace masks =
+      step.action == Action::kWarpBarrier ? step.a : detail_of(step).uses[0];
+  return warp.row<std::uint32_t>(masks)[lane];
 }
 
-ThreadBlock::Next ThreadBlock::meet(Warp& warp, std::size_t index, const Step& step,
-                                    LaneMask lanes) {
-  bool is_complete = true;
-  for_each_lane_of(lanes, [&](unsigned lane) {
-    const LaneMask mask = member_mask(warp, step, lane);
-    if ((mask >> lane & 1) == 0 && !is_abandoned_) {
-      report(Check::kWarpMask, warp, lane, step, "is no lane of its own mask");
+Next ThreadBlock::meet(std::size_t index, const WarpStep& at) {
+  LaneMask wanted = is_collective(at.step.action) ? kAllLanes : 0;
+  if (wanted == 0) {
+    for (LaneMask left = at.lanes; left != 0; left &= left - 1) {
+      const auto lane = static_cast<unsigned>(std::countr_zero(left));
+      const LaneMask mask = member_mask(at.warp, at.step, lane);
+      wanted |= mask;
+      if ((mask >> lane & 1) != 0) continue;
+      reporter_.abandon(Check::kWarpMask, at.warp.thread(lane), at.step,
+                        "is no lane of its own mask");
+      return Next::kEnded;
     }
-    is_complete &= (mask & warp.live & ~lanes) == 0;
-  });
-  if (is_abandoned_) return Next::kEnded;
-  if (is_complete) {
-    perform(warp, step, lanes);
-    if (is_abandoned_) return Next::kEnded;
-    order_lanes(warp, step, lanes);
+  }
+  if ((wanted & at.warp.live & ~at.lanes) == 0) {
+    if (!perform(at)) return Next::kEnded;
     return Next::kStep;
   }
-  const Group group = warp.groups[index];
-  if (lanes != group.lanes) {  // lanes without the guard go on
-    warp.groups.push_back({group.step + 1, group.lanes & ~lanes, group.node});
-    warp.groups[index].lanes = lanes;
-  }
-  warp.groups[index].wait = Wait::kMeeting;
-  complete_meetings(warp);
+  at.warp.wait(index, at.lanes, Warp::Wait::kMeeting, 0);
+  complete_meetings(at.warp);
   return Next::kBlocked;
 }
 
 // Lanes may arrive apart; for all but barriers they must arrive at the same instruction.
 void ThreadBlock::complete_meetings(Warp& warp) {
-  for (bool changes = true; changes && !is_abandoned_;) {
+  for (bool changes = true; changes && !reporter_.has_abandoned();) {
     changes = false;
     for (std::size_t i = 0; i < warp.groups.size() && !changes; ++i) {
-      if (warp.groups[i].wait != Wait::kMeeting) continue;
+      if (warp.groups[i].wait != Warp::Wait::kMeeting) continue;
       const std::uint32_t at = warp.groups[i].step;
       const Step& step = program_.steps[at];
-      const auto meets = [&](const Group& group) {
-        return group.wait == Wait::kMeeting &&
+      const auto meets = [&](const Warp::Group& group) {
+        return group.wait == Warp::Wait::kMeeting &&
                (group.step == at || (step.action == Action::kWarpBarrier &&
                                      program_.steps[group.step].action == Action::kWarpBarrier));
       };
       LaneMask present = 0;
-      for (const Group& group : warp.groups) present |= meets(group) ? group.lanes : 0;
+      for (const Warp::Group& group : warp.groups) present |= meets(group) ? group.lanes : 0;
       LaneMask ready = 0;
-      for (const Group& group : warp.groups) {
+      for (const Warp::Group& group : warp.groups) {
         if (!meets(group)) continue;
         for_each_lane_of(group.lanes, [&](unsigned lane) {
           const LaneMask mask = member_mask(warp, program_.steps[group.step], lane);
@@ -74,19 +87,18 @@ void ThreadBlock::complete_meetings(Warp& warp) {
       }
       if (ready == 0) continue;
       changes = true;
-      perform(warp, step, ready);
-      order_lanes(warp, step, ready);
+      perform({warp, step, ready});
       const std::size_t count = warp.groups.size();
       for (std::size_t g = 0; g < count; ++g) {
         if (!meets(warp.groups[g]) || (warp.groups[g].lanes & ready) == 0) continue;
         const LaneMask rest = warp.groups[g].lanes & ~ready;
         if (rest != 0) {
-          Group waiting = warp.groups[g];
+          Warp::Group waiting = warp.groups[g];
           waiting.lanes = rest;
           warp.groups.push_back(waiting);
         }
         warp.groups[g].lanes &= ready;
-        warp.groups[g].wait = Wait::kNone;
+        warp.groups[g].wait = Warp::Wait::kNone;
         ++warp.groups[g].step;
       }
     }
@@ -94,204 +106,80 @@ void ThreadBlock::complete_meetings(Warp& warp) {
 }
 
 // A warp barrier orders the lanes of each mask among themselves.
-void ThreadBlock::order_lanes(const Warp& warp, const Step& step, LaneMask lanes) {
-  if (!checker_ || step.action != Action::kWarpBarrier) return;
-  while (lanes != 0) {
-    const LaneMask mask = member_mask(warp, step, static_cast<unsigned>(std::countr_zero(lanes)));
-    checker_->pass_warp_barrier(warp.number, mask);
+void ThreadBlock::order_lanes(const WarpStep& at) {
+  if (memory_.checker() == nullptr) return;
+  for (LaneMask lanes = at.lanes; lanes != 0;) {
+    const LaneMask mask =
+        member_mask(at.warp, at.step, static_cast<unsigned>(std::countr_zero(lanes)));
+    memory_.checker()->pass_warp_barrier(at.warp.number, mask);
     lanes &= ~mask;
   }
 }
 
-void ThreadBlock::perform(Warp& warp, const Step& step, LaneMask lanes) {
-  switch (step.action) {
+// False if the kernel cannot go on.
+bool ThreadBlock::perform(const WarpStep& at) {
+  switch (at.step.action) {
+    case Action::kWarpBarrier:
+      order_lanes(at);
+      break;
     case Action::kShuffle:
-      shuffle(warp, step, lanes);
+      if (const auto missing = shuffle(at, detail_of(at.step))) {
+        reporter_.abandon(Check::kShuffleSource, at.warp.thread(missing->lane), at.step,
+                          "takes the value of lane " + std::to_string(missing->source) +
+                              ", which does not take part");
+      }
       break;
     case Action::kVote:
-      vote(warp, step, lanes);
+      vote(at, detail_of(at.step));
       break;
     case Action::kMatch:
-      match(warp, step, lanes);
+      match(at, detail_of(at.step));
       break;
     case Action::kReduce:
+      reduce(at, detail_of(at.step));
+      break;
     case Action::kElect:
-      reduce(warp, step, lanes);
+      elect(at, detail_of(at.step));
       break;
     case Action::kLoadMatrix:
-      load_matrix(warp, step, lanes);
+      load_matrix(memory_, at, detail_of(at.step));
       break;
     case Action::kStoreMatrix:
-      store_matrix(warp, step, lanes);
+      store_matrix(memory_, at, detail_of(at.step));
       break;
     case Action::kMatrixProduct:
-      multiply(warp, step);
+      multiply(at);
+      break;
+    case Action::kWarpgroupFence:
+      warpgroups_.fence(at);
+      break;
+    case Action::kWarpgroupProduct:
+      warpgroups_.multiply(at, detail_of(at.step));
+      break;
+    case Action::kWarpgroupCommit:
+      warpgroups_.commit(at);
       break;
     default:
+      warpgroups_.wait(at, detail_of(at.step));
       break;
   }
-  if (step.is_tracked && !is_abandoned_) pass_undefined(warp, step, lanes);
+  if (reporter_.has_abandoned()) return false;
+  if (at.step.is_tracked) pass_undefined(program_, at);
+  return true;
 }
 
-// PTX ISA, "Data Movement and Conversion Instructions: shfl.sync".
-void ThreadBlock::shuffle(Warp& warp, const Step& step, LaneMask lanes) {
-  const Detail& detail = program_.details[step.detail];
-  std::array<std::uint32_t, kWarpSize> values = {};
-  std::copy_n(row<std::uint32_t>(warp, step.a), kWarpSize, values.begin());
-  const std::uint32_t* const b = row<std::uint32_t>(warp, step.b);
-  const std::uint32_t* const c = row<std::uint32_t>(warp, step.c);
-  std::array<std::uint32_t, kWarpSize> results = {};
-  LaneMask valid = 0;
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    const unsigned distance = b[lane] & 31;
-    const unsigned clamp = c[lane] & 31;
-    const unsigned segment = c[lane] >> 8 & 31;
-    const unsigned last = (lane & segment) | (clamp & ~segment);
-    const unsigned first = lane & segment;
-    unsigned source = 0;
-    bool is_valid = false;
-    switch (detail.shuffle) {
-      case ShuffleMode::kUp:
-        source = lane - distance;
-        is_valid = static_cast<int>(source) >= static_cast<int>(last);
-        break;
-      case ShuffleMode::kDown:
-        source = lane + distance;
-        is_valid = source <= last;
-        break;
-      case ShuffleMode::kButterfly:
-        source = lane ^ distance;
-        is_valid = source <= last;
-        break;
-      case ShuffleMode::kIndex:
-        source = first | (distance & ~segment);
-        is_valid = source <= last;
-        break;
-    }
-    if (!is_valid) source = lane;
-    if ((lanes >> lane & 1) != 0 && (lanes >> (source & 31) & 1) == 0) {
-      report(Check::kShuffleSource, warp, lane, step,
-             "takes the value of lane " + std::to_string(source) + ", which does not take part");
-      return;
-    }
-    results[lane] = values[source & 31];
-    if (is_valid) valid |= LaneMask{1} << lane;
+void ThreadBlock::multiply(const WarpStep& at) const {
+  const Detail& detail = detail_of(at.step);
+  const MmaShape& shape = detail.product;
+  RegisterRow factors[kMmaRegistersMax];
+  RegisterRow sums[4];
+  for (std::size_t i = 0; i < detail.uses.size(); ++i) {
+    std::memcpy(factors[i], at.warp.registers + detail.uses[i], sizeof(RegisterRow));
   }
-  std::uint32_t* const d = row<std::uint32_t>(warp, step.d);
-  if (lanes == warp.live) {
-    std::copy(results.begin(), results.end(), d);
-  } else {
-    for_each_lane_of(lanes, [&](unsigned lane) { d[lane] = results[lane]; });
-  }
-  if ((step.defs & kFieldE) != 0) {
-    LaneMask& p = mask_at(warp, step.e);
-    p = (p & ~lanes) | (valid & lanes);
-  }
-}
-
-void ThreadBlock::vote(Warp& warp, const Step& step, LaneMask lanes) {
-  const Detail& detail = program_.details[step.detail];
-  const LaneMask truths = mask_at(warp, step.a);
-  LaneMask predicate = 0;
-  for_each_lane_of(lanes, [&](unsigned lane) {
-    const LaneMask members = member_mask(warp, step, lane) & lanes;
-    const LaneMask votes = truths & members;
-    bool truth = false;
-    switch (detail.vote) {
-      case VoteMode::kAll:
-        truth = votes == members;
-        break;
-      case VoteMode::kAny:
-        truth = votes != 0;
-        break;
-      case VoteMode::kUniform:
-        truth = votes == members || votes == 0;
-        break;
-      case VoteMode::kBallot:
-        row<std::uint32_t>(warp, step.d)[lane] = votes;
-        break;
-    }
-    predicate |= truth ? LaneMask{1} << lane : 0;
-  });
-  if (detail.vote == VoteMode::kBallot) return;
-  LaneMask& d = mask_at(warp, step.d);
-  d = (d & ~lanes) | predicate;
-}
-
-void ThreadBlock::match(Warp& warp, const Step& step, LaneMask lanes) {
-  const Detail& detail = program_.details[step.detail];
-  const auto value = [&](unsigned lane) {
-    return detail.width == 8 ? row<std::uint64_t>(warp, step.a)[lane]
-                             : row<std::uint32_t>(warp, step.a)[lane];
-  };
-  std::array<LaneMask, kWarpSize> results = {};
-  LaneMask all_equal = 0;
-  for_each_lane_of(lanes, [&](unsigned lane) {
-    const LaneMask members = member_mask(warp, step, lane) & lanes;
-    LaneMask equal = 0;
-    for_each_lane_of(members, [&](unsigned other) {
-      if (value(other) == value(lane)) equal |= LaneMask{1} << other;
-    });
-    const bool is_any = detail.vote == VoteMode::kAny;
-    results[lane] = is_any || equal == members ? equal : 0;
-    if (equal == members) all_equal |= LaneMask{1} << lane;
-  });
-  for_each_lane_of(lanes,
-                   [&](unsigned lane) { row<std::uint32_t>(warp, step.d)[lane] = results[lane]; });
-  if ((step.defs & kFieldE) != 0) {
-    LaneMask& p = mask_at(warp, step.e);
-    p = (p & ~lanes) | all_equal;
-  }
-}
-
-// redux.sync, and elect.sync, which chooses the lowest lane.
-void ThreadBlock::reduce(Warp& warp, const Step& step, LaneMask lanes) {
-  const Detail& detail = program_.details[step.detail];
-  std::array<std::uint32_t, kWarpSize> results = {};
-  LaneMask leaders = 0;
-  for_each_lane_of(lanes, [&](unsigned lane) {
-    const LaneMask members = member_mask(warp, step, lane) & lanes;
-    const auto leader = static_cast<unsigned>(std::countr_zero(members));
-    if (step.action == Action::kElect) {
-      results[lane] = leader;
-      leaders |= LaneMask{1} << leader;
-      return;
-    }
-    const std::uint32_t* const values = row<std::uint32_t>(warp, step.a);
-    std::uint32_t total = values[leader];
-    for_each_lane_of(members & (members - 1), [&](unsigned other) {
-      const std::uint32_t x = values[other];
-      const bool is_less = is_signed(detail.type)
-                               ? static_cast<std::int32_t>(x) < static_cast<std::int32_t>(total)
-                               : x < total;
-      switch (detail.atomic) {
-        case AtomicOperation::kAdd:
-          total += x;
-          break;
-        case AtomicOperation::kMin:
-          total = is_less ? x : total;
-          break;
-        case AtomicOperation::kMax:
-          total = is_less ? total : x;
-          break;
-        case AtomicOperation::kAnd:
-          total &= x;
-          break;
-        case AtomicOperation::kOr:
-          total |= x;
-          break;
-        default:
-          total ^= x;
-          break;
-      }
-    });
-    results[lane] = total;
-  });
-  for_each_lane_of(lanes,
-                   [&](unsigned lane) { row<std::uint32_t>(warp, step.d)[lane] = results[lane]; });
-  if ((step.defs & kFieldE) != 0) {
-    LaneMask& p = mask_at(warp, step.e);
-    p = (p & ~lanes) | (leaders & lanes);
+  const RegisterRow* const b = factors + shape.a_registers();
+  mma(shape, {factors, b, b + shape.b_registers(), sums}, run_.options.matrix_sums);
+  for (std::size_t i = 0; i < detail.defs.size(); ++i) {
+    std::memcpy(at.warp.registers + detail.defs[i], sums[i], sizeof(RegisterRow));
   }
 }
 

@@ -31,6 +31,7 @@ bool Decoder::refuse() { return fail("not an instruction that can be run here");
 Result<Draft> Decoder::decode(const text::Function& kernel) {
   draft_.program.kernel = kernel.name;
   draft_.program.threads_max = kernel.threads_max;
+  draft_.program.cluster = kernel.cluster;
   Frame frame{&kernel};
   frame_ = &frame;
   std::uint64_t offset = 0;
@@ -188,6 +189,13 @@ bool Decoder::decode_instruction() {
       {"ldmatrix", &Decoder::decode_matrix_move},
       {"stmatrix", &Decoder::decode_matrix_move},
       {"mma", &Decoder::decode_matrix_product},
+      {"mbarrier", &Decoder::decode_mbarrier},
+      {"wgmma", &Decoder::decode_warpgroup},
+      {"mapa", &Decoder::decode_mapped_address},
+      {"getctarank", &Decoder::decode_rank_of_address},
+      {"membar", &Decoder::decode_fence},
+      {"fence", &Decoder::decode_fence},
+      {"setmaxnreg", &Decoder::decode_register_count},
       {"bra", &Decoder::decode_branch},
       {"brx", &Decoder::decode_branch},
       {"call", &Decoder::decode_call},
@@ -215,9 +223,9 @@ bool Decoder::decode_instruction() {
     return decode_carry();
   }
   static const std::set<std::string_view> kSimple = {
-      "exit",       "ret",      "trap",       "brkpt",   "membar",        "fence",
-      "nanosleep",  "prefetch", "prefetchu",  "discard", "applypriority", "griddepcontrol",
-      "activemask", "elect",    "setmaxnreg", "pmevent"};
+      "exit",      "ret",     "trap",          "brkpt",          "nanosleep",  "prefetch",
+      "prefetchu", "discard", "applypriority", "griddepcontrol", "activemask", "elect",
+      "pmevent"};
   if (kSimple.count(opcode) != 0) return decode_simple();
   return decode_lanes();
 }

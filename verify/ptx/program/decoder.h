@@ -24,7 +24,7 @@ struct Value {
   ValueKind kind = ValueKind::kVariable;
   Width width = 0;
   std::uint64_t bits = 0;  // of a constant
-  SpecialValue special = SpecialValue::kZero;
+  SpecialValue special = SpecialValue::kTidX;
   ArgumentRow argument = {};
 };
 
@@ -92,12 +92,33 @@ class Decoder {
   // decoder_memory.cc, decoder_matrix.cc
   bool decode_load_or_store();
   bool decode_atomic();
-  bool decode_async_copy();
   bool decode_matrix_move();
   bool decode_matrix_product();
   bool read_memory_operand(const Operand& operand, MemorySpace space, MemoryOperand* memory);
   bool load_argument(const Detail& detail, const std::vector<const Operand*>& registers);
   bool read_ordering(InstructionReader& reader, Detail* detail);
+
+  // decoder_async.cc
+  bool decode_async_copy();
+  bool decode_copy_arrival(InstructionReader& reader);
+  bool decode_mbarrier();
+  bool decode_mbarrier_wait(InstructionReader& reader, Detail detail);
+  bool read_mbarrier(InstructionReader& reader, const Operand& operand, Detail* detail);
+  bool emit_mbarrier(Detail detail, ValuePlace operand, ValuePlace d);
+  bool decode_bulk_copy(InstructionReader& reader);
+  bool decode_bulk_wait(InstructionReader& reader);
+  bool read_bulk_operands(bool is_tensor, Detail* detail);
+  bool read_coordinates(const Operand& operand, Detail* detail);
+  bool decode_warpgroup();
+  bool decode_warpgroup_product(InstructionReader& reader);
+  bool read_factors(InstructionReader& reader, Detail* detail);
+
+  // decoder_cluster.cc
+  bool decode_cluster_barrier(InstructionReader& reader);
+  bool decode_mapped_address();
+  bool decode_rank_of_address();
+  bool decode_fence();
+  bool decode_register_count();
 
   // decoder_control.cc, decoder_warp.cc
   bool decode_branch();

@@ -277,6 +277,7 @@ bool Decoder::decode_space_test() {
   const auto window = reader.take_one_of<std::uint64_t>({{"global", 0},
                                                          {"shared", kSharedWindow},
                                                          {"shared::cta", kSharedWindow},
+                                                         {"shared::cluster", kSharedWindow},
                                                          {"local", kLocalWindow},
                                                          {"param", kParamWindow}});
   const auto& operands = instruction_->operands;

@@ -7,30 +7,6 @@ namespace {
 
 using text::OperandKind;
 
-// Hints for caches.
-void skip_hints(InstructionReader& reader) {
-  reader.skip({"ca",
-               "cg",
-               "cs",
-               "lu",
-               "cv",
-               "wb",
-               "wt",
-               "nc",
-               "L1::evict_normal",
-               "L1::evict_unchanged",
-               "L1::evict_first",
-               "L1::evict_last",
-               "L1::no_allocate",
-               "L2::64B",
-               "L2::128B",
-               "L2::256B",
-               "L2::cache_hint",
-               "L2::evict_last",
-               "L2::evict_first",
-               "L2::evict_normal"});
-}
-
 }  // namespace
 
 bool Decoder::read_memory_operand(const Operand& operand, MemorySpace space,
@@ -99,7 +75,7 @@ bool Decoder::decode_load_or_store() {
   Detail detail;
   read_ordering(reader, &detail);
   const MemorySpace space = reader.take_space().value_or(MemorySpace::kGeneric);
-  skip_hints(reader);
+  reader.skip_hints();
   const unsigned count =
       reader.take_one_of<unsigned>({{"v2", 2}, {"v4", 4}, {"v8", 8}}).value_or(1);
   const std::optional<ScalarType> type = reader.take_type();
@@ -186,7 +162,7 @@ bool Decoder::decode_atomic() {
                                                               {"inc", kIncrement},
                                                               {"dec", kDecrement}});
   reader.skip({"noftz"});
-  skip_hints(reader);
+  reader.skip_hints();
   const std::optional<ScalarType> type = reader.take_type();
   if (!operation || !type || reader.has_more()) return refuse();
   const bool is_small = bits_of(*type) < 16 || bits_of(*type) > 64;
@@ -206,58 +182,6 @@ bool Decoder::decode_atomic() {
   if (!is_reduction) detail.defs.push_back(result(operands[0], detail.width));
   if (!status_.is_ok()) return false;
   emit_detail(Action::kAtomic) = std::move(detail);
-  return true;
-}
-
-// cp.async.{ca, cg}.shared.global [dst], [src], size[, source size | ignore predicate]
-bool Decoder::decode_async_copy() {
-  InstructionReader reader(*instruction_);
-  if (!reader.take("async")) return refuse();
-  const auto& operands = instruction_->operands;
-  if (reader.take("commit_group")) {
-    if (reader.has_more() || !operands.empty()) return refuse();
-    emit(Action::kAsyncCommit);
-    return true;
-  }
-  if (reader.take("wait_all") || reader.take("wait_group")) {
-    const bool is_all = operands.empty();
-    if (reader.has_more() || (!is_all && operands[0].kind != OperandKind::kInteger)) {
-      return refuse();
-    }
-    Detail& detail = emit_detail(Action::kAsyncWait);
-    detail.count = is_all ? 0 : operands[0].bits;
-    detail.is_aligned = !is_all;  // wait_all also waits for what is not committed
-    return true;
-  }
-  if (!reader.take("ca") && !reader.take("cg")) return refuse();
-  const std::optional<MemorySpace> to = reader.take_space();
-  const std::optional<MemorySpace> from = reader.take_space();
-  skip_hints(reader);
-  if (to != MemorySpace::kShared || from != MemorySpace::kGlobal || reader.has_more()) {
-    return refuse();
-  }
-  if (operands.size() < 3 || operands.size() > 4 || operands[2].kind != OperandKind::kInteger) {
-    return refuse();
-  }
-  Detail detail;
-  detail.count = operands[2].bits;
-  if (detail.count != 4 && detail.count != 8 && detail.count != 16) return refuse();
-  if (!read_memory_operand(operands[0], *to, &detail.memory) ||
-      !read_memory_operand(operands[1], *from, &detail.source)) {
-    return false;
-  }
-  if (operands.size() == 4) {
-    if (register_width(operands[3]) == kPredicateWidth) {  // ignore the source, write zeros
-      const ValuePlace size = add_value(4);
-      emit_lanes("selp.b32", size,
-                 {constant(4, 0), constant(4, detail.count), predicate(operands[3])});
-      detail.uses.push_back(size);
-    } else {
-      detail.uses.push_back(source(operands[3], 4, ScalarType::kU32));
-    }
-  }
-  if (!status_.is_ok()) return false;
-  emit_detail(Action::kAsyncCopy) = std::move(detail);
   return true;
 }
 

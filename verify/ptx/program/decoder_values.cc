@@ -145,14 +145,21 @@ bool Decoder::special_register(const Operand& operand, Width width, ValuePlace* 
       {"%total_smem_size", kTotalSharedBytes},
       {"%envreg1", kGridWorkspaceHigh},
       {"%envreg2", kGridWorkspaceLow},
-      {"%cluster_ctaid.x", kZero},
-      {"%cluster_ctaid.y", kZero},
-      {"%cluster_ctaid.z", kZero},
-      {"%cluster_ctarank", kZero},
-      {"%cluster_nctaid.x", kClusterNctaid},
-      {"%cluster_nctaid.y", kClusterNctaid},
-      {"%cluster_nctaid.z", kClusterNctaid},
-      {"%cluster_nctarank", kClusterNctaid}};
+      {"%cluster_ctaid.x", kClusterCtaidX},
+      {"%cluster_ctaid.y", kClusterCtaidY},
+      {"%cluster_ctaid.z", kClusterCtaidZ},
+      {"%cluster_nctaid.x", kClusterNctaidX},
+      {"%cluster_nctaid.y", kClusterNctaidY},
+      {"%cluster_nctaid.z", kClusterNctaidZ},
+      {"%cluster_ctarank", kClusterCtarank},
+      {"%cluster_nctarank", kClusterNctarank},
+      {"%clusterid.x", kClusteridX},
+      {"%clusterid.y", kClusteridY},
+      {"%clusterid.z", kClusteridZ},
+      {"%nclusterid.x", kNclusteridX},
+      {"%nclusterid.y", kNclusteridY},
+      {"%nclusterid.z", kNclusteridZ},
+      {"%is_explicit_cluster", kIsExplicitCluster}};
   if (operand.name == "WARP_SZ") {
     *value = constant(width, kWarpSize);
     return true;
@@ -168,7 +175,8 @@ bool Decoder::special_register(const Operand& operand, Width width, ValuePlace* 
     return true;
   }
   const auto found = kNames.find(operand.name);
-  if (found == kNames.end() || width == kPredicateWidth) return false;
+  if (found == kNames.end()) return false;
+  if ((width == kPredicateWidth) != (found->second == kIsExplicitCluster)) return false;
   *value = special(found->second, width);
   return true;
 }

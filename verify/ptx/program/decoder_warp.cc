@@ -1,7 +1,5 @@
 // Instructions in which lanes, warps or thread blocks meet, and those without operands.
 
-#include <algorithm>
-
 #include "verify/ptx/program/decoder.h"
 
 namespace recto::ptx {
@@ -22,6 +20,9 @@ bool Decoder::decode_barrier() {
     step.a = mask;
     step.uses = kFieldA;
     return status_.is_ok();
+  }
+  if (instruction_->opcode == "barrier" && reader.take("cluster")) {
+    return decode_cluster_barrier(reader);
   }
   reader.skip({"cta"});
   Detail detail;
@@ -187,17 +188,6 @@ bool Decoder::decode_simple() {
   }
   if (opcode == "trap" || opcode == "brkpt") {
     emit(Action::kTrap);
-    return true;
-  }
-  if (opcode == "membar" || opcode == "fence") {
-    InstructionReader reader(*instruction_);
-    reader.skip({"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "gl", "sys",
-                 "proxy", "async", "alias", "async::generic", "global", "shared::cta",
-                 "mbarrier_init", "sync_restrict::shared::cta::cluster"});
-    if (reader.has_more()) return refuse();
-    const auto& modifiers = instruction_->modifiers;
-    emit_detail(Action::kFence).is_aligned =
-        std::find(modifiers.begin(), modifiers.end(), "cta") != modifiers.end();
     return true;
   }
   if (opcode == "activemask" || opcode == "elect") {

@@ -19,7 +19,9 @@ class InstructionReader {
   explicit InstructionReader(const text::Instruction& instruction) : instruction_(instruction) {}
 
   bool has_more() const { return next_ < instruction_.modifiers.size(); }
-  std::string_view peek() const { return has_more() ? instruction_.modifiers[next_] : ""; }
+  std::string_view peek() const {
+    return has_more() ? std::string_view(instruction_.modifiers[next_]) : std::string_view();
+  }
   bool take(std::string_view modifier) {
     if (peek() != modifier) return false;
     ++next_;
@@ -33,6 +35,12 @@ class InstructionReader {
       for (const std::string_view modifier : modifiers) found |= has_more() && take(modifier);
     }
   }
+  void skip_hints() {  // for caches
+    skip({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "L1::evict_normal",
+          "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B",
+          "L2::128B", "L2::256B", "L2::cache_hint", "L2::evict_last", "L2::evict_first",
+          "L2::evict_normal"});
+  }
   std::optional<ScalarType> take_type() {
     const std::optional<ScalarType> type = scalar_type(peek());
     if (type) ++next_;
@@ -42,7 +50,7 @@ class InstructionReader {
     return take_one_of<MemorySpace>({{"global", MemorySpace::kGlobal},
                                      {"shared", MemorySpace::kShared},
                                      {"shared::cta", MemorySpace::kShared},
-                                     {"shared::cluster", MemorySpace::kShared},
+                                     {"shared::cluster", MemorySpace::kSharedCluster},
                                      {"local", MemorySpace::kLocal},
                                      {"param", MemorySpace::kParam},
                                      {"param::entry", MemorySpace::kParam},

@@ -5,6 +5,7 @@
 
 #include "verify/ptx/program/control_flow.h"
 #include "verify/ptx/program/liveness.h"
+#include "verify/ptx/program/register_touches.h"
 
 namespace recto::ptx {
 namespace {
@@ -61,6 +62,7 @@ class Layout {
     const ControlFlow flow = control_flow_of(program_);
     const Liveness liveness = liveness_of(draft_, flow);
     if (options.tracks_undefined) track(liveness.live_at_entry);
+    if (options.tracks_undefined) watch_products(flow);
     place_variables(liveness);
     place_constants();
     for (Step& step : program_.steps) {
@@ -174,6 +176,13 @@ class Layout {
     program_.tracks_undefined = !live_at_entry.empty();
     for (const ValuePlace value : live_at_entry) undefined_.push_back(value);
     program_.undefined_at_entry = undefined_;
+  }
+
+  void watch_products(const ControlFlow& flow) {
+    program_.touches = register_touches_of(draft_, flow);
+    for (const RegisterTouch& touch : program_.touches) {
+      program_.steps[touch.step].is_tracked = true;
+    }
   }
 
   void mark_joins(const ControlFlow& flow) {

@@ -23,6 +23,8 @@ void for_each_value(Step& step, std::vector<Detail>& details, Visit visit) {
   if (detail != nullptr) {
     if (detail->memory.address != kNoValue) visit(detail->memory.address, false);
     if (detail->source.address != kNoValue) visit(detail->source.address, false);
+    if (detail->signal.address != kNoValue) visit(detail->signal.address, false);
+    for (ValuePlace& value : detail->bulk.coordinates) visit(value, false);
     for (ValuePlace& value : detail->uses) visit(value, false);
     for (ValuePlace& value : detail->defs) visit(value, true);
   }

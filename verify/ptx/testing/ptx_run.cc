@@ -49,6 +49,33 @@ OutRun run_out(const TestKernel& kernel, unsigned threads, const LaunchOptions& 
   return run;
 }
 
+TestKernel thread_kernel(const std::string& body) {
+  TestKernel kernel;
+  kernel.declarations =
+      ".shared .align 1024 .b8 smem[4096];\n.shared .align 8 .b64 bar[4];";
+  kernel.body =
+      ".reg .pred %p<10>;\n.reg .b16 %h<10>;\n.reg .b32 %r<30>;\n.reg .b64 %rd<10>;\n"
+      ".reg .f32 %f<10>;\nmov.u32 %r0, %tid.x;\n" +
+      body +
+      "\nld.param.u64 %rd8, [out];\nmul.wide.u32 %rd9, %r0, 8;\nadd.s64 %rd8, %rd8, %rd9;\n"
+      "cvt.u64.u32 %rd7, %r1;\nst.global.u64 [%rd8], %rd7;\nret;";
+  return kernel;
+}
+
+void check_threads(const std::string& body, unsigned threads,
+                   const std::function<std::uint64_t(unsigned)>& expected) {
+  for (const Schedule& schedule : test_schedules()) {
+    const OutRun run =
+        run_out(thread_kernel(body), threads, {.checks = Checks::all(), .schedule = schedule});
+    INFO(simt::schedule_policy_name(schedule.policy) << " " << schedule.seed << "\n" << body);
+    CHECK(run.report.text() == "");
+    for (unsigned i = 0; i < threads; ++i) {
+      INFO("thread " << i);
+      REQUIRE(run.out[i] == expected(i));
+    }
+  }
+}
+
 std::vector<Schedule> test_schedules() {
   std::vector<Schedule> schedules;
   for (const SchedulePolicy policy : simt::kSchedulePolicies) {

@@ -2,6 +2,8 @@
 
 // For tests: PTX written in the test, loaded and launched.
 
+#include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -44,6 +46,15 @@ struct OutRun {
   std::vector<std::uint64_t> out = {};
 };
 OutRun run_out(const TestKernel& kernel, unsigned threads, const LaunchOptions& options = {});
+
+// A kernel whose `body` computes %r1 from %r0, the thread's number, with registers %p1 to %p9, %h1
+// to %h9, %r1 to %r29, %rd1 to %rd9 and %f1 to %f9, 4096 bytes of shared memory "smem", aligned to
+// 1024, and 4 mbarriers "bar".
+TestKernel thread_kernel(const std::string& body);
+
+// Runs it under every schedule with all checks: no findings, and expected(thread) in each %r1.
+void check_threads(const std::string& body, unsigned threads,
+                   const std::function<std::uint64_t(unsigned)>& expected);
 
 // Every policy, with a few seeds.
 std::vector<Schedule> test_schedules();

@@ -1,7 +1,9 @@
 #include "verify/ptx/text/parser.h"
 
+#include <algorithm>
 #include <unordered_map>
 #include <utility>
+#include <vector>
 
 #include "verify/ptx/text/function_parser.h"
 #include "verify/ptx/text/token_reader.h"
@@ -119,20 +121,29 @@ class ModuleParser {
     return true;
   }
 
-  // .maxntid 128, 1, 1 and others; all but the number of threads are hints, or are for clusters.
+  // .maxntid 128, 1, 1 and others; all but the numbers of threads and thread blocks are hints.
   bool read_performance(Function* function) {
     while (tokens_.now().kind == TokenKind::kDotted) {
       const std::string directive = tokens_.take_text();
+      std::vector<std::uint32_t> values;
       std::uint64_t product = 1;
       while (tokens_.now().kind == TokenKind::kNumber) {
         std::uint64_t value = 0;
         if (!tokens_.read_unsigned(UINT32_MAX, &value)) return false;
+        values.push_back(static_cast<std::uint32_t>(value));
         product = product > UINT32_MAX ? product : product * value;
         if (!tokens_.take(',')) break;
       }
       if (directive == "maxntid" || directive == "reqntid") {
         if (product > UINT32_MAX) return tokens_.fail(tokens_.line(), "too many threads");
         function->threads_max = static_cast<std::uint32_t>(product);
+      }
+      if (directive == "reqnctapercluster") {
+        if (product == 0 || product > UINT32_MAX || values.empty() || values.size() > 3) {
+          return tokens_.fail(tokens_.line(), "expected 1 to 3 numbers of thread blocks");
+        }
+        function->cluster = {1, 1, 1};
+        std::copy(values.begin(), values.end(), function->cluster.begin());
       }
       if (directive == "pragma") {
         tokens_.advance();

@@ -3,6 +3,7 @@
 // A PTX module as it is written: declarations and instructions with their operands. Names inside a
 // function are resolved to registers, variables and labels; instructions are not interpreted.
 
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -100,6 +101,7 @@ struct Function {
   bool is_entry = false;
   bool is_defined = false;
   std::uint32_t threads_max = 0;  // .maxntid or .reqntid; 0: not given
+  std::array<std::uint32_t, 3> cluster = {};  // .reqnctapercluster; 0: not given
   // Variables that begin the list: results, then parameters.
   std::uint32_t num_results = 0;
   std::uint32_t num_parameters = 0;

@@ -1,10 +1,8 @@
-// atom and red. The lanes of a warp take their turns in the order of their numbers.
-
-#include <cstring>
+// What atomic operations compute.
 
 #include "verify/ptx/arithmetic/comparison.h"
 #include "verify/ptx/arithmetic/float_arithmetic.h"
-#include "verify/ptx/machine/thread_block.h"
+#include "verify/ptx/machine/memory_steps.h"
 
 namespace recto::ptx {
 namespace {
@@ -68,7 +66,9 @@ T combine_floats(AtomicOperation operation, T old, T b) {
   }
 }
 
-std::uint64_t combine(const Detail& detail, std::uint64_t old, std::uint64_t b, std::uint64_t c) {
+}  // namespace
+
+std::uint64_t combined(const Detail& detail, std::uint64_t old, std::uint64_t b, std::uint64_t c) {
   const AtomicOperation operation = detail.atomic;
   const bool is_swap =
       operation == AtomicOperation::kExchange || operation == AtomicOperation::kCompareAndSwap;
@@ -106,36 +106,6 @@ std::uint64_t combine(const Detail& detail, std::uint64_t old, std::uint64_t b, 
     default:
       return combine_integers(operation, old, b, c);
   }
-}
-
-}  // namespace
-
-bool ThreadBlock::atomic(Warp& warp, const Step& step, LaneMask lanes) {
-  const Detail& detail = program_.details[step.detail];
-  LaneAddresses pointers;
-  if (!access(warp, detail.memory, {&step, lanes, detail.width, AccessKind::kAtomic, "updates"},
-              pointers)) {
-    return false;
-  }
-  pass_ordering(warp, detail, lanes);
-  const auto operand = [&](std::size_t i, unsigned lane) {
-    std::uint64_t bits = 0;
-    std::memcpy(&bits, warp.registers + detail.uses[i] + lane * detail.width, detail.width);
-    return bits;
-  };
-  for_each_lane_of(lanes, [&](unsigned lane) {
-    std::uint64_t old = 0;
-    auto* const memory = reinterpret_cast<std::byte*>(pointers[lane]);
-    std::memcpy(&old, memory, detail.width);
-    const std::uint64_t c = detail.uses.size() > 1 ? operand(1, lane) : 0;
-    const std::uint64_t next = combine(detail, old, operand(0, lane), c);
-    std::memcpy(memory, &next, detail.width);
-    if (!detail.defs.empty()) {
-      std::memcpy(warp.registers + detail.defs[0] + lane * detail.width, &old, detail.width);
-    }
-  });
-  if (step.is_tracked) pass_undefined(warp, step, lanes);
-  return true;
 }
 
 }  // namespace recto::ptx

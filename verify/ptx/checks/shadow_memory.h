@@ -1,0 +1,97 @@
+#pragma once
+
+// What was last done to memory, cell by cell.
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "verify/ptx/lanes/step.h"
+
+namespace recto::ptx {
+
+// Loads and stores with an ordering, volatile ones included, are atomic. Bulk copies and wgmma
+// access memory by the asynchronous proxy, in operations that end some time later.
+enum class AccessKind : std::uint8_t {
+  kRead,
+  kAtomicRead,
+  kAsyncRead,
+  kWrite,
+  kAtomic,
+  kCopyWrite,  // by cp.async, until its thread has waited
+  kAsyncWrite,
+};
+
+constexpr bool is_write(AccessKind kind) { return kind >= AccessKind::kWrite; }
+constexpr bool is_async(AccessKind kind) {
+  return kind == AccessKind::kAsyncRead || kind == AccessKind::kAsyncWrite;
+}
+constexpr bool is_atomic(AccessKind kind) {
+  return kind == AccessKind::kAtomicRead || kind == AccessKind::kAtomic;
+}
+
+// Who touched a cell, when, and at which place of the program.
+struct Stamp {
+  std::uint32_t block = 0;  // from 1; 0: nobody
+  std::uint16_t thread = 0;
+  std::uint8_t lanes = 0;  // 1: other lanes of its warp did so in the same step
+  AccessKind kind = AccessKind::kRead;
+  std::uint32_t clock = 0;  // of asynchronous accesses, their operation
+  std::uint32_t place = 0;
+};
+
+// What memory holds before the kernel writes it.
+enum class Contents : std::uint8_t { kGiven, kNothing };
+
+// What was last done to some bytes.
+struct Cell {
+  Stamp write = {};
+  std::array<Stamp, 2> reads = {};  // of two warps
+};
+
+// Cells for a range of memory. Pieces of 256 bytes have a cell for every 4 bytes, until smaller
+// accesses need one for 2 or 1.
+class ShadowMemory {
+ public:
+  explicit ShadowMemory(std::size_t bytes) : pieces_((bytes + kPieceBytes - 1) / kPieceBytes) {}
+
+  // Calls visit(cell) for each cell of the range, until it returns false.
+  template <typename Visit>
+  void for_each(std::size_t offset, std::size_t bytes, Visit visit) {
+    while (bytes > 0) {
+      Piece& piece = pieces_[offset / kPieceBytes];
+      const std::size_t begin = offset % kPieceBytes;
+      const std::size_t here = begin + bytes < kPieceBytes ? bytes : kPieceBytes - begin;
+      const unsigned shift = shift_for(begin, here);
+      if (shift < piece.shift) divide(piece, shift);
+      if (piece.cells.empty()) piece.cells.resize(kPieceBytes >> piece.shift);
+      const std::size_t end = (begin + here - 1) >> piece.shift;
+      for (std::size_t i = begin >> piece.shift; i <= end; ++i) {
+        if (!visit(piece.cells[i])) return;
+      }
+      offset += here;
+      bytes -= here;
+    }
+  }
+  void clear() {
+    for (Piece& piece : pieces_) piece = {};
+  }
+
+ private:
+  static constexpr std::size_t kPieceBytes = 256;
+  struct Piece {
+    std::uint8_t shift = 2;
+    std::vector<Cell> cells = {};
+  };
+
+  static unsigned shift_for(std::size_t begin, std::size_t bytes) {
+    const std::size_t both = begin | bytes;
+    return (both & 1) != 0 ? 0 : (both & 2) != 0 ? 1 : 2;
+  }
+  static void divide(Piece& piece, unsigned shift);
+
+  std::vector<Piece> pieces_;
+};
+
+}  // namespace recto::ptx

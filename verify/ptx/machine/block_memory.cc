@@ -1,0 +1,399 @@
+#include "verify/ptx/machine/block_memory.h"
+
+#include <algorithm>
+#include <bit>
+
+#include "verify/ptx/machine/access_counts.h"
+
+namespace recto::ptx {
+namespace {
+
+constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kWindowShift) - 1;
+
+struct Extent {
+  std::uint64_t low = ~std::uint64_t{0};
+  std::uint64_t high = 0;
+  std::uint64_t bits = 0;  // of all addresses
+};
+
+Extent extent_of(const LaneAddresses& addresses, LaneMask lanes) {
+  Extent extent;
+  const auto add = [&](std::uint64_t address) {
+    extent.low = address < extent.low ? address : extent.low;
+    extent.high = address > extent.high ? address : extent.high;
+    extent.bits |= address;
+  };
+  if (lanes == kAllLanes) {
+    for (const std::uint64_t address : addresses) add(address);
+  } else {
+    for_each_lane_of(lanes, [&](unsigned lane) { add(addresses[lane]); });
+  }
+  return extent;
+}
+
+void fill_others(LaneMask lanes, LaneAddresses& addresses) {
+  if (lanes == kAllLanes) return;
+  const std::uint64_t any = addresses[static_cast<unsigned>(std::countr_zero(lanes))];
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    addresses[lane] = (lanes >> lane & 1) != 0 ? addresses[lane] : any;
+  }
+}
+
+std::string what_of(const Access& access) {
+  return std::string(access.verb) + " " + std::to_string(access.bytes) +
+         (access.bytes == 1 ? " byte of " : " bytes of ");
+}
+
+// If all lanes read one place, two of them stand for all.
+LaneMask lanes_to_check(const Access& access, bool is_uniform) {
+  if (!is_uniform || access.kind != AccessKind::kRead || std::popcount(access.lanes) < 3) {
+    return access.lanes;
+  }
+  return LaneMask{1} << std::countr_zero(access.lanes) | std::bit_floor(access.lanes);
+}
+
+}  // namespace
+
+BlockMemory::BlockMemory(LaunchRun& run, Reporter& reporter)
+    : run_(run), program_(run.program), reporter_(reporter), shadow_(0) {
+  shared_pieces_ = program_.shared;
+  shared_end_ = program_.has_dynamic_shared ? program_.dynamic_shared_begin : program_.shared_bytes;
+  shared_end_ += static_cast<std::uint32_t>(run.shape.dynamic_shared_bytes);
+  if (program_.has_dynamic_shared) {
+    shared_pieces_.back().bytes = run.shape.dynamic_shared_bytes;
+  }
+  shared_.resize(shared_end_ + 16);
+  local_.resize(static_cast<std::size_t>(program_.local_bytes) * run.shape.block.count());
+  if (!run.options.checks.records_accesses()) return;
+  checker_.emplace(
+      BlockChecker::Options{run.options.checks.races, run.options.checks.uninitialised_memory},
+      *run.checker);
+  shadow_ = ShadowMemory(shared_end_);
+}
+
+void BlockMemory::begin(const ClusterPlace& place) {
+  place_ = place;
+  has_ended_ = false;
+  mbarriers_.begin();
+  if (!checker_) return;
+  std::vector<std::uint32_t> blocks;
+  for (const std::uint64_t block : place.blocks) {
+    blocks.push_back(static_cast<std::uint32_t>(block + 1));
+  }
+  const std::uint64_t threads = run_.shape.block.count();
+  checker_->begin(blocks[place.rank],
+                  static_cast<std::uint32_t>((threads + kWarpSize - 1) / kWarpSize), blocks);
+}
+
+void BlockMemory::compute_addresses(const Warp& warp, const MemoryOperand& operand, LaneMask lanes,
+                                    LaneAddresses& addresses) const {
+  const auto offset = static_cast<std::uint64_t>(operand.offset);
+  if (operand.address == kNoValue) {
+    addresses.fill(offset);
+    return;
+  }
+  if (operand.address_width == 8) {
+    const std::uint64_t* const base = warp.row<std::uint64_t>(operand.address);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) addresses[lane] = base[lane] + offset;
+  } else {
+    const std::uint32_t* const base = warp.row<std::uint32_t>(operand.address);
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+      addresses[lane] = base[lane] + static_cast<std::uint32_t>(offset);
+    }
+  }
+  fill_others(lanes, addresses);
+}
+
+bool BlockMemory::access(const Warp& warp, const MemoryOperand& operand, const Access& access,
+                         LaneAddresses& pointers) {
+  compute_addresses(warp, operand, access.lanes, pointers);
+  if (operand.space != MemorySpace::kGeneric) {
+    return access_space(warp, operand.space, access, pointers);
+  }
+  // Generic addresses: mostly those of one space.
+  constexpr MemorySpace kSpaces[] = {MemorySpace::kGlobal, MemorySpace::kSharedCluster,
+                                     MemorySpace::kLocal, MemorySpace::kParam};
+  for (LaneMask left = access.lanes; left != 0;) {
+    const auto window = pointers[static_cast<unsigned>(std::countr_zero(left))] >> kWindowShift;
+    Access part = access;
+    part.lanes = 0;
+    for_each_lane_of(left, [&](unsigned lane) {
+      if (pointers[lane] >> kWindowShift == window) part.lanes |= LaneMask{1} << lane;
+    });
+    const MemorySpace space =
+        window < std::size(kSpaces) ? kSpaces[window] : MemorySpace::kGlobal;
+    LaneAddresses addresses = pointers;
+    if (space != MemorySpace::kGlobal) {
+      for (std::uint64_t& address : addresses) address &= kOffsetMask;
+    }
+    fill_others(part.lanes, addresses);
+    if (!access_space(warp, space, part, addresses)) return false;
+    for_each_lane_of(part.lanes, [&](unsigned lane) { pointers[lane] = addresses[lane]; });
+    left &= ~part.lanes;
+  }
+  return true;
+}
+
+bool BlockMemory::is_aligned(const Warp& warp, MemorySpace space, const Access& access,
+                             const LaneAddresses& addresses) {
+  const std::uint64_t mask = std::min<std::uint32_t>(access.bytes, 16) - 1;
+  if ((extent_of(addresses, access.lanes).bits & mask) == 0) return true;
+  for_each_lane_of(access.lanes, [&](unsigned lane) {
+    if ((addresses[lane] & mask) == 0 || reporter_.has_abandoned()) return;
+    const bool is_global = space == MemorySpace::kGlobal || space == MemorySpace::kConst;
+    reporter_.abandon(Check::kMisaligned, warp.thread(lane), *access.step,
+                      what_of(access) + (is_global ? run_.memory.text_of(addresses[lane])
+                                                   : shared_text(addresses[lane])));
+  });
+  return false;
+}
+
+bool BlockMemory::access_space(const Warp& warp, MemorySpace space, const Access& access,
+                               LaneAddresses& pointers) {
+  if (!is_aligned(warp, space, access, pointers)) return false;
+  if (run_.options.counts) {
+    count_access(access, space, pointers, run_.report_.counters);
+  }
+  switch (space) {
+    case MemorySpace::kShared:
+    case MemorySpace::kSharedCluster:
+      return access_shared(warp, space, access, pointers);
+    case MemorySpace::kLocal:
+    case MemorySpace::kParam:
+      return access_private(warp, space, access, pointers);
+    default:
+      return access_global(warp, access, pointers);
+  }
+}
+
+bool BlockMemory::access_global(const Warp& warp, const Access& access, LaneAddresses& pointers) {
+  const Extent extent = extent_of(pointers, access.lanes);
+  const bool stores = is_write(access.kind);
+  const std::size_t step = static_cast<std::size_t>(access.step - program_.steps.data());
+  const std::vector<Buffer>& buffers = run_.memory.buffers();
+  std::uint32_t& last = run_.last_buffer[step];
+  const auto holds = [&](const Buffer& buffer, std::uint64_t low, std::uint64_t high) {
+    return low >= buffer.begin && high + access.bytes <= buffer.end() && high >= low &&
+           !(stores && buffer.access == BufferAccess::kReadOnly);
+  };
+  if (last >= buffers.size() || !holds(buffers[last], extent.low, extent.high)) {
+    // Lanes in several buffers, a buffer that is new to the step, or an error.
+    for_each_lane_of(access.lanes, [&](unsigned lane) {
+      if (reporter_.has_abandoned()) return;
+      const Buffer* const found = run_.memory.find(pointers[lane]);
+      if (found != nullptr && holds(*found, pointers[lane], pointers[lane])) {
+        last = static_cast<std::uint32_t>(found - buffers.data());
+        return;
+      }
+      const bool is_inside = found != nullptr && pointers[lane] + access.bytes <= found->end();
+      reporter_.abandon(is_inside ? Check::kReadOnly : Check::kOutOfBounds, warp.thread(lane),
+                        *access.step, what_of(access) + run_.memory.text_of(pointers[lane]));
+    });
+    if (reporter_.has_abandoned()) return false;
+  }
+  if (!checker_) return true;
+  GridChecker::Region* region = nullptr;
+  checker_->begin_step(warp.number);
+  const LaneMask lanes = lanes_to_check(access, extent.low == extent.high);
+  for_each_lane_of(lanes, [&](unsigned lane) {
+    const std::uint64_t address = pointers[lane];
+    if (region == nullptr || address - region->begin >= region->bytes) {
+      region = run_.checker->find(address);
+    }
+    if (region == nullptr) return;
+    const Conflict conflict = checker_->touch_global(
+        *region, address - region->begin, access.bytes,
+        {access.kind, warp.number, lane, access.step->place, lanes != access.lanes,
+         access.operation});
+    if (conflict.kind == Conflict::Kind::kNone) return;
+    reporter_.report_conflict(warp.thread(lane), access, conflict,
+                              std::to_string(access.bytes) + " bytes of " +
+                                  run_.memory.text_of(address));
+  });
+  return true;
+}
+
+BlockMemory* BlockMemory::owner_of(MemorySpace space, std::uint64_t address) {
+  const std::uint64_t rank = address >> kRankShift;
+  if (rank == 0 || rank == place_.rank + 1) return this;
+  return space == MemorySpace::kShared || rank > 255 ? nullptr
+                                                     : of_rank(static_cast<std::uint32_t>(rank - 1));
+}
+
+bool BlockMemory::access_shared(const Warp& warp, MemorySpace space, const Access& access,
+                                LaneAddresses& pointers) {
+  for (LaneMask left = access.lanes; left != 0;) {
+    const auto first = static_cast<unsigned>(std::countr_zero(left));
+    const std::uint64_t rank = pointers[first] >> kRankShift;
+    Access part = access;
+    part.lanes = 0;
+    for_each_lane_of(left, [&](unsigned lane) {
+      if (pointers[lane] >> kRankShift == rank) part.lanes |= LaneMask{1} << lane;
+    });
+    BlockMemory* const owner = owner_of(space, pointers[first]);
+    if (owner == nullptr || owner->has_ended_) {
+      reporter_.abandon(Check::kOutOfBounds, warp.thread(first), *access.step,
+                        what_of(access) +
+                            (owner != nullptr ? "a thread block that has exited"
+                             : space == MemorySpace::kShared
+                                 ? "another thread block, in an instruction for its own memory"
+                                 : "no thread block of its cluster") +
+                            ", rank " + std::to_string(rank - 1));
+      return false;
+    }
+    LaneAddresses offsets = pointers;
+    for (std::uint64_t& offset : offsets) offset &= ~std::uint64_t{kRankMask};
+    fill_others(part.lanes, offsets);
+    if (!touch(warp, *owner, part, offsets)) return false;
+    const auto base = reinterpret_cast<std::uintptr_t>(owner->shared_.data());
+    if (part.lanes == access.lanes) {
+      for (unsigned lane = 0; lane < kWarpSize; ++lane) pointers[lane] = base + offsets[lane];
+      return true;
+    }
+    for_each_lane_of(part.lanes, [&](unsigned lane) { pointers[lane] = base + offsets[lane]; });
+    left &= ~part.lanes;
+  }
+  return true;
+}
+
+// Of one thread block's shared memory.
+bool BlockMemory::touch(const Warp& warp, BlockMemory& owner, const Access& access,
+                        const LaneAddresses& offsets) {
+  const Extent extent = extent_of(offsets, access.lanes);
+  const bool is_inside = extent.low >= kSharedBegin &&
+                         extent.high + access.bytes <= owner.shared_end_ &&
+                         extent.high < owner.shared_end_;
+  if (is_inside && !checker_) return true;
+  if (checker_) checker_->begin_step(warp.number);
+  const NamedPiece* piece = nullptr;
+  const LaneMask lanes = lanes_to_check(access, extent.low == extent.high);
+  for_each_lane_of(lanes, [&](unsigned lane) {
+    if (reporter_.has_abandoned()) return;
+    const std::uint64_t address = offsets[lane];
+    if (piece == nullptr || address - piece->begin >= piece->bytes) piece = shared_piece(address);
+    // Gaps between variables belong to none.
+    if (piece == nullptr || address + access.bytes > piece->begin + piece->bytes) {
+      reporter_.abandon(Check::kOutOfBounds, warp.thread(lane), *access.step,
+                        what_of(access) + shared_text(address));
+      return;
+    }
+    if (!checker_) return;
+    if (!is_atomic(access.kind) && owner.mbarriers_.is_within(address, address + access.bytes)) {
+      reporter_.abandon(Check::kMbarrier, warp.thread(lane), *access.step,
+                        what_of(access) + shared_text(address) +
+                            ", where there is an mbarrier that was not invalidated");
+      return;
+    }
+    const Conflict conflict = checker_->touch_shared(
+        owner.shadow_, address, access.bytes,
+        {access.kind, warp.number, lane, access.step->place, false, access.operation});
+    if (conflict.kind == Conflict::Kind::kNone) return;
+    reporter_.report_conflict(
+        warp.thread(lane), access, conflict,
+        std::to_string(access.bytes) + " bytes of " + shared_text(address));
+  });
+  return !reporter_.has_abandoned();
+}
+
+std::optional<BlockMemory::SharedPlace> BlockMemory::shared_place(const Warp& warp,
+                                                                  const MemoryOperand& operand,
+                                                                  unsigned lane) {
+  LaneAddresses addresses;
+  compute_addresses(warp, operand, LaneMask{1} << lane, addresses);
+  std::uint64_t address = addresses[lane];
+  MemorySpace space = operand.space;
+  if (space == MemorySpace::kGeneric) {
+    if (address >> kWindowShift != kSharedWindow >> kWindowShift) return std::nullopt;
+    address &= kOffsetMask;
+    space = MemorySpace::kSharedCluster;
+  }
+  BlockMemory* const owner = owner_of(space, address);
+  if (owner == nullptr) return std::nullopt;
+  return SharedPlace{owner, owner->place_.rank,
+                     static_cast<std::uint32_t>(address & ~std::uint64_t{kRankMask})};
+}
+
+// Local memory and the kernel's parameters.
+bool BlockMemory::access_private(const Warp& warp, MemorySpace space, const Access& access,
+                                 LaneAddresses& pointers) {
+  const bool is_local = space == MemorySpace::kLocal;
+  const std::uint64_t begin = is_local ? kLocalBegin : 0;
+  const std::uint64_t end = is_local ? program_.local_bytes : program_.parameter_bytes;
+  const Extent extent = extent_of(pointers, access.lanes);
+  const bool is_wrong = extent.low < begin || extent.high >= end ||
+                        extent.high + access.bytes > end || (!is_local && is_write(access.kind));
+  if (is_wrong) {
+    for_each_lane_of(access.lanes, [&](unsigned lane) {
+      const std::uint64_t address = pointers[lane];
+      if (reporter_.has_abandoned()) return;
+      if (is_local && address >= begin && address + access.bytes <= end) return;
+      reporter_.abandon(
+          !is_local && is_write(access.kind) ? Check::kReadOnly : Check::kOutOfBounds,
+          warp.thread(lane), *access.step,
+          what_of(access) + (is_local ? "local memory" : "the parameters") + "+" +
+              std::to_string(address) + ", which has " + std::to_string(end) + " bytes");
+    });
+    return false;
+  }
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    pointers[lane] += reinterpret_cast<std::uintptr_t>(is_local ? local(warp.thread(lane))
+                                                                : run_.arguments.data());
+  }
+  return true;
+}
+
+bool BlockMemory::access_fast(const Warp& warp, const MemoryOperand& operand, const Access& access,
+                              LaneAddresses& pointers, AddressSummary* summary) {
+  if (run_.options.counts || operand.address == kNoValue) return false;
+  AddressRange range{
+      operand.address_width, static_cast<std::uint64_t>(operand.offset), 0, 0, access.bytes,
+      access.bytes - 1};
+  const bool is_shared = operand.space == MemorySpace::kShared;
+  if (is_shared) {
+    if (checker_) return false;
+    range.begin = kSharedBegin;
+    range.last = std::uint64_t{shared_end_} - kSharedBegin - access.bytes;
+  } else {
+    if (operand.space != MemorySpace::kGlobal && operand.space != MemorySpace::kGeneric) {
+      return false;
+    }
+    const auto step = static_cast<std::size_t>(access.step - program_.steps.data());
+    const std::uint32_t last = run_.last_buffer[step];
+    if (last >= run_.memory.buffers().size()) return false;
+    const Buffer& buffer = run_.memory.buffers()[last];
+    const bool is_read_only = buffer.access == BufferAccess::kReadOnly;
+    if (is_read_only ? is_write(access.kind) : checker_.has_value()) return false;
+    range.begin = buffer.begin;
+    range.last = buffer.bytes - access.bytes;
+  }
+  *summary = tables_.sum_up_addresses(warp.registers + operand.address, range, access.lanes,
+                                      pointers.data());
+  if (!summary->is_inside || !summary->is_aligned) return false;
+  if (is_shared) {
+    const auto base = reinterpret_cast<std::uintptr_t>(shared_.data());
+    for (std::uint64_t& pointer : pointers) pointer += base;
+  }
+  return true;
+}
+
+// The last variable that begins at or before the address, or null.
+const NamedPiece* BlockMemory::shared_piece(std::uint64_t address) const {
+  const auto after = std::upper_bound(
+      shared_pieces_.begin(), shared_pieces_.end(), address,
+      [](std::uint64_t wanted, const NamedPiece& piece) { return wanted < piece.begin; });
+  return after == shared_pieces_.begin() ? nullptr : &*(after - 1);
+}
+
+std::string BlockMemory::shared_text(std::uint64_t address) const {
+  if (address == 0) return "null";
+  const NamedPiece* const nearest = shared_piece(address);
+  if (nearest == nullptr) {
+    return "shared memory at " + std::to_string(address) + ", before all variables";
+  }
+  const std::uint64_t offset = address - nearest->begin;
+  if (offset < nearest->bytes) return nearest->name + "+" + std::to_string(offset);
+  return "shared memory " + std::to_string(offset - nearest->bytes) + " bytes past the end of " +
+         nearest->name + " (" + std::to_string(nearest->bytes) + " bytes)";
+}
+
+}  // namespace recto::ptx

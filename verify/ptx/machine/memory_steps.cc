@@ -1,0 +1,225 @@
+#include "verify/ptx/machine/memory_steps.h"
+
+#include <cstring>
+
+#include "verify/ptx/arithmetic/matrix_fragment.h"
+
+namespace recto::ptx {
+namespace {
+
+constexpr unsigned kRows = 8;  // of a matrix
+
+// Element `offset` of each lane's memory, extended to the register.
+template <typename Memory, typename Register>
+void load_rows(const LaneAddresses& pointers, LaneMask lanes, std::size_t offset, Register* d) {
+  const auto load = [&](unsigned lane) {
+    Memory value;
+    std::memcpy(&value, reinterpret_cast<const std::byte*>(pointers[lane]) + offset, sizeof(value));
+    return static_cast<Register>(value);
+  };
+  if (lanes == kAllLanes) {
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) d[lane] = load(lane);
+  } else {
+    for_each_lane_of(lanes, [&](unsigned lane) { d[lane] = load(lane); });
+  }
+}
+
+template <typename Register>
+void load_element(const Detail& detail, const LaneAddresses& pointers, LaneMask lanes,
+                  std::size_t offset, Register* d) {
+  const bool extends_sign = detail.is_signed && detail.element_bytes < sizeof(Register);
+  switch (detail.element_bytes) {
+    case 1:
+      return extends_sign ? load_rows<std::int8_t>(pointers, lanes, offset, d)
+                          : load_rows<std::uint8_t>(pointers, lanes, offset, d);
+    case 2:
+      return extends_sign ? load_rows<std::int16_t>(pointers, lanes, offset, d)
+                          : load_rows<std::uint16_t>(pointers, lanes, offset, d);
+    case 4:
+      return extends_sign ? load_rows<std::int32_t>(pointers, lanes, offset, d)
+                          : load_rows<std::uint32_t>(pointers, lanes, offset, d);
+    default:
+      return load_rows<std::uint64_t>(pointers, lanes, offset, d);
+  }
+}
+
+// Copies `bytes` of each lane's register to its memory.
+void store_rows(const WarpStep& at, const Detail& detail, std::size_t index,
+                const LaneAddresses& pointers) {
+  const std::byte* const data = at.warp.registers + detail.uses[index];
+  const std::size_t bytes = detail.element_bytes;
+  const std::size_t width = detail.width;
+  const auto copy = [&]<std::size_t kBytes>() {
+    for_each_lane_of(at.lanes, [&](unsigned lane) {
+      std::memcpy(reinterpret_cast<std::byte*>(pointers[lane]) + index * kBytes,
+                  data + lane * width, kBytes);
+    });
+  };
+  switch (bytes) {
+    case 1:
+      return copy.operator()<1>();
+    case 2:
+      return copy.operator()<2>();
+    case 4:
+      return copy.operator()<4>();
+    default:
+      return copy.operator()<8>();
+  }
+}
+
+// What accesses with an ordering tell other threads.
+void pass_ordering(BlockMemory& memory, const WarpStep& at, const Detail& detail,
+                   const LaneAddresses& pointers) {
+  if (memory.checker() == nullptr || detail.ordering == Ordering::kWeak) return;
+  const bool is_both = detail.ordering == Ordering::kAcquireRelease;
+  for_each_lane_of(at.lanes, [&](unsigned lane) {
+    memory.checker()->pass_atomic({.warp = at.warp.number,
+                                   .lane = lane,
+                                   .address = pointers[lane],
+                                   .releases = is_both || detail.ordering == Ordering::kRelease,
+                                   .acquires = is_both || detail.ordering == Ordering::kAcquire});
+  });
+}
+
+// Lanes of one step that store different values in one place: which of them stays is not defined.
+void check_lanes_agree(BlockMemory& memory, const WarpStep& at, const Detail& detail,
+                       const LaneAddresses& pointers) {
+  for (LaneMask left = at.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(__builtin_ctz(left));
+    for (std::size_t i = 0; i < detail.uses.size(); ++i) {
+      const std::byte* const own = at.warp.registers + detail.uses[i] + lane * detail.width;
+      const auto* const held =
+          reinterpret_cast<const std::byte*>(pointers[lane]) + i * detail.element_bytes;
+      if (std::memcmp(own, held, detail.element_bytes) == 0) continue;
+      Reporter& reporter = memory.reporter();
+      reporter.report(reporter.finding(Check::kRace, at.warp.thread(lane), at.step,
+                                       "writes what another lane overwrites in the same "
+                                       "instruction"));
+      return;
+    }
+  }
+}
+
+// Lanes 0 to 7 have the addresses of the rows of the first matrix, and so on.
+LaneMask lanes_with_rows(const Detail& detail) {
+  return detail.count == 4 ? kAllLanes : (LaneMask{1} << kRows * detail.count) - 1;
+}
+
+MatrixOrder order_of(const Detail& detail) {
+  return detail.is_transposed ? MatrixOrder::kTransposed : MatrixOrder::kPlain;
+}
+
+}  // namespace
+
+bool load(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
+  const std::size_t count = detail.defs.size();
+  const Warp& warp = at.warp;
+  LaneAddresses pointers;
+  const Access what{
+      &at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
+      detail.ordering == Ordering::kWeak ? AccessKind::kRead : AccessKind::kAtomicRead, "reads"};
+  AddressSummary summary;
+  if (memory.access_fast(warp, detail.memory, what, pointers, &summary)) {
+    const LoadShape shape{detail.width, static_cast<std::uint8_t>(count), detail.defs.data()};
+    const bool is_plain = at.lanes == warp.live && detail.width == detail.element_bytes;
+    if (is_plain &&
+        lane_tables().load_all_lanes(warp.registers, pointers.data(), summary, shape)) {
+      return true;
+    }
+  } else if (!memory.access(warp, detail.memory, what, pointers)) {
+    return false;
+  }
+  pass_ordering(memory, at, detail, pointers);
+  for (std::size_t i = 0; i < count; ++i) {
+    const ValuePlace place = detail.defs[i];
+    const std::size_t offset = i * detail.element_bytes;
+    if (detail.width == 4) {
+      load_element(detail, pointers, at.lanes, offset, warp.row<std::uint32_t>(place));
+    } else if (detail.width == 2) {
+      load_element(detail, pointers, at.lanes, offset, warp.row<std::uint16_t>(place));
+    } else {
+      load_element(detail, pointers, at.lanes, offset, warp.row<std::uint64_t>(place));
+    }
+  }
+  return true;
+}
+
+bool store(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
+  const std::size_t count = detail.uses.size();
+  const bool is_weak = detail.ordering == Ordering::kWeak;
+  LaneAddresses pointers;
+  const Access what{&at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
+                    is_weak ? AccessKind::kWrite : AccessKind::kAtomic, "writes"};
+  AddressSummary summary;
+  if (!memory.access_fast(at.warp, detail.memory, what, pointers, &summary) &&
+      !memory.access(at.warp, detail.memory, what, pointers)) {
+    return false;
+  }
+  pass_ordering(memory, at, detail, pointers);
+  for (std::size_t i = 0; i < count; ++i) store_rows(at, detail, i, pointers);
+  if (memory.run().options.checks.races && is_weak) {
+    check_lanes_agree(memory, at, detail, pointers);
+  }
+  return true;
+}
+
+// The lanes of a warp take their turns in the order of their numbers.
+bool atomic(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
+  LaneAddresses pointers;
+  const Access what{&at.step, at.lanes, detail.width, AccessKind::kAtomic, "updates"};
+  if (!memory.access(at.warp, detail.memory, what, pointers)) return false;
+  pass_ordering(memory, at, detail, pointers);
+  const auto operand = [&](std::size_t i, unsigned lane) {
+    std::uint64_t bits = 0;
+    std::memcpy(&bits, at.warp.registers + detail.uses[i] + lane * detail.width, detail.width);
+    return bits;
+  };
+  for_each_lane_of(at.lanes, [&](unsigned lane) {
+    std::uint64_t old = 0;
+    auto* const at_lane = reinterpret_cast<std::byte*>(pointers[lane]);
+    std::memcpy(&old, at_lane, detail.width);
+    const std::uint64_t c = detail.uses.size() > 1 ? operand(1, lane) : 0;
+    const std::uint64_t next = combined(detail, old, operand(0, lane), c);
+    std::memcpy(at_lane, &next, detail.width);
+    if (!detail.defs.empty()) {
+      std::memcpy(at.warp.registers + detail.defs[0] + lane * detail.width, &old, detail.width);
+    }
+  });
+  return true;
+}
+
+bool load_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
+  LaneAddresses pointers;
+  const LaneMask rows = lanes_with_rows(detail) & at.lanes;
+  if (!memory.access(at.warp, detail.memory, {&at.step, rows, 16, AccessKind::kRead, "reads"},
+                     pointers)) {
+    return false;
+  }
+  for (unsigned i = 0; i < detail.count; ++i) {
+    Matrix8x8 matrix;
+    for (unsigned r = 0; r < kRows; ++r) {
+      std::memcpy(matrix[r], reinterpret_cast<const void*>(pointers[kRows * i + r]), 16);
+    }
+    load_fragment(matrix, order_of(detail), *at.warp.row<RegisterRow>(detail.defs[i]));
+  }
+  return true;
+}
+
+bool store_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
+  LaneAddresses pointers;
+  const LaneMask rows = lanes_with_rows(detail) & at.lanes;
+  if (!memory.access(at.warp, detail.memory, {&at.step, rows, 16, AccessKind::kWrite, "writes"},
+                     pointers)) {
+    return false;
+  }
+  for (unsigned i = 0; i < detail.count; ++i) {
+    Matrix8x8 matrix;
+    store_fragment(*at.warp.row<RegisterRow>(detail.uses[i]), order_of(detail), matrix);
+    for (unsigned r = 0; r < kRows; ++r) {
+      std::memcpy(reinterpret_cast<void*>(pointers[kRows * i + r]), matrix[r], 16);
+    }
+  }
+  return true;
+}
+
+}  // namespace recto::ptx

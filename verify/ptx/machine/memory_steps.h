@@ -1,0 +1,20 @@
+#pragma once
+
+// Instructions that touch memory and end at once: ld, st, atom, red, ldmatrix, stmatrix.
+
+#include "verify/ptx/machine/block_memory.h"
+#include "verify/ptx/machine/warp.h"
+
+namespace recto::ptx {
+
+// False if the kernel cannot go on.
+bool load(BlockMemory& memory, const WarpStep& at, const Detail& detail);
+bool store(BlockMemory& memory, const WarpStep& at, const Detail& detail);
+bool atomic(BlockMemory& memory, const WarpStep& at, const Detail& detail);
+bool load_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail);
+bool store_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail);
+
+// What an atomic operation leaves where `old` was; c is for compare-and-swap.
+std::uint64_t combined(const Detail& detail, std::uint64_t old, std::uint64_t b, std::uint64_t c);
+
+}  // namespace recto::ptx
