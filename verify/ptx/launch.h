@@ -14,6 +14,7 @@
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "verify/ptx/machine/device_memory.h"
@@ -25,6 +26,9 @@ namespace recto::ptx {
 // Arguments of a kernel, laid out as its parameters are.
 class Arguments {
  public:
+  Arguments() = default;
+  explicit Arguments(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+
   template <typename T>
   Arguments& add(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);

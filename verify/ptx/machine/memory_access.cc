@@ -164,6 +164,7 @@ bool ThreadBlock::access_global(Warp& warp, const Access& access, LaneAddresses&
     });
     if (is_abandoned_) return false;
   }
+  if (!stays_in_pieces(warp, access, pointers)) return false;
   if (!checker_) return true;
   GridChecker::Region* region = nullptr;
   checker_->begin_step(warp.number);
@@ -271,6 +272,7 @@ bool ThreadBlock::access_fast(Warp& warp, const MemoryOperand& operand, const Ac
     const std::uint32_t last = run_.last_buffer[step];
     if (last >= run_.memory.buffers().size()) return false;
     const Buffer& buffer = run_.memory.buffers()[last];
+    if (buffer.logical_bounds != nullptr) return false;
     const bool is_read_only = buffer.access == BufferAccess::kReadOnly;
     if (is_read_only ? is_write(access.kind) : checker_.has_value()) return false;
     range.begin = buffer.begin;

@@ -153,6 +153,7 @@ class ThreadBlock {
                          LaneAddresses& addresses) const;
   bool access_space(Warp& warp, MemorySpace space, const Access& access, LaneAddresses& pointers);
   bool access_global(Warp& warp, const Access& access, LaneAddresses& pointers);
+  bool stays_in_pieces(const Warp& warp, const Access& access, const LaneAddresses& pointers);
   bool access_shared(Warp& warp, const Access& access, LaneAddresses& pointers);
   bool access_private(Warp& warp, MemorySpace space, const Access& access, LaneAddresses& pointers);
   void count_access(const Access& access, MemorySpace space, const LaneAddresses& addresses);

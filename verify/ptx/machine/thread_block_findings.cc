@@ -72,6 +72,34 @@ void ThreadBlock::report_stuck() {
   abandon();
 }
 
+// Buffers whose pieces belong to owners: a wrong block id leads to memory that is in bounds.
+bool ThreadBlock::stays_in_pieces(const Warp& warp, const Access& access,
+                                  const LaneAddresses& pointers) {
+  const Buffer* buffer = nullptr;
+  for_each_lane_of(access.lanes, [&](unsigned lane) {
+    const std::uint64_t address = pointers[lane];
+    if (buffer == nullptr || address - buffer->begin >= buffer->bytes) {
+      buffer = run_.memory.find(address);
+    }
+    if (is_abandoned_ || buffer == nullptr || buffer->logical_bounds == nullptr) return;
+    const simt::LogicalBounds& bounds = *buffer->logical_bounds;
+    const std::size_t last = (address - buffer->begin + access.bytes - 1) / bounds.piece_bytes;
+    for (std::size_t i = (address - buffer->begin) / bounds.piece_bytes; i <= last; ++i) {
+      if (bounds.allows(index_, i)) continue;
+      const bool is_owned = index_ < bounds.owner_of_block.size();
+      report(Check::kLogicalBounds, warp, lane, *access.step,
+             std::string(access.verb) + " " + std::to_string(access.bytes) + " bytes of " +
+                 run_.memory.text_of(address) + ", in piece " + std::to_string(i) + " (of " +
+                 std::to_string(bounds.piece_bytes) + " bytes), outside the pieces of " +
+                 (is_owned ? "owner " + std::to_string(bounds.owner_of_block[index_])
+                           : std::string("its thread block")) +
+                 ": it belongs to " + bounds.owners_text(i));
+      return;
+    }
+  });
+  return !is_abandoned_;
+}
+
 std::string ThreadBlock::shared_text(std::uint64_t address) const {
   if (address == 0) return "null";
   const NamedPiece* nearest = nullptr;
