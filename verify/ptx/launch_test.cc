@@ -84,6 +84,19 @@ TEST_CASE("a module says which kernels it has, and which of them cannot be run")
   CHECK_THAT(refusal_of(kernel), ContainsSubstring("variables take"));
 }
 
+TEST_CASE("a vector of one register, as Triton writes it, is that register") {
+  TestKernel kernel;
+  kernel.body =
+      ".reg .b32 %r<3>;\n.reg .b64 %rd<2>;\nld.param.b64 %rd1, [out];\n"
+      "ld.global.b32 { %r1 }, [ %rd1 + 0 ];\nadd.s32 %r1, %r1, 1;\n"
+      "st.global.b32 [ %rd1 + 4 ], { %r1 };\nret;";
+  std::vector<std::uint32_t> out = {41, 0};
+  DeviceMemory memory;
+  memory.add("out", out.data(), 8);
+  CHECK(LoadedKernel(kernel).run({}, Arguments().add(out.data()), memory).text().empty());
+  CHECK(out[1] == 42);
+}
+
 TEST_CASE("global variables keep their values between launches, and can be found by name") {
   TestKernel kernel;
   kernel.declarations = ".global .align 4 .u32 count = 5;";
@@ -103,9 +116,10 @@ TEST_CASE("global variables keep their values between launches, and can be found
 TEST_CASE("a thread block stays within its owner's pieces of a buffer") {
   std::vector<std::uint32_t> out(2);
   const auto bounds_of = [](std::vector<std::uint32_t> owners) {
-    simt::LogicalBounds bounds{.piece_bytes = 4, .may_touch = {{true, false}, {false, true}}};
-    bounds.owner_of_block = std::move(owners);
-    return std::make_shared<const simt::LogicalBounds>(std::move(bounds));
+    return std::make_shared<const simt::LogicalBounds>(
+        simt::LogicalBounds{.piece_bytes = 4,
+                            .may_touch = {{true, false}, {false, true}},
+                            .owner_of_block = std::move(owners)});
   };
   const auto text = [&](std::vector<std::uint32_t> owners) {
     DeviceMemory memory;
