@@ -12,8 +12,8 @@
 int main(int argc, char** argv) {
   using namespace recto::experiments;
   Command program("recto", "Whether paged attention is right.");
-  program.commands = {numerics_command(), verify_command(), replay_command(),  cases_command(),
-                      check_command(),    oracle_command(), generate_command()};
+  program.commands = {numerics_command(), verify_command(), replay_command(),   cases_command(),
+                      check_command(),    oracle_command(), generate_command(), ptx_command()};
   if (argc == 2 && std::string_view(argv[1]) == "--commands") {
     std::cout << recto::json_text(commands_json(program.commands), 1) << '\n';
     return 0;

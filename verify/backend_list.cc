@@ -11,6 +11,7 @@
 #include "verify/kernels/device_call.h"
 #include "verify/kernels/host_api/host_api_backends.h"
 #include "verify/kernels/kernel_backends.h"
+#include "verify/kernels/nvcc/nvcc_backends.h"
 
 namespace recto::verify {
 namespace {
@@ -104,6 +105,20 @@ ListedBackend cache_backend(const CacheKernel& entry, const KernelBuild& build) 
   return build.why_not_here ? skipping(std::move(listed), *build.why_not_here) : listed;
 }
 
+ListedBackend ptx_backend(const std::string& target) {
+  ListedBackend listed{.kind = BackendKind::kPtx,
+                       .about = "the host API as nvcc compiles it for " + target};
+  const Result<std::string> library = nvcc_library(target);
+  if (library.is_ok()) {
+    listed.backend = nvcc_backend(target, library.value());
+    return listed;
+  }
+  listed.backend.name = "ptx-" + target;
+  listed.why_not_here = library.status().message();
+  const std::string why = *listed.why_not_here;
+  return skipping(std::move(listed), why);
+}
+
 }  // namespace
 
 std::vector<ListedBackend> backend_list() {
@@ -118,6 +133,7 @@ std::vector<ListedBackend> backend_list() {
     for (const KernelEntry& entry : kKernels) list.push_back(attention_backend(entry, build));
     for (const CacheKernel& entry : cache_kernels()) list.push_back(cache_backend(entry, build));
   }
+  for (const char* target : kNvccTargets) list.push_back(ptx_backend(target));
   return list;
 }
 
@@ -132,7 +148,7 @@ Result<std::vector<ListedBackend>> choose_backends(const std::vector<ListedBacke
     std::string known;
     for (const ListedBackend& listed : list) known += ", " + listed.backend.name;
     return Status::invalid_input(fmt::format(
-        "found '{}'; expected one of reference, executor, host-api, gpu{}", name, known));
+        "found '{}'; expected one of reference, executor, host-api, gpu, ptx{}", name, known));
   }
   std::vector<ListedBackend> chosen;
   for (const ListedBackend& listed : list) {

@@ -20,11 +20,12 @@ enum class BackendKind : std::uint8_t {
   kExecutor,
   kHostApi,
   kGpu,
+  kPtx,      // as nvcc compiles it, on the PTX executor
   kLibrary,  // third-party: not in backend_list()
 };
 
 constexpr const char* backend_kind_name(BackendKind kind) {
-  constexpr const char* kNames[] = {"reference", "executor", "host-api", "gpu", "library"};
+  constexpr const char* kNames[] = {"reference", "executor", "host-api", "gpu", "ptx", "library"};
   return kNames[static_cast<int>(kind)];
 }
 
@@ -46,7 +47,8 @@ struct ListedBackend {
 
 // Kernels are listed twice: as run on the CPU by the executor, and as "NAME@gpu". A program is
 // linked with one of the two builds and lists the other with the reason why it is missing. On the
-// executor, repeating a call immediately uses another schedule of threads.
+// executor, repeating a call immediately uses another schedule of threads. The host API is listed
+// once more for each target of nvcc, as "ptx-sm80", run by the PTX executor.
 std::vector<ListedBackend> backend_list();
 
 // Returns the entries whose name or kind is in `names`, in the order of the list; all entries if

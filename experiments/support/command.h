@@ -166,6 +166,7 @@ Command replay_command();
 Command cases_command();
 Command check_command();
 Command oracle_command();
+Command ptx_command();
 Command numerics_command();
 Command completion_command();
 Command man_command();

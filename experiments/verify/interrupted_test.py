@@ -51,18 +51,15 @@ class Interrupted(unittest.TestCase):
 
     def make_kit(self):
         """As recto finds it, with a compiler that is slow."""
-        kit, toolkit = self.folder / "kit", self.folder / "toolkit"
+        kit = self.folder / "kit"
         kit.mkdir()
         for script in SCRIPTS:
             shutil.copy(script, kit)
         compiler = self.folder / "compiler"
         compiler.write_text(COMPILER)
         compiler.chmod(0o755)
-        (toolkit / "include").mkdir(parents=True)
-        (toolkit / "include/cuda_runtime.h").touch()
         (kit / "flags.json").write_text(json.dumps({
-            "compiler": str(compiler), "copts": [], "linkopts": [], "include_folders": [],
-            "toolkit": str(toolkit), "searched": ""}))
+            "compiler": str(compiler), "copts": [], "linkopts": [], "include_folders": []}))
         return kit
 
     def start(self, *arguments, **variables):
@@ -89,7 +86,8 @@ class Interrupted(unittest.TestCase):
         for number in (signal.SIGINT, signal.SIGTERM):
             self.started.write_text("")
             running = self.start("--cuda", self.folder / "mine.cu", "--adapter",
-                                 self.folder / "adapter.cc", RECTO_CUDA_KIT=str(kit))
+                                 self.folder / "adapter.cc", RECTO_CUDA_KIT=str(kit),
+                                 RECTO_NVCC=str(self.folder / "compiler"))
             compilers = wait_for(lambda: self.started.read_text().split())
             self.assertTrue(any(self.temporary.iterdir()))
             self.check_end(running, number, compilers)

@@ -131,7 +131,7 @@ Result<verify::LibraryUnderTest> open_library(const SelectionFlags& flags, Selec
   Result<std::string> path = library_path(flags, selection);
   RECTO_RETURN_IF_ERROR(path.status());
   auto library = verify::library_under_test(path.value(), options);
-  RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--cuda" : "--kernel"));
+  RECTO_RETURN_IF_ERROR(library.status().in(flags.kernel.empty() ? "--adapter" : "--kernel"));
   return library;
 }
 
@@ -143,6 +143,8 @@ std::string SelectionFlags::library_text() const {
   text += numerics_flag_text(numerics);
   if (!kernel.empty()) return " --kernel " + shell_word(kernel) + text;
   for (const std::string& source : cuda.sources) text += " --cuda " + shell_word(source);
+  if (!cuda.ptx.empty()) text += " --ptx " + shell_word(cuda.ptx);
+  if (!cuda.arch.empty()) text += " --arch " + shell_word(cuda.arch);
   if (!cuda.adapter.empty()) text += " --adapter " + shell_word(cuda.adapter);
   for (const std::string& folder : cuda.include_folders) text += " --include " + shell_word(folder);
   for (const std::string& macro : cuda.macros) text += " --define " + shell_word(macro);
@@ -172,12 +174,20 @@ void add_library_flags(Command& command, SelectionFlags& flags) {
               "shared library with the table of recto_kernel.h, not the list");
   command
       .add("--adapter FILE", nonempty_text(flags.cuda.adapter, "a file"),
-           "instead, C++ that passes recto's calls to CUDA sources")
+           "instead, C++ that passes recto's calls to CUDA sources or PTX")
       .excludes = {"--kernel"};
   const std::vector<std::string> adapter = {"--adapter"};
   command
       .add("--cuda FILE", nonempty_text(flags.cuda.sources, "a file"),
            "CUDA source; may be repeated")
+      .needs = adapter;
+  command
+      .add("--ptx FILE", nonempty_text(flags.cuda.ptx, "a file"),
+           "PTX, whose kernels the adapter launches by name")
+      .needs = adapter;
+  command
+      .add("--arch NUMBER", nonempty_text(flags.cuda.arch, "a number"),
+           "compute capability for which nvcc compiles: 80, 90, 90a [80]")
       .needs = adapter;
   command
       .add("--include DIR", nonempty_text(flags.cuda.include_folders, "a folder"),

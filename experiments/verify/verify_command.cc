@@ -47,6 +47,7 @@ Examples:
   recto verify --backend executor --cases 40
   recto verify --kernel libmine.so
   recto verify --cuda mine.cu --adapter adapter.cc
+  recto verify --ptx kernel.ptx --adapter adapter.cc
   recto verify --kernel libmine.so --law oracle --seconds 60 --seed 7)";
 
 struct VerifyFlags {

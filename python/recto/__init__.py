@@ -5,7 +5,7 @@
 >>> report.raise_for_failures()
 """
 
-from . import adapters
+from . import adapters, ptx
 from ._attention_cases import AttentionCases, attention_cases
 from ._call import AttentionCall, Call, KvWriteCall
 from ._cases import Case, cases
@@ -24,6 +24,6 @@ __all__ = [
     "Fragmentation", "KvWriteCall", "NewTokens", "Numerics", "OptionCount", "Plan", "Point",
     "Replayed", "Report", "Simulation", "Sweep", "Trace", "Unsupported", "UsageError", "Wrong",
     "adapters", "assert_attention", "attention_cases", "cases", "fragmentation", "oracle",
-    "plan", "replay", "simulate", "sweep", "trace", "verify",
+    "plan", "ptx", "replay", "simulate", "sweep", "trace", "verify",
 ]
 __version__ = "0.1.0"

@@ -48,7 +48,11 @@ class Place:
 class Arguments:
     """The arrays of one call, by name. Each array is made when it is first asked for."""
 
+    #: Of the call that is being answered.
+    current: "Optional[Arguments]" = None
+
     def __init__(self, memory: Memory, places: Dict[str, Place]) -> None:
+        Arguments.current = self
         self._memory: Optional[Memory] = memory
         self.places = places
         self._arrays: Dict[Tuple[str, bool], Any] = {}
@@ -92,6 +96,7 @@ class Arguments:
     def end(self) -> List[str]:
         """Forgets all arrays; the names of those that something else still refers to."""
         self._memory = None
+        Arguments.current = None
         self._arrays.clear()
         if any(reference() is not None for _, reference in self._watched):
             gc.collect()  # a cycle is no keeping

@@ -74,6 +74,20 @@ class Examples(unittest.TestCase):
         self.assertEqual(code, 1, said)
         self.assertIn("the window is one key too wide", said)
 
+    def test_triton_as_it_is_compiled(self):
+        self.skip_without("triton")
+        for target in ("80", "90"):
+            code, said = self.python(EXAMPLES / "triton_ptx.py", target)
+            self.assertEqual(code, 0, said)
+            self.assertIn("nothing failed", said)
+        text = (EXAMPLES / "triton_ptx.py").read_text()
+        wrong = text.replace("row * max_blocks + index)", "row * max_blocks + index + 1)")
+        self.assertNotEqual(text, wrong)
+        (self.folder / "wrong.py").write_text(wrong)
+        code, said = self.python("wrong.py")
+        self.assertEqual(code, 1, said)
+        self.assertIn("recto.ptx.KernelFault: out of bounds in kernel 'decode'", said)
+
     def test_pallas(self):
         self.skip_without("jax")
         self.assertIn("nothing failed", self.expect_passing("pallas_decode.py"))

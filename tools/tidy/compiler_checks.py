@@ -26,8 +26,7 @@ RULES = "readability-identifier-naming,readability-function-size"
 _EXECUTOR = ("-Iverify/simt/dialect", "-Iverify/library/cuda_runtime")
 FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "/usr/include/eigen3", *_EXECUTOR]
 # These include headers of the toolkit, or headers that the build generates.
-_NOT_ALONE = ("cuda/kernels/dialect/", "verify/library/cuda_source/framework_",
-              "verify/simt/foreign/simt_f")
+_NOT_ALONE = ("cuda/kernels/dialect/", "verify/library/cuda_source/framework_")
 
 
 def said_by(command, root=ROOT, given=None):

@@ -14,6 +14,7 @@
 #include <cstring>
 #include <span>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "verify/ptx/arithmetic/tensor_map.h"
@@ -26,6 +27,9 @@ namespace recto::ptx {
 // Arguments of a kernel, laid out as its parameters are. A CUtensorMap is what encode_tiled() gives.
 class Arguments {
  public:
+  Arguments() = default;
+  explicit Arguments(std::vector<std::byte> bytes) : bytes_(std::move(bytes)) {}
+
   template <typename T>
   Arguments& add(const T& value) {
     static_assert(std::is_trivially_copyable_v<T>);

@@ -3,10 +3,12 @@
 #include "verify/ptx/launch.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "bazel/testing/catch.h"
+#include "verify/ptx/readable_names.h"
 #include "verify/ptx/testing/ptx_run.h"
 
 namespace recto::ptx {
@@ -82,6 +84,19 @@ TEST_CASE("a module says which kernels it has, and which of them cannot be run")
   CHECK_THAT(refusal_of(kernel), ContainsSubstring("variables take"));
 }
 
+TEST_CASE("a vector of one register, as Triton writes it, is that register") {
+  TestKernel kernel;
+  kernel.body =
+      ".reg .b32 %r<3>;\n.reg .b64 %rd<2>;\nld.param.b64 %rd1, [out];\n"
+      "ld.global.b32 { %r1 }, [ %rd1 + 0 ];\nadd.s32 %r1, %r1, 1;\n"
+      "st.global.b32 [ %rd1 + 4 ], { %r1 };\nret;";
+  std::vector<std::uint32_t> out = {41, 0};
+  DeviceMemory memory;
+  memory.add("out", out.data(), 8);
+  CHECK(LoadedKernel(kernel).run({}, Arguments().add(out.data()), memory).text().empty());
+  CHECK(out[1] == 42);
+}
+
 TEST_CASE("global variables keep their values between launches, and can be found by name") {
   TestKernel kernel;
   kernel.declarations = ".global .align 4 .u32 count = 5;";
@@ -96,6 +111,67 @@ TEST_CASE("global variables keep their values between launches, and can be found
   const Buffer& count = loaded.module().variables().buffers().at(0);
   CHECK(count.name == "count");
   CHECK(*reinterpret_cast<const std::uint32_t*>(count.begin) == 5 + 3 * 64);
+}
+
+TEST_CASE("a thread block stays within its owner's pieces of a buffer") {
+  std::vector<std::uint32_t> out(2);
+  const auto bounds_of = [](std::vector<std::uint32_t> owners) {
+    return std::make_shared<const simt::LogicalBounds>(
+        simt::LogicalBounds{.piece_bytes = 4,
+                            .may_touch = {{true, false}, {false, true}},
+                            .owner_of_block = std::move(owners)});
+  };
+  const auto text = [&](std::vector<std::uint32_t> owners) {
+    DeviceMemory memory;
+    memory.add({.name = "out",
+                .begin = reinterpret_cast<std::uintptr_t>(out.data()),
+                .bytes = 8,
+                .logical_bounds = bounds_of(std::move(owners))});
+    return LoadedKernel(small_kernel())
+        .run({{2, 1, 1}, {1, 1, 1}, 0}, Arguments().add(out.data()), memory)
+        .text();
+  };
+  CHECK(text({0, 1}).empty());
+  CHECK_THAT(text({0, 0}),
+             ContainsSubstring("logical bounds") &&
+                 ContainsSubstring("block (1, 0, 0) writes 4 bytes of out+4, in piece 1 (of 4 "
+                                   "bytes), outside the pieces of owner 0: it belongs to owner 1"));
+  CHECK_THAT(text({0}), ContainsSubstring("outside the pieces of its thread block"));
+}
+
+TEST_CASE("memory by which thread blocks communicate is not checked for races") {
+  TestKernel kernel;
+  kernel.body = ".reg .b64 %rd<2>;\nld.param.u64 %rd1, [out];\nst.global.u32 [%rd1], 1;\nret;";
+  std::uint32_t out = 0;
+  for (const bool communicates : {false, true}) {
+    DeviceMemory memory;
+    memory.add({.name = "out",
+                .begin = reinterpret_cast<std::uintptr_t>(&out),
+                .bytes = 4,
+                .blocks_communicate = communicates});
+    const LaunchReport report = LoadedKernel(kernel).run(
+        {{2, 1, 1}, {1, 1, 1}, 0}, Arguments().add(&out), memory, {.checks = Checks::all()});
+    CHECK(report.passed() == communicates);
+  }
+}
+
+TEST_CASE("mangled names in messages become readable") {
+  CHECK(readable_names("in '_Z5scalePfi': reads _ZZ5scalePfiE4rows+8 of x") ==
+        "in 'scale': reads rows+8 of x");
+  CHECK(readable_names("_ZN1a6kernelIfLi4EEEvPT_") == "a::kernel<float, 4>");
+  CHECK(readable_names("_Zone, a_Z5scalePfi") == "_Zone, a_Z5scalePfi");
+}
+
+TEST_CASE("a module says what parameters its kernels have") {
+  TestKernel kernel = small_kernel();
+  kernel.parameters += ", .param .f32 scale, .param .align 8 .b8 shape[24]";
+  const LoadedKernel loaded(kernel);
+  const std::vector<Parameter> parameters = loaded.module().parameters("k");
+  REQUIRE(parameters.size() == 3);
+  CHECK((parameters[0].name == "out" && parameters[0].type == "u64" && parameters[0].bytes == 8));
+  CHECK((parameters[1].type == "f32" && parameters[1].bytes == 4));
+  CHECK((parameters[2].type == "b8" && parameters[2].bytes == 24));
+  CHECK(loaded.module().parameters("other").empty());
 }
 
 TEST_CASE("thread blocks of a cooperative launch wait for each other") {

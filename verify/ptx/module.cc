@@ -124,6 +124,19 @@ Result<Kernel> Module::kernel(std::string_view name) const {
   return kernel;
 }
 
+std::vector<Parameter> Module::parameters(std::string_view kernel) const {
+  std::vector<Parameter> parameters;
+  for (const text::Function& function : state_->text.functions) {
+    if (function.name != kernel || !function.is_entry || !function.is_defined) continue;
+    for (std::uint32_t i = 0; i < function.num_parameters; ++i) {
+      const text::Variable& variable = function.variables[i];
+      parameters.push_back(
+          {variable.name, std::string(name_of(variable.type)), std::size_t{variable.bytes}});
+    }
+  }
+  return parameters;
+}
+
 const DeviceMemory& Module::variables() const { return state_->variables; }
 
 }  // namespace recto::ptx

@@ -14,6 +14,13 @@
 
 namespace recto::ptx {
 
+// A parameter of a kernel, as it is declared: "u64", "f32"; "b8" of many bytes is a struct.
+struct Parameter {
+  std::string name;
+  std::string type;
+  std::size_t bytes = 0;
+};
+
 // A kernel that is decoded. Refers to its module.
 class Kernel {
  public:
@@ -45,6 +52,8 @@ class Module {
   // Decodes the kernel. Invalid input: no kernel has this name, or it has instructions that cannot
   // be run, with the line of the first.
   Result<Kernel> kernel(std::string_view name) const;
+  // Empty if no kernel has this name.
+  std::vector<Parameter> parameters(std::string_view kernel) const;
 
   // Global and constant variables by name, with the addresses that kernels see. Constants are
   // read-only to kernels.

@@ -213,7 +213,7 @@ def parse(arguments):
     parser.add_argument("--programs", nargs="+", required=True, choices=PROGRAMS)
     parser.add_argument("--sample", type=int, default=0, help="N mutants of each area")
     parser.add_argument("--only", nargs="*", default=[], help="mutants with a part of their name")
-    parser.add_argument("--laws-alone", type=int, default=0, help="N mutants, by each law alone, too")
+    parser.add_argument("--laws-alone", type=int, default=0, help="N mutants, also by each law")
     parser.add_argument("--held-out", action="store_true", help="mutants of the held-out draw")
     parser.add_argument(
         "--first-by-compiler", action="store_true", help="as result.json has it; any may survive"

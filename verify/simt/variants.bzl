@@ -57,8 +57,11 @@ _BUILDS = {mode: _build_of(mode) for mode in _MODES + [_KIT]}
 def _files(attribute):
     return [file for target in attribute for file in target.files.to_list()]
 
-# Macros mean the same in every mode.
-_MACRO_FLAGS = ["-D", "-U"]
+# Macros, and what the machine has, mean the same in every mode.
+_COMMON_FLAGS = ["-D", "-U", "-m"]
+
+# What makes loops over lanes fast is kept where speed matters.
+_FAST_FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math"]
 
 # Other kernel flags that mean the same in every mode.
 _KERNEL_FLAGS = ["-fno-strict-aliasing"]
@@ -69,9 +72,10 @@ _NO_TSAN = "-URECTO_SIMT_TSAN"
 def _defines(names):
     return ["-D" + name for name in names]
 
-def _own_copts(attr, kernel_copts):
+def _own_copts(attr, kernel_copts, mode):
     is_kernel = KERNEL_TAG in getattr(attr, "tags", [])
-    kept = _MACRO_FLAGS + (_KERNEL_FLAGS if is_kernel else [])
+    kept = _COMMON_FLAGS + (_KERNEL_FLAGS if is_kernel else [])
+    kept += _FAST_FLAGS if mode == _KIT else []
     return (kernel_copts if is_kernel else []) + _defines(getattr(attr, "local_defines", [])) + [
         opt
         for opt in getattr(attr, "copts", [])
@@ -130,7 +134,7 @@ def _compiled_impl(_target, ctx):
             transitive = [dep.defines for dep in deps],
         ),
     )
-    copts = _own_copts(attr, _BUILDS[ctx.attr.mode][2])
+    copts = _own_copts(attr, _BUILDS[ctx.attr.mode][2], ctx.attr.mode)
     return [Objects(
         objects = depset(
             [_compile(ctx, file, copts, known) for file in files if file.extension == "cc"],

@@ -1,33 +1,43 @@
 #!/usr/bin/env python3
-"""Builds a kernel library from unchanged CUDA sources, for the executor of verify/simt.
+"""Builds a kernel library from unchanged CUDA sources, or from PTX, for the executor of verify/ptx.
 
-    build_cuda_library.py [SOURCE.cu ...] --adapter ADAPTER.cc -o LIBRARY.so [-I FOLDER] [-D MACRO]
+    build_cuda_library.py [SOURCE.cu ...] [--ptx FILE.ptx] --adapter ADAPTER.cc -o LIBRARY.so
+        [-I FOLDER] [-D MACRO] [--arch 80]
 
 The adapter is C++ (recto_cuda_adapter.h) and defines recto_kernel_table() of recto_kernel.h; it may
-launch kernels itself. The executor checks every memory access of the kernels. Headers are searched
-in the including file's folder, in the folders of -I, among the kit's framework headers, and in the
-CUDA Toolkit. A source that the adapter includes is not compiled a second time.
+launch kernels itself. Sources and adapter are compiled by nvcc, device code to PTX; with PTX alone,
+the adapter is compiled by the host compiler, and launches kernels by name. Headers are searched in
+the including file's folder, in the folders of -I, then among the kit's. A source that the adapter
+includes is not compiled a second time.
 
-This script is part of the kit, a folder with everything that it needs.
+This script is part of the kit, a folder with everything else that it needs.
 """
 
 import argparse
 import json
 import os
 import re
+import shutil
+import site
 import subprocess
 import sys
 import tempfile
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from cuda_text import Failure
-from translate import translate
+NVCC_OPTIONS = ["-x", "cu", "-std=c++20", "-lineinfo", "--expt-relaxed-constexpr",
+                "--expt-extended-lambda", "-w", "--no-compress",
+                "-Xcompiler=-fPIC,-fvisibility=hidden,-ffp-contract=off"]
 
-INCLUDE = re.compile(
-    r'^[ \t]*#[ \t]*include[ \t]*(?:"(?P<quoted>[^"]+)"|<(?P<angled>[^>]+)>)',
-    re.M,
-)
+PTX_UNIT = """\
+asm(".section .rodata\\n"
+    "recto_ptx: .incbin \\"{file}\\"\\n"
+    ".byte 0\\n"
+    ".text\\n");
+extern "C" const char recto_ptx[] asm("recto_ptx");
+namespace recto {{ void add_ptx(const char* text); }}
+__attribute__((constructor)) static void add() {{ recto::add_ptx(recto_ptx); }}
+"""
 
 
 class Refusal(Exception):
@@ -46,12 +56,6 @@ class Kit:
         self.compiler = flags["compiler"]
         self.copts = flags["copts"]
         self.linkopts = flags["linkopts"]
-        self.toolkit = Path(flags["toolkit"]) / "include"
-        if not (self.toolkit / "cuda_runtime.h").is_file():
-            raise Refusal(
-                f"no CUDA Toolkit: no {self.toolkit / 'cuda_runtime.h'} any more; recto looked in "
-                f"{flags['searched']} when it was built"
-            )
         include = folder / "include"
         self.include_folders = [
             include,
@@ -61,107 +65,113 @@ class Kit:
         ]
 
 
-class Sources:
-    """The user's files, translated into a folder with the same layout as on the disk."""
+def find_nvcc():
+    """nvcc: of RECTO_NVCC, a toolkit, the PATH, or NVIDIA's package for Python."""
+    asked = os.environ.get("RECTO_NVCC")
+    if asked:
+        return asked
+    places = [Path(os.environ["CUDA_HOME"]) / "bin"] if os.environ.get("CUDA_HOME") else []
+    places.append(Path("/usr/local/cuda/bin"))
+    packages = [*site.getsitepackages(), site.getusersitepackages(), *sys.path]
+    for folder in packages:
+        places += sorted(Path(folder).glob("nvidia/cu*/bin"))
+    for place in places:
+        if (place / "nvcc").is_file():
+            return str(place / "nvcc")
+    found = shutil.which("nvcc")
+    if found:
+        return found
+    raise Refusal(
+        "no nvcc: CUDA sources need NVIDIA's compiler, which needs no GPU: that of the CUDA "
+        "Toolkit, or `pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-cccl`. recto "
+        "looked in RECTO_NVCC, CUDA_HOME, /usr/local/cuda, Python's packages and PATH. PTX needs "
+        "none: --ptx"
+    )
 
-    def __init__(self, folder, include_folders):
-        self.folder = folder
-        self.include_folders = [Path(name).resolve() for name in include_folders]
-        self.shown = {}  # by file: its name in messages
-        self.includes = {}  # by file: the user's files that it includes
 
-    def place(self, file):
-        return self.folder / file.relative_to("/")
-
-    def add(self, shown):
-        file = Path(shown).resolve()
-        if file in self.shown:
-            return file
-        self.shown[file] = shown
-        if file.exists() and not file.is_file() and not file.is_dir():
-            raise Refusal(f"{shown}: expected a file, found a pipe or a device")
-        try:
-            text = file.read_text(encoding="utf-8")
-            translated = translate(text, shown)
-        except OSError as error:
-            raise Refusal(f"{shown}: {error.strerror}") from error
-        except UnicodeDecodeError as error:
-            raise Refusal(f"{shown}: expected UTF-8: {error}") from error
-        except Failure as failure:
-            raise Refusal(f"{shown}:{failure}") from failure
-        place = self.place(file)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        place.write_text(translated, encoding="utf-8")
-        self.includes[file] = [self.add(name) for name in self.included(file, shown, text)]
-        return file
-
-    def included(self, file, shown, text):
-        """The names of the included files that are the user's and exist."""
-        for match in INCLUDE.finditer(text):
-            name = match["quoted"] or match["angled"]
-            beside = [(file.parent, Path(shown).parent)] if match["quoted"] else []
-            for folder, shown_folder in beside + [(f, f) for f in self.include_folders]:
-                if (folder / name).is_file():
-                    yield os.path.normpath(shown_folder / name)
-                    break
-
-    def reached_from(self, file):
-        reached, left = set(), [file]
-        while left:
-            for other in self.includes[left.pop()]:
-                if other not in reached:
-                    reached.add(other)
-                    left.append(other)
-        return reached
+def check_file(shown):
+    path = Path(shown)
+    try:
+        path.stat()
+    except OSError as error:
+        raise Refusal(f"{shown}: {error.strerror}") from error
+    if path.is_dir():
+        raise Refusal(f"{shown}: expected a file, found a folder")
+    if not path.is_file():
+        raise Refusal(f"{shown}: expected a file, found a pipe or a device")
 
 
 def run(command, what):
-    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    try:
+        result = subprocess.run(command, capture_output=True, text=True, errors="replace",
+                                check=False)
+    except OSError as error:
+        raise Refusal(f"{command[0]}: {error.strerror}") from error
     if result.returncode != 0:
         raise Refusal(f"{what}:\n{result.stdout}{result.stderr}".rstrip())
     return result.stdout
 
 
-def compile_source(kit, sources, file, macros, target):
-    folders = [sources.place(folder) for folder in sources.include_folders]
-    # Only translated headers of the user can be included.
-    folders += sources.include_folders + kit.include_folders
-    command = [kit.compiler, *kit.copts]
-    command += [f"-I{folder}" for folder in folders] + ["-isystem", str(kit.toolkit)]
-    command += [f"-D{macro}" for macro in macros]
-    command += ["-x", "c++", "-c", str(sources.place(file)), "-o", str(target)]
-    run(command, f"{sources.shown[file]} does not compile")
-    return target
+class Compiler:
+    """Compiles files into a folder: by nvcc or, for adapters of PTX, by the host compiler."""
+
+    def __init__(self, kit, arguments, work):
+        self.work = work
+        folders = [*arguments.include_folders, *kit.include_folders]
+        options = [f"-I{folder}" for folder in folders]
+        options += [f"-D{macro}" for macro in arguments.macros]
+        if arguments.sources or not arguments.ptx:
+            target = f"compute_{arguments.arch}"
+            self.command = [find_nvcc(), *NVCC_OPTIONS, "-gencode", f"arch={target},code={target}",
+                            *arguments.nvcc_options]
+        else:
+            self.command = [kit.compiler, *kit.copts]
+        self.command += options
+
+    def compile(self, shown, number):
+        """The object file, and the files that the source includes."""
+        object_file = self.work / f"{number}.o"
+        dependencies = self.work / f"{number}.d"
+        run([*self.command, "-MD", "-MF", str(dependencies), "-c", shown, "-o", str(object_file)],
+            f"{shown} does not compile")
+        names = dependencies.read_text(encoding="utf-8", errors="replace").partition(":")[2]
+        included = {Path(name.replace("\\ ", " ")).resolve()
+                    for name in re.findall(r"(?:\\ |[^\s\\])+", names)}
+        return object_file, included
+
+
+def ptx_object(kit, shown, work):
+    """The text in an object file that registers it."""
+    (work / "kernels.ptx").write_bytes(Path(shown).read_bytes())
+    unit = work / "ptx.cc"
+    unit.write_text(PTX_UNIT.format(file=work / "kernels.ptx"), encoding="utf-8")
+    object_file = work / "ptx.o"
+    run([kit.compiler, *kit.copts, "-c", str(unit), "-o", str(object_file)], f"{shown}: as data")
+    return object_file
 
 
 def build(arguments, work):
-    kit = Kit(Path(arguments.kit))
-    sources = Sources(work / "translated", arguments.include_folders)
-    adapter = sources.add(arguments.adapter)
-    files = [sources.add(name) for name in arguments.sources]
-    in_adapter = sources.reached_from(adapter)
-    compiled = [adapter] + [file for file in dict.fromkeys(files) if file not in in_adapter]
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        objects = list(
-            pool.map(
-                lambda pair: compile_source(
-                    kit, sources, pair[1], arguments.macros, work / f"{pair[0]}.o"
-                ),
-                enumerate(compiled),
-            )
-        )
-    symbols = run(["nm", "--defined-only", str(objects[0])], "nm")
+    kit = Kit(arguments.kit)
+    for file in filter(None, [*arguments.sources, arguments.adapter, arguments.ptx]):
+        check_file(file)
+    compiler = Compiler(kit, arguments, work)
+    adapter, included = compiler.compile(arguments.adapter, 0)
+    symbols = run(["nm", "--defined-only", str(adapter)], "nm")
     if not re.search(r" T recto_kernel_table$", symbols, re.M):
         raise Refusal(
             f"{arguments.adapter}: expected a definition of recto_kernel_table(), as "
             "recto_kernel.h declares it"
         )
+    left = [source for source in arguments.sources if Path(source).resolve() not in included]
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        compiled = list(pool.map(compiler.compile, left, range(1, len(left) + 1)))
+    objects = [adapter] + [object_file for object_file, _ in compiled]
+    if arguments.ptx:
+        objects.append(ptx_object(kit, arguments.ptx, work))
     exported = work / "exported.map"
     exported.write_text("{ global: recto_kernel_table; local: *; };\n", encoding="utf-8")
     command = [kit.compiler, "-shared", "-Wl,--no-undefined", f"-Wl,--version-script={exported}"]
-    command += [str(file) for file in objects]
-    archive = str(kit.folder / "libexecutor.a")
-    command += ["-Wl,--whole-archive", archive, "-Wl,--no-whole-archive"]
+    command += [str(file) for file in objects] + [str(kit.folder / "libexecutor.a")]
     command += [*kit.linkopts, "-lpthread", "-ldl", "-o", arguments.output]
     run(command, "the library cannot be linked")
 
@@ -169,12 +179,17 @@ def build(arguments, work):
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("sources", nargs="*", metavar="SOURCE.cu")
+    parser.add_argument("--ptx", metavar="FILE.ptx")
     parser.add_argument("--adapter", required=True, metavar="ADAPTER.cc")
     parser.add_argument("-o", "--output", required=True, metavar="LIBRARY.so")
     parser.add_argument(
         "-I", dest="include_folders", action="append", default=[], metavar="FOLDER"
     )
     parser.add_argument("-D", dest="macros", action="append", default=[], metavar="MACRO[=VALUE]")
+    parser.add_argument("--arch", default="80", metavar="NUMBER",
+                        help="compute capability for which nvcc compiles: 80, 90, 90a [80]")
+    parser.add_argument("--nvcc-option", dest="nvcc_options", action="append", default=[],
+                        metavar="OPTION", help="of nvcc, as --nvcc-option=-fmad=false")
     parser.add_argument("--kit", default=Path(__file__).resolve().parent, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     try:

@@ -1,11 +1,12 @@
-"""The kit: one folder with everything needed to compile and link a user's CUDA source."""
+"""The kit: one folder with everything needed to compile and link a user's CUDA source or PTX, but
+nvcc."""
 
 load("@compilers//:compilers.bzl", "GXX")
 load("@cuda//:toolkit.bzl", "TOOLKIT")
-load("//verify/simt:kernels.bzl", "KERNEL_COPTS", "OBSERVED_COPTS")
 load("//verify/simt:variants.bzl", "Objects", "compiled")
 
-HAS_KIT = bool(TOOLKIT.nvcc and GXX)
+HAS_KIT = bool(GXX)
+HAS_CUDA_SOURCES = bool(GXX and TOOLKIT.nvcc)
 
 # $1: the kit; $2: its files, as lines "FILE PLACE"; $3: the archive; then object files.
 _COLLECT = """
@@ -26,15 +27,13 @@ def _kit_impl(ctx):
     ctx.actions.write(flags, struct(
         compiler = GXX,
         copts = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-w"] +
-                OBSERVED_COPTS + KERNEL_COPTS + adapter.defines.to_list(),
-        # The toolkit's headers, and this workspace's below include/.
+                adapter.defines.to_list(),
+        # This workspace's, below include/.
         include_folders = [
             folder
             for folder in adapter.include_folders.to_list()
             if not folder.startswith("external/")
         ],
-        toolkit = TOOLKIT.root,
-        searched = TOOLKIT.searched,
         linkopts = adapter.linkopts.to_list(),
     ).to_json())
     placed = [(flags, "flags.json")] + [(file, file.basename) for file in ctx.files.scripts]
@@ -66,17 +65,24 @@ _kit = rule(
 def cuda_kit(name, **kwargs):
     """A folder: headers, an archive, flags, and the script that uses them.
 
-    Without a CUDA Toolkit or g++, `name` is an empty filegroup.
+    Without g++, `name` is an empty filegroup.
     """
     if HAS_KIT:
         _kit(name = name, **kwargs)
     else:
         native.filegroup(name = name, visibility = kwargs.get("visibility"))
 
-def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwargs):
+def cuda_source_library(
+        name,
+        adapter,
+        srcs = [],
+        hdrs = [],
+        macros = [],
+        options = [],
+        **kwargs):
     """A kernel library of CUDA sources, built with the kit, as by `recto verify --cuda`.
 
-    Defines nothing if there is no kit.
+    Defines nothing if there is no kit or no nvcc.
 
     Args:
       name: ends in .so.
@@ -84,8 +90,9 @@ def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwar
       srcs: .cu files; none if the adapter includes them all.
       hdrs: headers that both include.
       macros: NAME=VALUE.
+      options: others of build_cuda_library.py.
     """
-    if not HAS_KIT:
+    if not HAS_CUDA_SOURCES:
         return
     native.genrule(
         name = name + "_library",
@@ -93,10 +100,11 @@ def cuda_source_library(name, adapter, srcs = [], hdrs = [], macros = [], **kwar
         srcs = [adapter, "//verify/library/cuda_source:cuda_kit"] + srcs + hdrs,
         outs = [name],
         cmd = " ".join(
-            ["python3 $(location //verify/library/cuda_source:cuda_kit)/build_cuda_library.py"] +
+            ["RECTO_NVCC=%s python3" % TOOLKIT.nvcc] +
+            ["$(location //verify/library/cuda_source:cuda_kit)/build_cuda_library.py"] +
             ["$(location %s)" % source for source in srcs] +
             ["--adapter $(location %s) -o $@" % adapter] +
-            ["-D" + macro for macro in macros],
+            ["-D" + macro for macro in macros] + options,
         ),
         **kwargs
     )

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <system_error>
 
+#include "verify/ptx/module.h"
+
 extern char** environ;  // NOLINT: as POSIX declares it
 
 namespace recto::verify {
@@ -71,6 +73,18 @@ std::string text_of(const fs::path& path) {
   return text;
 }
 
+// The parser says more than a linked library could.
+Status check_ptx(const std::string& path) {
+  std::error_code error;
+  if (!fs::is_regular_file(path, error)) {
+    return Status::invalid_input(path + ": expected a file with PTX");
+  }
+  const Result<ptx::Module> module = ptx::Module::parse(text_of(path));
+  RECTO_RETURN_IF_ERROR(module.status().in(path));
+  if (!module.value().kernel_names().empty()) return Status::ok();
+  return Status::invalid_input(path + ": expected PTX with a kernel (.entry), found none");
+}
+
 }  // namespace
 
 Result<fs::path> find_cuda_kit() {
@@ -89,13 +103,15 @@ Result<fs::path> find_cuda_kit() {
     if (fs::exists(place / kScript, error)) return fs::absolute(place);
   }
   return Status::failed(
-      "CUDA sources need the kit that recto is built with where a CUDA Toolkit and g++ are found; "
-      "there is none beside this program (RECTO_CUDA_KIT may name one)");
+      "CUDA sources and PTX need the kit that recto is built with where g++ is found; there is "
+      "none "
+      "beside this program (RECTO_CUDA_KIT may name one)");
 }
 
 Result<BuiltLibrary> build_cuda_library(const CudaSource& source) {
   const Result<fs::path> kit = find_cuda_kit();
   RECTO_RETURN_IF_ERROR(kit.status());
+  if (!source.ptx.empty()) RECTO_RETURN_IF_ERROR(check_ptx(source.ptx));
   Result<WorkFolder> made = WorkFolder::create("recto-library-");
   RECTO_RETURN_IF_ERROR(made.status());
   WorkFolder folder = std::move(made).value();
@@ -108,6 +124,8 @@ Result<BuiltLibrary> build_cuda_library(const CudaSource& source) {
     command.insert(command.end(), {"-I", include});
   }
   for (const std::string& macro : source.macros) command.push_back("-D" + macro);
+  if (!source.ptx.empty()) command.insert(command.end(), {"--ptx", source.ptx});
+  if (!source.arch.empty()) command.insert(command.end(), {"--arch", source.arch});
   const int status = run(command, folder, log);
   if (status == 0) return BuiltLibrary(std::move(folder));
   if (status < 0) return Status::failed(std::string("python3: ") + std::strerror(-status));

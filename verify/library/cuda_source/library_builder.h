@@ -1,6 +1,6 @@
 #pragma once
 
-// Builds a kernel library from CUDA sources at run time, with build_cuda_library.py.
+// Builds a kernel library from CUDA sources or PTX at run time, with build_cuda_library.py.
 
 #include <filesystem>
 #include <string>
@@ -14,9 +14,11 @@ namespace recto::verify {
 
 struct CudaSource {
   std::vector<std::string> sources = {};  // .cu files; none if the adapter includes them
+  std::string ptx = {};                   // a file, or empty
   std::string adapter = {};               // recto_cuda_adapter.h
   std::vector<std::string> include_folders = {};
   std::vector<std::string> macros = {};  // NAME or NAME=VALUE
+  std::string arch = {};                 // the target of nvcc, as "90a"; empty: "80"
 };
 
 // A shared library in its own folder; the destructor removes both.
@@ -33,11 +35,12 @@ class BuiltLibrary {
 };
 
 // The folder that //verify/library/cuda_source:cuda_kit makes: RECTO_CUDA_KIT, or the one that
-// Bazel placed beside the running program. Failed if recto was built without a CUDA Toolkit.
+// Bazel placed beside the running program. Failed if recto was built without g++.
 Result<std::filesystem::path> find_cuda_kit();
 
-// Takes seconds. Invalid input, with file and line if known, for a missing file, or for a source
-// that cannot be translated, compiled or linked.
+// Takes seconds. Invalid input, with file and line if known, for a missing file, for PTX that
+// cannot be read, or for a source that cannot be compiled or linked; names what to install if there
+// is no nvcc.
 Result<BuiltLibrary> build_cuda_library(const CudaSource& source);
 
 }  // namespace recto::verify

@@ -14,6 +14,9 @@ using Catch::Matchers::ContainsSubstring;
 constexpr const char* kAdapter = "verify/library/cuda_source/testdata/row_decode_adapter.cc";
 
 TEST_CASE("a library is there as long as its owner, and then no more") {
+  if (!std::filesystem::exists("verify/library/cuda_source/row_decode.so")) {
+    return testing::report_skipped("there is no nvcc");
+  }
   std::string path;
   {
     const Result<BuiltLibrary> built = build_cuda_library({.adapter = kAdapter});
@@ -31,6 +34,13 @@ TEST_CASE("what the script says is the status") {
   REQUIRE(!none.is_ok());
   CHECK(none.status().code() == StatusCode::kInvalidInput);
   CHECK_THAT(none.status().message(), ContainsSubstring("none.cc: No such file"));
+}
+
+TEST_CASE("without nvcc, the message says what to install") {
+  setenv("RECTO_NVCC", "/nowhere/nvcc", 1);
+  const Result<BuiltLibrary> built = build_cuda_library({.adapter = kAdapter});
+  unsetenv("RECTO_NVCC");
+  CHECK_THAT(built.status().message(), ContainsSubstring("/nowhere/nvcc: No such file"));
 }
 
 TEST_CASE("a kit that is asked for is used, or refused by name") {

@@ -1,8 +1,8 @@
 #pragma once
 
 // Support for adapters: the few lines between a third-party CUDA source and the functions of
-// recto_kernel.h. The executor of verify/simt runs kernels launched within run() twice, under two
-// schedules, and checks every memory access.
+// recto_kernel.h. Kernels launched within run() run twice on the executor of verify/ptx, under two
+// schedules, and every memory access is checked.
 //
 //   static int32_t decode(const RectoAttentionCall* call) {
 //     if (call->k.type != kRectoFp16) return recto::unsupported(call->context, "other types");
@@ -10,6 +10,12 @@
 //     float* sums = checked.workspace<float>("sums", call->q.num_rows * call->q.num_heads);
 //     return checked.run([&] { launch_my_decode(call->q.data, sums, call->out.data); });
 //   }
+//
+// Kernels of `recto verify --ptx` have no launcher, and are launched by name:
+//
+//   return checked.run([&] {
+//     recto::launch("my_decode", {heads, seqs}, {128}, shared_bytes, call->q.data, sums, scale);
+//   });
 
 #include <cstddef>
 #include <cstdint>
@@ -25,11 +31,37 @@ namespace recto {
 // The return value of a function that does not support a call. Such cases are counted under `why`.
 std::int32_t unsupported(const RectoCallContext& call, const std::string& why);
 
+struct Dim3 {
+  std::uint32_t x = 1;
+  std::uint32_t y = 1;
+  std::uint32_t z = 1;
+};
+
+// The bytes of a kernel's argument.
+struct KernelArgument {
+  const void* data = nullptr;
+  std::size_t bytes = 0;
+};
+
+// Launches the kernel with this name in PTX, or in C++ without parameters, on the default stream.
+// std::runtime_error: no kernel has that name; an argument has another size than its parameter.
+// Pointers at the end of the parameters may be left out, and are null: Triton's scratch memory.
+void launch_kernel(const char* kernel, const Dim3& grid, const Dim3& block,
+                   std::size_t dynamic_shared_bytes, const std::vector<KernelArgument>& arguments);
+
+template <typename... Arguments>
+void launch(const char* kernel, const Dim3& grid, const Dim3& block,
+            std::size_t dynamic_shared_bytes, const Arguments&... arguments) {
+  launch_kernel(kernel, grid, block, dynamic_shared_bytes, {{&arguments, sizeof(arguments)}...});
+}
+
 enum class ScheduleDependence : std::uint8_t {
   kIsFault,
   // For sums with atomic operations, whose order is not fixed.
   kIsMeant,
 };
+
+class CallBuffers;
 
 // One call by recto, with all its memory named after its fields, such as "k.data".
 class CheckedCall {
@@ -71,7 +103,6 @@ class CheckedCall {
   std::int32_t run(const std::function<void()>& launches);
 
  private:
-  struct Memory;
   enum class Initially : std::uint8_t { kUnwritten, kZeros };
 
   void* add_workspace(const std::string& name, std::int64_t bytes, Initially contents);
@@ -79,7 +110,7 @@ class CheckedCall {
 
   const RectoCallContext& context_;
   ScheduleDependence dependence_ = ScheduleDependence::kIsFault;
-  std::unique_ptr<Memory> memory_;
+  std::unique_ptr<CallBuffers> buffers_;
 };
 
 }  // namespace recto

@@ -191,6 +191,7 @@ bool BlockMemory::access_global(const Warp& warp, const Access& access, LaneAddr
     });
     if (reporter_.has_abandoned()) return false;
   }
+  if (!stays_in_pieces(warp, access, pointers)) return false;
   if (!checker_) return true;
   GridChecker::Region* region = nullptr;
   checker_->begin_step(warp.number);
@@ -211,6 +212,35 @@ bool BlockMemory::access_global(const Warp& warp, const Access& access, LaneAddr
                                   run_.memory.text_of(address));
   });
   return true;
+}
+
+// Buffers whose pieces belong to owners: a wrong block id leads to memory that is in bounds.
+bool BlockMemory::stays_in_pieces(const Warp& warp, const Access& access,
+                                  const LaneAddresses& pointers) {
+  const std::uint64_t block = place_.blocks[place_.rank];
+  const Buffer* buffer = nullptr;
+  for_each_lane_of(access.lanes, [&](unsigned lane) {
+    const std::uint64_t address = pointers[lane];
+    if (buffer == nullptr || address - buffer->begin >= buffer->bytes) {
+      buffer = run_.memory.find(address);
+    }
+    if (reporter_.has_abandoned() || buffer == nullptr || !buffer->logical_bounds) return;
+    const simt::LogicalBounds& bounds = *buffer->logical_bounds;
+    const std::size_t last = (address - buffer->begin + access.bytes - 1) / bounds.piece_bytes;
+    for (std::size_t i = (address - buffer->begin) / bounds.piece_bytes; i <= last; ++i) {
+      if (bounds.allows(block, i)) continue;
+      const bool is_owned = block < bounds.owner_of_block.size();
+      reporter_.abandon(
+          Check::kLogicalBounds, warp.thread(lane), *access.step,
+          what_of(access) + run_.memory.text_of(address) + ", in piece " + std::to_string(i) +
+              " (of " + std::to_string(bounds.piece_bytes) + " bytes), outside the pieces of " +
+              (is_owned ? "owner " + std::to_string(bounds.owner_of_block[block])
+                        : std::string("its thread block")) +
+              ": it belongs to " + bounds.owners_text(i));
+      return;
+    }
+  });
+  return !reporter_.has_abandoned();
 }
 
 BlockMemory* BlockMemory::owner_of(MemorySpace space, std::uint64_t address) {
@@ -361,6 +391,7 @@ bool BlockMemory::access_fast(const Warp& warp, const MemoryOperand& operand, co
     const std::uint32_t last = run_.last_buffer[step];
     if (last >= run_.memory.buffers().size()) return false;
     const Buffer& buffer = run_.memory.buffers()[last];
+    if (buffer.logical_bounds != nullptr) return false;
     const bool is_read_only = buffer.access == BufferAccess::kReadOnly;
     if (is_read_only ? is_write(access.kind) : checker_.has_value()) return false;
     range.begin = buffer.begin;

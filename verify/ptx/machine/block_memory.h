@@ -84,6 +84,7 @@ class BlockMemory {
                     LaneAddresses& pointers);
   bool access_private(const Warp& warp, MemorySpace space, const Access& access,
                       LaneAddresses& pointers);
+  bool stays_in_pieces(const Warp& warp, const Access& access, const LaneAddresses& pointers);
   bool is_aligned(const Warp& warp, MemorySpace space, const Access& access,
                   const LaneAddresses& addresses);
   const NamedPiece* shared_piece(std::uint64_t address) const;

@@ -23,7 +23,10 @@ void DeviceMemory::add(Buffer buffer) {
 }
 
 void DeviceMemory::add(std::string name, const void* data, std::size_t bytes, BufferAccess access) {
-  add({std::move(name), reinterpret_cast<std::uintptr_t>(data), bytes, access});
+  add({.name = std::move(name),
+       .begin = reinterpret_cast<std::uintptr_t>(data),
+       .bytes = bytes,
+       .access = access});
 }
 
 void DeviceMemory::remove(const void* data) {

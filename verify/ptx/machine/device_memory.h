@@ -4,8 +4,11 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
+
+#include "verify/simt/executor/device_memory.h"
 
 namespace recto::ptx {
 
@@ -20,6 +23,11 @@ struct Buffer {
   std::uintptr_t begin = 0;
   std::size_t bytes = 0;
   BufferAccess access = BufferAccess::kReadWrite;
+  // The pieces that each thread block may touch; null: all.
+  std::shared_ptr<const simt::LogicalBounds> logical_bounds = {};
+  // Thread blocks communicate through it in ways that the checks do not follow: no races are
+  // reported, nor reads of what nobody has written.
+  bool blocks_communicate = false;
 
   std::uintptr_t end() const { return begin + bytes; }
 };

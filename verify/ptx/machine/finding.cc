@@ -22,6 +22,8 @@ const char* check_name(Check check) {
       return "never ends";
     case Check::kOutOfBounds:
       return "out of bounds";
+    case Check::kLogicalBounds:
+      return "logical bounds";
     case Check::kMisaligned:
       return "misaligned access";
     case Check::kReadOnly:

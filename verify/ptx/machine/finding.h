@@ -30,6 +30,7 @@ enum class Check : std::uint8_t {
   kShuffleSource,  // a value from a lane that does not take part
   kNeverEnds,
   kOutOfBounds,
+  kLogicalBounds,  // in the buffer, but not in the thread block's pieces of it
   kMisaligned,
   kReadOnly,
   kUninitialisedMemory,

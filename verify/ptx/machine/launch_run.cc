@@ -25,6 +25,7 @@ void LaunchRun::set_memory(const DeviceMemory& buffers, const DeviceMemory& vari
   checker.emplace();
   for (const Buffer& buffer : memory.buffers()) {
     if (buffer.access == BufferAccess::kReadOnly || buffer.bytes == 0) continue;
+    if (buffer.blocks_communicate) continue;
     checker->add(
         buffer.begin, buffer.bytes,
         buffer.access == BufferAccess::kWriteFirst ? Contents::kNothing : Contents::kGiven);

@@ -90,7 +90,8 @@ bool Decoder::decode_load_or_store() {
   if (!read_memory_operand(operands[is_load ? 1 : 0], space, &detail.memory)) return false;
   const Operand& data = operands[is_load ? 0 : 1];
   std::vector<const Operand*> registers;
-  if (count == 1) {
+  // Triton writes a vector of one register, too.
+  if (count == 1 && data.kind != OperandKind::kVector) {
     registers.push_back(&data);
   } else {
     if (data.kind != OperandKind::kVector || data.parts.size() != count) {

@@ -114,9 +114,9 @@ RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, __barrier_sync, __barrier_sync_count, __named
 // C++ cannot express what CUDA means by it; KERNEL_SHARED can.
 #define __shared__ _Pragma("GCC error \"verify/simt: __shared__ is not supported\"")
 
-// kernel_ptx.h provides the GPU's instructions; PTX of foreign sources is interpreted. (Headers of
-// the C library use __asm__, and those of C++ use features that are refused below. Therefore the
-// headers that kernel files may need are included above, and by the rest of the dialect.)
+// kernel_ptx.h provides the GPU's instructions. (Headers of the C library use __asm__, and those of
+// C++ use features that are refused below. Therefore the headers that kernel files may need are
+// included above, and by the rest of the dialect.)
 #if defined(RECTO_SIMT_KERNEL_FILE)
 #define asm _Pragma("GCC error \"verify/simt: asm is not supported; kernel_ptx.h has functions\"")
 #define __asm__ \

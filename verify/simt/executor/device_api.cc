@@ -87,17 +87,6 @@ void refuse_shuffle(unsigned lane, unsigned source) {
                             thread.operation));
 }
 
-void require_threads_up_to(unsigned most, Site site) {
-  const std::uint64_t threads = running_thread().block_dim.count();
-  if (threads <= most) return;
-  const OutsideKernel outside;
-  running_thread_at(site).refuse(
-      Check::kInvalidLaunch,
-      fmt::format(
-          "belongs to a block of {} threads: expected at most {}, the limit of __launch_bounds__",
-          threads, most));
-}
-
 void refuse_width(int width, Site site) {
   const OutsideKernel outside;
   running_thread_at(site).refuse(

@@ -34,9 +34,8 @@ RECTO_SIMT_UNOBSERVED inline void begin_atomic(Site site) {
 const Arithmetic& arithmetic();
 
 void* shared_variable(const SharedVariable& variable);
-// `alignment` is the declared one. The default serves foreign sources, whose declaration is not
-// known.
-void* dynamic_shared(std::size_t alignment = SharedMemory::kDynamicAlignmentMax);
+// `alignment` is the declared one.
+void* dynamic_shared(std::size_t alignment);
 
 // The kernel gives up. `what` describes the running thread; `detail` replaces its {}.
 [[noreturn]] void fail(const char* what, const char* detail, Site site);
@@ -47,9 +46,6 @@ void require_whole_warp(std::uint32_t mask);
 
 // Reports that the running thread takes the value of a lane that does not take part.
 [[noreturn]] void refuse_shuffle(unsigned lane, unsigned source);
-
-// The kernel declares (__launch_bounds__) that its thread blocks have at most `most` threads.
-void require_threads_up_to(unsigned most, Site site);
 
 // Reports that CUDA has no shuffles within segments of `width` lanes.
 [[noreturn]] void refuse_width(int width, Site site);

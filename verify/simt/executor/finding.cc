@@ -65,20 +65,14 @@ std::string tidied(std::string line) {
 }
 
 // `lines` are a call and those into which it was inlined, innermost first. Returns the first that
-// is neither in the dialect nor in the headers for foreign sources: the kernel's line that calls
-// __ldg, not one in __ldg.
+// is not in the dialect: the kernel's line that calls __ldg, not one in __ldg.
 std::string kernel_line(const std::string& lines) {
   std::istringstream stream(lines);
   std::string first;
   for (std::string line; std::getline(stream, line);) {
     line = tidied(std::move(line));
     if (first.empty()) first = line;
-    const auto is_of = [&line](const char* header) {
-      return line.find(header) != std::string::npos;
-    };
-    if (!is_of("verify/simt/dialect/simt_") && !is_of("verify/simt/foreign/simt_foreign")) {
-      return line;
-    }
+    if (line.find("verify/simt/dialect/simt_") == std::string::npos) return line;
   }
   return first;
 }

@@ -88,6 +88,8 @@ class Stream {
   // The operation reads and writes the bytes when it runs. The memory must exist until then.
   void copy(void* destination, const void* source, std::size_t bytes);
   void fill(void* destination, int byte, std::size_t bytes);
+  // Any other work, such as a kernel of another executor.
+  void enqueue(DeviceWork work);
 
   void record(Event& event);
   // Invalid input: the event and this stream belong to different runtimes or different captures, or
@@ -113,7 +115,6 @@ class Stream {
   Status replay(Graph& graph);
 
  private:
-  void enqueue(DeviceWork work);
   // Copies the arguments, which have that many bytes.
   bool enqueue_launch(const LaunchConfig& config, const KernelCall& call, std::size_t bytes);
 

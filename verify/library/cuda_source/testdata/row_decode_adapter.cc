@@ -1,4 +1,5 @@
-// Launches row_decode as a template library: the source is only a header.
+// Launches row_decode as a template library: the source is only a header. With ROW_DECODE_BY_NAME,
+// launches it by its name, in PTX.
 
 #include <recto_cuda_adapter.h>
 
@@ -6,7 +7,11 @@
 #include <cstdlib>
 #include <vector>
 
+#ifdef ROW_DECODE_BY_NAME
+#include "row_decode.h"
+#else
 #include "row_decode.cuh"
+#endif
 
 static const char* why_unsupported(const RectoAttentionCall& call) {
   if (call.q.type != kRectoFp32) return "types other than fp32";
@@ -58,9 +63,16 @@ static int32_t decode(const RectoAttentionCall* call) {
     sequences.push_back(static_cast<uint32_t>(i / call->q.num_heads));
   }
   checked.set_sequence_of_thread_block(sequences);
-  const dim3 grid(static_cast<unsigned>(call->q.num_heads), static_cast<unsigned>(call->num_seqs));
-  const dim3 block(static_cast<unsigned>((row.dim + 31) / 32 * 32));
-  const int32_t status = checked.run([&] { row_decode<<<grid, block>>>(row); });
+  const auto heads = static_cast<unsigned>(call->q.num_heads);
+  const auto seqs = static_cast<unsigned>(call->num_seqs);
+  const auto threads = static_cast<unsigned>((row.dim + 31) / 32 * 32);
+  const int32_t status = checked.run([&] {
+#ifdef ROW_DECODE_BY_NAME
+    recto::launch("row_decode", {heads, seqs}, {threads}, 0, row);
+#else
+    row_decode<<<dim3(heads, seqs), threads>>>(row);
+#endif
+  });
   if (status != kRectoOk || is_without_lse_ln()) return status;
   for (int64_t i = 0; i < rows; ++i) call->lse_ln[i] = row.scratch[i];
   return kRectoOk;
