@@ -10,16 +10,6 @@
 namespace recto::experiments {
 namespace {
 
-std::vector<std::string> split(std::string_view text, char separator) {
-  std::vector<std::string> parts;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(separator, begin), text.size());
-    parts.emplace_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return parts;
-}
-
 Json option_json(const Option& option) {
   return {{"flags", option.flags},           {"name", option.name},
           {"value_name", option.value_name}, {"help", option.help},

@@ -125,21 +125,25 @@ Result<std::uint64_t> parse_uint64(std::string_view text) {
   return found_other(text, range_text(CountRange()));
 }
 
-Result<std::vector<std::string>> split_list(std::string_view text) {
-  std::vector<std::string> items;
-  for (std::size_t begin = 0;;) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (end == begin) {
-      return found_other(text, "a list without empty items, such as a,b");
-    }
-    items.emplace_back(text.substr(begin, end - begin));
-    if (std::ranges::count(items, items.back()) > 1) {
-      return Status::invalid_input(
-          fmt::format("found '{}' twice; expected each item once", items.back()));
-    }
-    if (end == text.size()) return items;
+std::vector<std::string> split(std::string_view text, char separator) {
+  std::vector<std::string> parts;
+  for (std::size_t begin = 0; begin <= text.size();) {
+    const std::size_t end = std::min(text.find(separator, begin), text.size());
+    parts.emplace_back(text.substr(begin, end - begin));
     begin = end + 1;
   }
+  return parts;
+}
+
+Result<std::vector<std::string>> split_list(std::string_view text) {
+  std::vector<std::string> items = split(text, ',');
+  for (auto item = items.begin(); item != items.end(); ++item) {
+    if (item->empty()) return found_other(text, "a list without empty items, such as a,b");
+    if (std::find(items.begin(), item, *item) != item) {
+      return Status::invalid_input(fmt::format("found '{}' twice; expected each item once", *item));
+    }
+  }
+  return items;
 }
 
 Result<std::vector<std::string>> split_lists(std::span<const std::string> texts) {

@@ -63,6 +63,9 @@ Status store(const Result<Value>& value, Target& target) {
 // Invalid input: "found '...'; expected ..."
 Status found_other(std::string_view text, std::string_view expected);
 
+// "a,,b" -> {"a", "", "b"}, for a comma.
+std::vector<std::string> split(std::string_view text, char separator);
+
 // "a,b" -> {"a", "b"}. An item that is empty, or equal to another, is an error.
 Result<std::vector<std::string>> split_list(std::string_view text);
 
