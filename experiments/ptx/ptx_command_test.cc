@@ -15,7 +15,7 @@
 #include "experiments/ptx/ptx_server.h"
 #include "experiments/support/command.h"
 #include "experiments/support/output_file.h"
-#include "experiments/support/tried_command.h"
+#include "experiments/support/testing/tried_command.h"
 
 namespace recto::experiments {
 namespace {

@@ -37,6 +37,7 @@ KERNELS = {
                 "bad_input_walk bad_input_cache_walk bad_input_shapes_walk",
             ),
             _together("verify/kernels/host_api", "flash_attn_call"),
+            _together("verify/kernels/host_api", "host_api_long_contexts"),
         ],
         "contents of tables": [_together("verify/kernels", "contents_check contents_checks")],
         # First with every access checked: out-of-bounds writes may end the others.

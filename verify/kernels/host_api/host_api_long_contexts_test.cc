@@ -36,7 +36,8 @@ struct Outcome {
 };
 
 // The memory after the workspace is NaN, and must stay so.
-Outcome outcome_of(AttentionKernel kernel, std::int64_t split_size, std::int64_t max_context) {
+Outcome outcome_of(AttentionKernel kernel, std::int64_t split_size, std::int64_t max_context,
+                   kernels::SplitRule split_rule = kernels::SplitRule::kFixedSize) {
   ApiCall call;
   RandomStream random(4);
   call.k.draw(random);
@@ -45,6 +46,7 @@ Outcome outcome_of(AttentionKernel kernel, std::int64_t split_size, std::int64_t
   call.options.kernel = kernel;
   call.options.split_size = split_size;
   call.plan = plan_attention(call.inputs, call.options).value();
+  call.plan.split_rule = split_rule;
   call.workspace.bytes = call.plan.workspace_bytes;
   for (Memory16& eight : call.outputs.workspace) {
     for (std::uint16_t& code : eight.at) code = 0xffff;
@@ -85,6 +87,18 @@ TEST_CASE("a context longer than its plan is computed whole, by the last split")
         if (seen.num_splits >= planned.num_splits) CHECK(seen.has_bits_of(planned));
       }
     }
+  }
+}
+
+// Planned for 8 keys, two splits of 33 keys begin at 0 and 4, and two shares at 0 and 20.
+TEST_CASE("only shares of equal size grow with a context longer than its plan") {
+  for (const AttentionKernel kernel : {AttentionKernel::kReferenceDecode,
+                                       AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode}) {
+    INFO(attention_kernel_name(kernel));
+    const Outcome splits = outcome_of(kernel, 4, 8);
+    const Outcome shares = outcome_of(kernel, 4, 8, kernels::SplitRule::kEqualShares);
+    CHECK(splits.num_splits == shares.num_splits);
+    CHECK_FALSE(splits.has_bits_of(shares));
   }
 }
 
