@@ -124,7 +124,8 @@ def by_gpuemu(fault, seed):
 
 
 JUDGES = {
-    "recto": by_recto, "recto in C": by_recto_in_c, "assert_allclose 1e-3": by_numpy, "gpucheck": by_gpucheck,
+    "recto": by_recto, "recto in C": by_recto_in_c,
+    "assert_allclose 1e-3": by_numpy, "gpucheck": by_gpucheck,
     "gpuemu": by_gpuemu,
 }
 
