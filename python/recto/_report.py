@@ -48,8 +48,8 @@ class Failure:
 
     @property
     def _order(self) -> Tuple[Any, ...]:
-        """Smallest first: cases that must precede it, size, then the oracle's, which names the wrong
-        element, numbers of a token, options. Last is a law with contexts of its own."""
+        """Smallest first: cases that must precede it, size, then the oracle's, which names the
+        wrong element, numbers of a token, options. Last is a law with contexts of its own."""
         if self.file is None:
             return (2,)
         found = self.case
