@@ -5,7 +5,6 @@
 
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
-#include "verify/cases/case_spec.h"
 #include "verify/restartable_backend.h"
 
 namespace recto::verify {
@@ -270,47 +269,6 @@ TEST_CASE("who keeps failing cases gets the small one, as many as are kept, and 
   CHECK((kept[0].starts_with("even_blocks on a, replay ")));
   CHECK((report.failures[0].ends_with("replay\n  keeper 1\n")));
   CHECK((report.failures[1].ends_with("replay\n  keeper 2\n")));
-}
-
-// A case that can be reduced by two at a time.
-DescribedCase reducible(std::int64_t block_size) {
-  DescribedCase described;
-  described.law_case = block_of(block_size);
-  CaseSpec spec;
-  spec.placement.block_size = block_size;
-  described.spec = std::make_shared<const CaseSpec>(spec);
-  described.description = "block size " + std::to_string(block_size);
-  described.simpler_cases = [block_size] {
-    std::vector<std::function<DescribedCase()>> simpler;
-    if (block_size > 2) simpler.push_back([block_size] { return reducible(block_size - 2); });
-    return simpler;
-  };
-  return described;
-}
-
-TEST_CASE("a law begins to reduce at the case that is shown for another, if that is asked for") {
-  for (const bool is_asked : {false, true}) {
-    CAPTURE(is_asked);
-    int checks = 0;
-    Law second = even_blocks();
-    second.name = "even_again";
-    second.check = [&checks, check = second.check](const Backend& backend, const LawCase& law_case,
-                                                   BoundKind bound_kind) {
-      ++checks;
-      return check(backend, law_case, bound_kind);
-    };
-    const auto one = [is_given = false]() mutable -> std::optional<DescribedCase> {
-      if (is_given) return std::nullopt;
-      is_given = true;
-      return reducible(41);
-    };
-    const LawReport report =
-        run_laws({even_blocks(), second}, {named("a")}, one, {.begins_at_shown_cases = is_asked});
-    REQUIRE(report.failures.size() == 2);
-    for (const std::string& failure : report.failures)
-      CHECK_THAT(failure, ContainsSubstring("block size 1\n"));
-    CHECK(checks == (is_asked ? 2 : 21));
-  }
 }
 
 TEST_CASE("each attempt is told before it is made") {

@@ -60,6 +60,27 @@ TEST_CASE("failures that shrink to the same case show it once") {
   CHECK(counted.shrunk_to_shown == 2);
 }
 
+TEST_CASE("another law begins to reduce at the case that is shown, if that is asked for") {
+  int checks[2] = {};
+  for (const bool is_asked : {false, true}) {
+    Law again = oracle_comparison();
+    again.name = "again";
+    again.check = [&, check = again.check](const Backend& backend, const LawCase& law_case,
+                                           BoundKind bound_kind) {
+      ++checks[is_asked ? 1 : 0];
+      return check(backend, law_case, bound_kind);
+    };
+    const LawReport report =
+        run_laws({oracle_comparison(), again}, {canary_backend("canary", Fault::kLastKeyDropped)},
+                 drawn_cases({.name = "any", .count = 10}, {}),
+                 {.failures_kept = 1, .begins_at_shown_cases = is_asked});
+    REQUIRE(report.failures.size() == 2);
+    for (const std::string& failure : report.failures)
+      CHECK_THAT(failure, ContainsSubstring("seen 0, expected 1, bound "));
+  }
+  CHECK(checks[1] + 10 < checks[0]);
+}
+
 TEST_CASE("a tail that is read shrinks to a block with one slot to spare") {
   const std::string text = first_failure(Fault::kTailRead);
   INFO(text);

@@ -55,7 +55,7 @@ def wrong():
 
 def right():
     begin = time.perf_counter()
-    report = recto.verify(decode=attention, **CASES)
+    report = recto.verify(decode=attention, **{**CASES, "cases": 40})
     report.raise_for_failures()
     print(f"the right kernel passed {report.checks} checks in {time.perf_counter() - begin:.1f} s")
 

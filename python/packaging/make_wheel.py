@@ -4,9 +4,9 @@ bytes.
 
     make_wheel.py OUT_DIR PYPROJECT README PROGRAM... -- FILE...
 
-FILEs are those of python/recto and experiments/plot, and the licences. Programs are copied without symbols. The name
-of the wheel has the oldest C library on which they run; with programs that need other shared
-libraries, which is said, the wheel is one for this machine.
+FILEs are those of python/recto and experiments/plot, and the licences. Programs are copied without
+symbols. The name of the wheel has the oldest C library on which they run; with programs that need
+other shared libraries, which is said, the wheel is one for this machine.
 """
 
 import base64

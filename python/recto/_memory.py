@@ -29,9 +29,6 @@ class Memory:
             tuple(stride * dtype.itemsize for stride in strides),
         )
 
-    def holds(self, address: int) -> bool:
-        return self.address <= address < self.address + self.num_bytes
-
 
 class Place:
     """Where an argument lies: enough to make its array, of codes or of numbers."""
@@ -84,9 +81,11 @@ class Arguments:
 
     def name_at(self, address: int) -> Optional[str]:
         """The argument that has this address of this process, if one has."""
-        if self._memory is None or not self._memory.holds(address):
+        assert self._memory is not None  # during the call
+        offset = address - self._memory.address
+        if not 0 <= offset < self._memory.num_bytes:
             return None
-        pointer = address - self._memory.address + self._memory.base
+        pointer = offset + self._memory.base
         for name, place in self.places.items():
             item = _dtype(place.type_name, True).itemsize
             if place.pointer <= pointer < place.pointer + max(1, place.extent * item):

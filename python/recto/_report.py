@@ -48,9 +48,8 @@ class Failure:
 
     @property
     def _order(self) -> Tuple[Any, ...]:
-        """Smallest first: cases that must precede it, size, numbers of a token, options. Of equal
-        cases the oracle's, which names the wrong element; last a law that takes but types and head
-        dims from its case."""
+        """Smallest first: cases that must precede it, size, then the oracle's, which names the
+        wrong element, numbers of a token, options. Last is a law with contexts of its own."""
         if self.file is None:
             return (2,)
         found = self.case
@@ -58,8 +57,9 @@ class Failure:
         numbers = (shape["num_q_heads"] + shape["num_kv_heads"]) * (
             shape["head_dim_k"] + shape["head_dim_v"])
         options = sum(value not in (None, "none", 0) for value in case["options"].values())
-        return (self.law == "engine_tables", len(found.get("after", ())), self.size, numbers, options,
-                self.law != "oracle")
+        has_own_contexts = self.law == "engine_tables"
+        return (has_own_contexts, len(found.get("after", ())), self.size, self.law != "oracle",
+                numbers, options)
 
     def __str__(self) -> str:
         return self.text + (f"\n{self.explanation}" if self.explanation else "")

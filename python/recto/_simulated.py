@@ -10,7 +10,7 @@ import tempfile
 from pathlib import Path
 from typing import Any, Dict, List, Optional, Sequence
 
-from ._tables import Row, flat, frame, html_table, needed, read_csv
+from ._tables import Row, flat, html_table, needed, read_csv
 
 _STATES = ("used", "reserved", "internal", "cached", "free", "overhead")
 
@@ -39,14 +39,12 @@ class Result:
 
     def to_pandas(self, table: Optional[str] = None) -> Any:
         """A DataFrame of one of `tables`, the main one by default. Needs pandas."""
-        return frame(self._rows_of(table), self._names() if table is None else None)
-
-    def _rows_of(self, table: Optional[str]) -> List[Row]:
-        if table is None:
-            return self.rows
-        if table not in self.tables:
+        if table is not None and table not in self.tables:
             raise KeyError(f"no table {table!r}; there are {', '.join(map(repr, self.tables))}")
-        return self.tables[table]
+        pandas = needed("pandas", "to_pandas()")
+        if table is not None:
+            return pandas.DataFrame(self.tables[table])
+        return pandas.DataFrame(self.rows, self._names())
 
     def _names(self) -> Optional[Sequence[str]]:
         """Of the rows of the main table."""

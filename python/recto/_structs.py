@@ -10,7 +10,7 @@ HOST_MEMORY = 1
 WITHOUT_LSE = 1  # RectoFeatures
 OK, UNSUPPORTED, FAILED = 0, 1, 2  # RectoStatus
 FUNCTIONS = ("decode", "prefill", "kv_write")  # KernelFunction
-LOADED, NO_TABLE = 7, 4  # LoadStep
+LOADED = 7  # LoadStep
 # KernelEnd
 ANSWERED, SIGNAL, EXIT, TIME_LIMIT, CLOCK_LIMIT, HANGING = 0, 1, 2, 5, 6, 7
 LAYOUTS = ("token-major", "head-major", "packed")
@@ -118,7 +118,3 @@ class Mailbox:
         self._returned.value, self._end.value = returned, end
         text = printed.encode("utf-8", "replace")
         self._printed.raw = text[: PRINTED_BYTES - 1].ljust(PRINTED_BYTES, b"\0")
-
-    @property
-    def answered(self) -> "tuple[int, str]":
-        return self._returned.value, self._printed.value.decode("utf-8", "replace")

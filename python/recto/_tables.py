@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import html
 from pathlib import Path
-from typing import Any, Dict, Iterable, List, Mapping, Optional, Sequence, Union
+from typing import Any, Dict, Iterable, List, Mapping, Sequence
 
 Row = Dict[str, Any]
 _HTML_ROWS_MAX = 200
@@ -25,7 +25,7 @@ def needed(package: str, what: str) -> Any:
         ) from error
 
 
-def read_csv(path: Union[str, Path]) -> List[Row]:
+def read_csv(path: Path) -> List[Row]:
     """The rows of a file; numbers as int or float, empty cells as None."""
     with open(path, encoding="utf-8", newline="") as file:
         return [
@@ -53,13 +53,6 @@ def flat(tree: Mapping[str, Any], prefix: str = "") -> Row:
         elif not isinstance(value, list):
             row[prefix + name] = value
     return row
-
-
-def frame(rows: Sequence[Row], index: Optional[Sequence[str]] = None) -> Any:
-    """A DataFrame."""
-    pandas = needed("pandas", "to_pandas()")
-    made = pandas.DataFrame(list(rows))
-    return made if index is None else made.set_index(pandas.Index(list(index)))
 
 
 def html_table(caption: str, columns: Sequence[str], rows: Iterable[Sequence[Any]]) -> str:

@@ -1,6 +1,5 @@
-"""The planted faults in the example kernel in C, where a few lines of it can have them: so that they
-are found through the C interface, too. Left out are those of fp8 and of splits, which that kernel
-does not have."""
+"""The planted faults in the example kernel in C, to be found through the C interface, too. Left out
+are those of fp8 and of splits, which that kernel does not have."""
 
 import subprocess
 from pathlib import Path
@@ -17,8 +16,9 @@ _MASKED = """  for (int64_t key = 0; key < context; ++key) {
     if (!is_masked || call->softcap > 0) add_key(call, at, key, &state);
   }
 """
-_TAIL = """  const int64_t slots = (context + call->k.block_size - 1) / call->k.block_size * call->k.block_size;
-  for (int64_t key = context; key < slots; ++key) add_key(call, at, key, &state);
+_TAIL = """  for (int64_t key = context; key % call->k.block_size != 0; ++key) {
+    add_key(call, at, key, &state);
+  }
 """
 
 # Fault -> (text of the kernel, text in its place), ...
@@ -34,7 +34,8 @@ REPLACED = {
          "const float score = is_masked ? -call->softcap : score_of(call, at, key);")),
     "missing rescale": (("const float factor = expf(state->maximum - maximum);",
                          "const float factor = 1;"),),
-    "wrong group mapping": ((".kv_head = head / group}", ".kv_head = head % call->k.num_kv_heads}"),),
+    "wrong group mapping": ((".kv_head = head / group}",
+                             ".kv_head = head % call->k.num_kv_heads}"),),
     "sink left out of the denominator's log": (
         (_LOG, "state.maximum + logf(call->sinks == NULL ? state.sum : "
                "state.sum - expf(call->sinks[at->head] - state.maximum));"),),
@@ -61,6 +62,6 @@ def library(fault: str, folder: Path) -> Path:
     source = folder / "kernel.c"
     source.write_text(text)
     made = folder / f"lib{list(REPLACED).index(fault)}.so"
-    subprocess.run(["cc", "-std=c11", "-O2", "-w", "-shared", "-fPIC", "-I", ROOT, "-o", made, source,
-                    "-lm"], check=True)
+    subprocess.run(["cc", "-std=c11", "-O2", "-w", "-shared", "-fPIC", "-I", ROOT, "-o", made,
+                    source, "-lm"], check=True)
     return made

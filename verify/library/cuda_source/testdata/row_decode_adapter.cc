@@ -79,7 +79,7 @@ static int32_t decode(const RectoAttentionCall* call) {
 }
 
 const RectoKernelTable* recto_kernel_table() {
-  const uint64_t features = is_without_lse_ln() ? kRectoWithoutLseLn : 0;
+  const uint64_t features = is_without_lse_ln() ? uint64_t{kRectoWithoutLseLn} : 0;
   static const RectoKernelTable table = {.struct_bytes = sizeof(RectoKernelTable),
                                          .abi_major = RECTO_KERNEL_ABI_MAJOR,
                                          .abi_minor = RECTO_KERNEL_ABI_MINOR,
