@@ -58,8 +58,8 @@ Result<std::string> nvcc_library(const std::string& target) {
   for (const fs::path& place : places) {
     if (fs::exists(place / name, error)) return fs::absolute(place / name).string();
   }
-  return Status::failed("not built, or there was no nvcc: ./bazelw build --config=full //" +
-                        std::string(kFolder) + ":" + name);
+  return Status::failed("not built beside this program: " + std::string(kFolder) +
+                        " says how, where there is nvcc");
 }
 
 Backend nvcc_backend(const std::string& target, const std::string& library) {

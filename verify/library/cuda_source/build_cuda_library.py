@@ -83,7 +83,7 @@ def find_nvcc():
         return found
     raise Refusal(
         "no nvcc: CUDA sources need NVIDIA's compiler, which needs no GPU: that of the CUDA "
-        "Toolkit, or `pip install nvidia-cuda-nvcc nvidia-cuda-runtime nvidia-cuda-cccl`. recto "
+        "Toolkit, or `pip install nvidia-cuda-nvcc nvidia-cuda-cccl`. recto "
         "looked in RECTO_NVCC, CUDA_HOME, /usr/local/cuda, Python's packages and PATH. PTX needs "
         "none: --ptx"
     )

@@ -59,8 +59,8 @@ __global__ void row_decode(RowDecode p) {
   if (p.fault == kByArrival) {
     if (dim == 0) total = 1e8f;
     __syncthreads();
-    // The first additions are lost to rounding, the later ones are not.
-    atomicAdd(&total, dim % 2 == 0 ? 3.0f : -1e8f / (blockDim.x / 2));
+    // Additions are lost to rounding, unless the other warps have subtracted before.
+    atomicAdd(&total, dim < blockDim.x / 2 ? 3.0f : -1e8f / (blockDim.x / 2));
     __syncthreads();
     sum += total * 1e-20f;
     weighted += total * 1e-6f;
