@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <span>
 
 #include "verify/ptx/machine/cluster.h"
@@ -41,8 +42,8 @@ std::string why_invalid(const Program& program, const LaunchShape& shape,
            std::to_string(kSharedBytesMax);
   }
   const Dim3& cluster = shape.cluster;
-  const bool divides = cluster.count() != 0 && grid.x % cluster.x == 0 &&
-                       grid.y % cluster.y == 0 && grid.z % cluster.z == 0;
+  const bool divides = cluster.count() != 0 && grid.x % cluster.x == 0 && grid.y % cluster.y == 0 &&
+                       grid.z % cluster.z == 0;
   if (!divides || cluster.count() > kClusterBlocksMax) {
     return "clusters of " + cluster.text() +
            " thread blocks; they have at most 16, and divide the grid";
@@ -56,6 +57,14 @@ std::string why_invalid(const Program& program, const LaunchShape& shape,
            " thread blocks";
   }
   return {};
+}
+
+Program perturbed_program(Program program, std::uint32_t seed) {
+  for (const ApproximateStep& each : program.approximations) {
+    program.steps[each.step].lanes = each.perturbed;
+    program.steps[each.step].detail = seed;
+  }
+  return program;
 }
 
 void run_apart(LaunchRun& run) {
@@ -82,8 +91,13 @@ void run_side_by_side(LaunchRun& run) {
 
 LaunchReport launch(const Kernel& kernel, const LaunchShape& given, const Arguments& arguments,
                     const DeviceMemory& memory, const LaunchOptions& options) {
-  const Program& program =
+  const Program& accurate =
       options.checks.undefined_registers ? kernel.tracked_program() : kernel.program();
+  std::optional<Program> perturbed;
+  if (options.approximation == Approximation::kPerturbed) {
+    perturbed = perturbed_program(accurate, options.approximation_seed);
+  }
+  const Program& program = perturbed ? *perturbed : accurate;
   LaunchShape shape = given;
   const auto& [x, y, z] = program.cluster;
   if (x != 0) shape.cluster = {x, y, z};

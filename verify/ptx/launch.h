@@ -24,7 +24,8 @@
 
 namespace recto::ptx {
 
-// Arguments of a kernel, laid out as its parameters are. A CUtensorMap is what encode_tiled() gives.
+// Arguments of a kernel, laid out as its parameters are. A CUtensorMap is what encode_tiled()
+// gives.
 class Arguments {
  public:
   Arguments() = default;

@@ -71,9 +71,7 @@ class BlockChecker {
   void acquire(std::uint32_t warp, const Clocks& from) { merge(warps_[warp].others, from); }
   // All operations of the stream below the index are over, as the warp knows.
   void finish_operations(std::uint32_t warp, const GridChecker::Operation& end);
-  static std::uint64_t stream_key(std::uint32_t stream) {
-    return std::uint64_t{1} << 63 | stream;
-  }
+  static std::uint64_t stream_key(std::uint32_t stream) { return std::uint64_t{1} << 63 | stream; }
   bool has_fenced(std::uint32_t warp, LaneMask lanes) const {
     return (lanes & ~warps_[warp].fenced) == 0;
   }
@@ -83,9 +81,12 @@ class BlockChecker {
     std::uint32_t warp = 0;
     unsigned lane = 0;
     std::uint32_t place = 0;
-    bool is_for_lanes = false;  // others of its warp do the same
+    bool is_for_lanes = false;    // others of its warp do the same
     std::uint32_t operation = 0;  // of asynchronous kinds
   };
+  // When a thread does something, and whether that precedes what another does now.
+  Stamp stamp(const Access& access) const;
+  bool precedes(const Stamp& past, std::uint32_t warp, unsigned lane) const;
   // Before the lanes of a step make their accesses: those of one step are not ordered.
   void begin_step(std::uint32_t warp) { ++warps_[warp].clock; }
   // Records the access and says with what it conflicts, if with anything.
@@ -115,7 +116,6 @@ class BlockChecker {
     std::vector<std::uint32_t> proxy_known = {};
   };
 
-  bool precedes(const Stamp& past, std::uint32_t warp, unsigned lane) const;
   bool is_over(const Stamp& past, std::uint32_t warp) const;
   bool is_fenced(const Stamp& past, std::uint32_t warp) const;
   bool is_of_cluster(const Stamp& stamp) const;
@@ -123,7 +123,6 @@ class BlockChecker {
   Conflict compare(const Cell& cell, const Stamp& now, const Access& access,
                    Contents contents) const;
   Conflict touch(Cell& cell, const Stamp& now, const Access& access, Contents contents);
-  Stamp stamp(const Access& access) const;
 
   Options options_;
   GridChecker& grid_;

@@ -16,7 +16,8 @@ class Accesses {
 
   Kind touch(AccessKind kind, unsigned thread, std::size_t offset, std::size_t bytes = 4) {
     checker_.begin_step(thread / kWarpSize);
-    return checker_.touch_shared(shadow_, offset, bytes, {kind, thread / kWarpSize, thread % kWarpSize, 0})
+    return checker_
+        .touch_shared(shadow_, offset, bytes, {kind, thread / kWarpSize, thread % kWarpSize, 0})
         .kind;
   }
   Kind write(unsigned thread, std::size_t offset, std::size_t bytes = 4) {

@@ -76,10 +76,10 @@ __device__ void produce(Shared& shared, const TensorMap& a, const TensorMap& b, 
     const int stage = i % kStages;
     if (i >= kStages) wait(shared.empty + stage, i / kStages - 1 & 1);
     unsigned long long* const full = shared.full + stage;
-    asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(
-                     shared_address(full)),
-                 "r"(kStageBytes)
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(shared_address(full)),
+        "r"(kStageBytes)
+        : "memory");
     fetch(shared.stages[stage].a, a, i * kDepth, blockIdx.y * kRows, full);
     fetch(shared.stages[stage].b, b, i * kDepth, blockIdx.x * kColumns, full);
   }
@@ -98,9 +98,9 @@ __device__ void consume(Shared& shared, const TensorMap& d, int tiles) {
     asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
     asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
     if (threadIdx.x % 32 == 0) {
-      asm volatile("mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(
-                       shared_address(shared.empty + stage))
-                   : "memory");
+      asm volatile(
+          "mbarrier.arrive.shared::cta.b64 _, [%0];" ::"r"(shared_address(shared.empty + stage))
+          : "memory");
     }
   }
   const int lane = threadIdx.x % 32;

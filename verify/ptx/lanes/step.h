@@ -133,4 +133,8 @@ struct LaneForm {
 // The best functions for this machine. Null if there is no such form.
 const LaneForm* find_lane_form(std::string_view form);
 
+// The same for an approximate form, with results that are off by up to the documented error, by the
+// seed in the step's `detail`. Null for other forms.
+LaneFunction find_perturbed_function(std::string_view form);
+
 }  // namespace recto::ptx

@@ -26,7 +26,8 @@ struct Canary {
 };
 
 LaunchReport run(const Canary& canary, const std::string& body, const Schedule& schedule) {
-  TestKernel kernel = thread_kernel(".loc 1 8 1\n" + body + "\nmov.u32 %r1, 0;\n.loc 1 9 1\n"
+  TestKernel kernel = thread_kernel(".loc 1 8 1\n" + body +
+                                    "\nmov.u32 %r1, 0;\n.loc 1 9 1\n"
                                     "mov.u32 %r20, %ctaid.x;\nmad.lo.u32 %r0, %r20, 128, %r0;");
   kernel.parameters += ", .param .u64 in, .param .u64 fresh, .param .align 64 .b8 map[128]";
   kernel.declarations += "\n.file 1 \"canary.cu\"";
@@ -64,24 +65,25 @@ const std::string kRead = "ld.shared.u32 %r1, [%r9];\n";
 const std::string kLoad = kInit + kExpect + kCopy + kWait + kRead;
 
 const std::string kStore =
-    kInit + "st.shared.u32 [%r9], %r0;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
+    kInit +
+    "st.shared.u32 [%r9], %r0;\nfence.proxy.async.shared::cta;\nbar.sync 0;\n"
     "@%p1 cp.async.bulk.global.shared::cta.bulk_group [%rd2], [smem], 512;\n"
     "@%p1 cp.async.bulk.commit_group;\n@%p1 cp.async.bulk.wait_group.read 0;\nbar.sync 0;\n"
     "st.shared.u32 [%r9], 1;\n";
 
 const std::string kTensor =
-    kInit + kExpect + "mov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\n"
+    kInit + kExpect +
+    "mov.b64 %rd3, map;\ncvta.param.u64 %rd3, %rd3;\n"
     "@%p1 cp.async.bulk.tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [smem], "
-    "[%rd3, {0, 0}], [bar];\n" + kWait + kRead;
+    "[%rd3, {0, 0}], [bar];\n" +
+    kWait + kRead;
 
 std::vector<Canary> copy_canaries() {
   return {
       {"a bulk copy that is read before its wait", Check::kUnfinishedCopy, kLoad, kWait, "",
        "copies to it until it is waited for"},
-      {"a wait for another phase", Check::kUnfinishedCopy, kLoad, "[bar], 0;\n@!", "[bar], 1;\n@!",
-       "reads 4 bytes of smem+"},
-      {"a wait that may have been in vain", Check::kUnfinishedCopy, kLoad,
-       "@!%p2 bra WAIT;", "", "unfinished copy"},
+      {"a wait that may have been in vain", Check::kUnfinishedCopy, kLoad, "@!%p2 bra WAIT;", "",
+       "unfinished copy"},
       {"bytes that nobody expects", Check::kUnfinishedCopy, kLoad, kExpect,
        "@%p1 mbarrier.arrive.shared::cta.b64 _, [bar];\n", "unfinished copy"},
       {"a copy of a number of bytes that is no multiple of 16", Check::kMisaligned, kLoad,
@@ -101,12 +103,12 @@ std::vector<Canary> copy_canaries() {
        "exits before its copy has read shared memory"},
       {"a tensor map that is none", Check::kTensorMap, kTensor, "cvta.param.u64 %rd3, %rd3;",
        "mov.u64 %rd3, %rd1;", "tensor map"},
-      {"coordinates of another rank", Check::kTensorMap,
-       kTensor, "tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [smem], [%rd3, {0, 0}]",
+      {"coordinates of another rank", Check::kTensorMap, kTensor,
+       "tensor.2d.shared::cta.global.mbarrier::complete_tx::bytes [smem], [%rd3, {0, 0}]",
        "tensor.1d.shared::cta.global.mbarrier::complete_tx::bytes [smem], [%rd3, {0}]",
        "1 coordinates for a tensor of rank 2"},
-      {"a box at an address that is no multiple of 128", Check::kMisaligned, kTensor, "[smem], [%rd3",
-       "[smem+64], [%rd3", "no multiple of 128"},
+      {"a box at an address that is no multiple of 128", Check::kMisaligned, kTensor,
+       "[smem], [%rd3", "[smem+64], [%rd3", "no multiple of 128"},
   };
 }
 
@@ -114,14 +116,15 @@ std::vector<Canary> mbarrier_canaries() {
   const std::string once = "@%p1 mbarrier.arrive.shared::cta.b64 _, [bar];\n";
   const std::string release =
       "setp.lt.u32 %p3, %r0, 32;\n@!%p3 bra OTHERS;\nst.shared.u32 [%r9], 5;\nbar.warp.sync -1;\n" +
-      once + "OTHERS:\n" + kWait + "and.b32 %r7, %r8, 127;\nmov.u32 %r6, smem;\n"
+      once + "OTHERS:\n" + kWait +
+      "and.b32 %r7, %r8, 127;\nmov.u32 %r6, smem;\n"
       "add.u32 %r6, %r6, %r7;\nld.shared.u32 %r1, [%r6];\n";
   return {
       {"an mbarrier that nobody initialised", Check::kMbarrier, kLoad,
        "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n", "", "finds none at bar+0"},
       {"an mbarrier that is initialised twice", Check::kMbarrier, kLoad, "[bar], 1;\nbar.sync 0;\n",
        "[bar], 1;\n@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\nbar.sync 0;\n",
-       "where there is one that was not invalidated"},
+       "mbarrier that was not invalidated"},
       {"an mbarrier of no arrivals", Check::kMbarrier, kLoad, "[bar], 1;\nbar.sync 0;\n",
        "[bar], 0;\nbar.sync 0;\n", "there are 1 to 1048575"},
       {"more arrivals than are missing", Check::kMbarrier, kInit + once + kWait, once,
@@ -134,15 +137,16 @@ std::vector<Canary> mbarrier_canaries() {
       {"bytes that never come", Check::kDeadlock, kLoad, kCopy, "", "and 512 bytes missing"},
       {"more bytes than are expected", Check::kDeadlock, kLoad, "_, [bar], 512;", "_, [bar], 256;",
        "256 bytes more than expected"},
-      {"a store over an mbarrier", Check::kMbarrier, kLoad + "bar.sync 0;\n@%p1 "
-       "mbarrier.inval.shared::cta.b64 [bar];\n@%p1 st.shared.u64 [bar], 0;\n",
+      {"a store over an mbarrier", Check::kMbarrier,
+       kLoad + "bar.sync 0;\n@%p1 "
+               "mbarrier.inval.shared::cta.b64 [bar];\n@%p1 st.shared.u64 [bar], 0;\n",
        "@%p1 mbarrier.inval.shared::cta.b64 [bar];\n", "", "that was not invalidated"},
       {"a lane that arrives for its warp", Check::kRace, kInit + release, "bar.warp.sync -1;\n", "",
        "reads 4 bytes of smem+"},
-      {"an arrival that orders nothing", Check::kRace, kInit + release,
-       "mbarrier.arrive.shared", "mbarrier.arrive.relaxed.cta.shared", "smem+"},
-      {"a wait for a phase that is no parity", Check::kMbarrier, kInit + once + kWait, "[bar], 0;\n@!",
-       "[bar], 2;\n@!", "which is 0 or 1"},
+      {"an arrival that orders nothing", Check::kRace, kInit + release, "mbarrier.arrive.shared",
+       "mbarrier.arrive.relaxed.cta.shared", "smem+"},
+      {"a wait for a phase that is no parity", Check::kMbarrier, kInit + once + kWait,
+       "[bar], 0;\n@!", "[bar], 2;\n@!", "which is 0 or 1"},
       {"bytes beyond what an mbarrier counts", Check::kMbarrier,
        kInit + "@%p1 mbarrier.expect_tx.shared::cta.b64 [bar], 1048575;\n", "1048575", "1048576",
        "beyond the 1048575 bytes"},
@@ -153,7 +157,8 @@ std::vector<Canary> cluster_canaries() {
   const std::string sync = "barrier.cluster.arrive;\nbarrier.cluster.wait;\n";
   const std::string remote =
       "setp.eq.u32 %p1, %r0, 0;\nmov.u32 %r9, smem;\nshl.b32 %r8, %r0, 2;\n"
-      "add.u32 %r9, %r9, %r8;\nst.shared.u32 [%r9], %r0;\n" + sync +
+      "add.u32 %r9, %r9, %r8;\nst.shared.u32 [%r9], %r0;\n" +
+      sync +
       "mov.u32 %r3, %cluster_ctarank;\nxor.b32 %r4, %r3, 1;\n"
       "mapa.shared::cluster.u32 %r5, %r9, %r4;\nld.shared::cluster.u32 %r1, [%r5];\n";
   const std::string last = "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait;\n";
@@ -161,7 +166,7 @@ std::vector<Canary> cluster_canaries() {
       {"a read of another thread block's memory with no barrier", Check::kGridRace, remote + last,
        sync, "", "smem+", 2},
       {"a write that overtakes another thread block's reads", Check::kGridRace,
-       remote + sync + "st.shared.u32 [%r9], 7;\n", "%r1, [%r5];\n" + sync, "%r1, [%r5];\n",
+       remote + sync + "st.shared.u32 [%r9], 7;\n" + last, "%r1, [%r5];\n" + sync, "%r1, [%r5];\n",
        "of block (", 2},
       {"a thread block that exits before others are done", Check::kOutOfBounds, remote + last, last,
        "setp.eq.u32 %p3, %r3, 0;\n@%p3 bra DONE;\nSPIN: ld.shared::cluster.u32 %r6, [%r5];\n"
@@ -190,7 +195,8 @@ const std::string kProduct =
     "add.s64 %rd4, %rd3, 128;\nmov.f32 %f1, 0f3F800000;\nmov.f32 %f2, %f1;\nmov.f32 %f3, %f1;\n"
     "mov.f32 %f4, %f1;\nmov.u32 %r11, 0;\nmov.u32 %r12, 0;\nmov.u32 %r13, 0;\nmov.u32 %r14, 0;\n"
     "setp.eq.u32 %p5, %r0, %r0;\nwgmma.fence.sync.aligned;\n"
-    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd4, %p5, 1, 1, "
+    "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd3, %rd4, %p5, 1, "
+    "1, "
     "0, 0;\n"
     "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, {%r11, %r12, %r13, "
     "%r14}, %rd4, 1, 1, 1, 0;\n"
@@ -239,10 +245,11 @@ TEST_CASE("an mbarrier that others may not see yet is a race") {
   const LaunchReport report = run({}, body, {});
   REQUIRE(!report.passed());
   CHECK(report.findings[0].check == Check::kRace);
-  CHECK_THAT(report.text(), Catch::Matchers::ContainsSubstring("bytes of bar+0"));
+  CHECK_THAT(report.text(), Catch::Matchers::ContainsSubstring("needs the mbarrier at bar+0"));
 }
 
-TEST_CASE("each asynchronous fault is found by its check, and nothing is said of the right kernel") {
+TEST_CASE(
+    "each asynchronous fault is found by its check, and nothing is said of the right kernel") {
   std::vector<Canary> canaries = copy_canaries();
   for (const auto& more : {mbarrier_canaries(), cluster_canaries(), product_canaries()}) {
     canaries.insert(canaries.end(), more.begin(), more.end());

@@ -40,9 +40,8 @@ bool AsyncCopies::copy(const WarpStep& at, const Detail& detail) {
   for_each_lane_of(at.lanes, [&](unsigned lane) {
     if (sizes[lane] != 0) (sizes[lane] == bytes ? whole : partial) |= LaneMask{1} << lane;
   });
-  if (whole != 0 &&
-      !memory_.access(at.warp, detail.source,
-                      {&at.step, whole, bytes, AccessKind::kRead, "copies"}, from)) {
+  if (whole != 0 && !memory_.access(at.warp, detail.source,
+                                    {&at.step, whole, bytes, AccessKind::kRead, "copies"}, from)) {
     return false;
   }
   for (LaneMask left = partial; left != 0; left &= left - 1) {
@@ -117,9 +116,9 @@ bool AsyncCopies::arrive(const WarpStep& at, const Detail& detail) {
     if (BlockChecker* const checker = memory_.checker(); checker != nullptr) {
       const std::uint32_t operation = begin_operation(object.stream, object.phase);
       for (const Copy& copy : copies) {
-        checker->finish_copy(memory_.shadow(), copy.destination, copy.bytes,
-                             {AccessKind::kAsyncWrite, at.warp.number, lane, copy.place, false,
-                              operation});
+        checker->finish_copy(
+            memory_.shadow(), copy.destination, copy.bytes,
+            {AccessKind::kAsyncWrite, at.warp.number, lane, copy.place, false, operation});
       }
     }
     if (is_late()) {
@@ -131,9 +130,9 @@ bool AsyncCopies::arrive(const WarpStep& at, const Detail& detail) {
     }
     const std::string problem = memory_.mbarriers().arrive(object, 1);
     if (problem.empty()) continue;
-    memory_.reporter().abandon(Check::kMbarrier, at.warp.thread(lane), at.step,
-                               "arrives at the mbarrier " +
-                                   memory_.shared_text(found->place.offset) + " " + problem);
+    memory_.reporter().abandon(
+        Check::kMbarrier, at.warp.thread(lane), at.step,
+        "arrives at the mbarrier " + memory_.shared_text(found->place.offset) + " " + problem);
     return false;
   }
   return true;
@@ -156,9 +155,9 @@ void AsyncCopies::exit(const WarpStep& at) {
     }
     if (own.copies.empty() && !reads) return;
     Reporter& reporter = memory_.reporter();
-    Finding found = reporter.finding(Check::kUnfinishedCopy, at.warp.thread(lane), at.step,
-                                     reads ? "exits before its copy has read shared memory"
-                                           : "exits before its copy has ended");
+    Finding found = reporter.finding(
+        Check::kUnfinishedCopy, at.warp.thread(lane), at.step,
+        reads ? "exits before its copy has read shared memory" : "exits before its copy has ended");
     found.other_place = memory_.run().code_place(reads ? unread->place : own.copies[0].place);
     found.other_what = "the copy begins";
     reporter.report(std::move(found));

@@ -73,8 +73,8 @@ class BlockMemory {
     return local_.data() + std::size_t{thread} * run_.program.local_bytes;
   }
   Mbarriers& mbarriers() { return mbarriers_; }
-  Reporter& reporter() { return reporter_; }
-  LaunchRun& run() { return run_; }
+  Reporter& reporter() const { return reporter_; }
+  LaunchRun& run() const { return run_; }
   BlockChecker* checker() { return checker_ ? &*checker_ : nullptr; }
   ShadowMemory& shadow() { return shadow_; }
   std::string shared_text(std::uint64_t address) const;

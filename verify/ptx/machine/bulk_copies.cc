@@ -43,10 +43,10 @@ bool AsyncCopies::read_transfer(BulkCopy& bulk) {
 bool AsyncCopies::read_box(BulkCopy& bulk) {
   LaneAddresses pointers;
   const LaneMask lanes = LaneMask{1} << bulk.lane;
-  if (!memory_.access(bulk.at.warp, bulk.detail.source,
-                      {&bulk.at.step, lanes, sizeof(TensorMapBytes), AccessKind::kRead,
-                       "reads a tensor map,"},
-                      pointers)) {
+  if (!memory_.access(
+          bulk.at.warp, bulk.detail.source,
+          {&bulk.at.step, lanes, sizeof(TensorMapBytes), AccessKind::kRead, "reads a tensor map,"},
+          pointers)) {
     return false;
   }
   std::string problem;
@@ -63,8 +63,7 @@ bool AsyncCopies::read_box(BulkCopy& bulk) {
   }
   TensorBox box{*map};
   for (std::size_t i = 0; i < rank; ++i) {
-    box.coordinates[i] =
-        bulk.at.warp.row<std::int32_t>(bulk.detail.bulk.coordinates[i])[bulk.lane];
+    box.coordinates[i] = bulk.at.warp.row<std::int32_t>(bulk.detail.bulk.coordinates[i])[bulk.lane];
   }
   bulk.lines = box_lines(box.map, box.coordinates);
   bulk.transfer.bytes = box_bytes(box.map);
@@ -98,8 +97,7 @@ bool AsyncCopies::touch_shared(const BulkCopy& bulk, const BlockMemory::SharedPl
   const std::uint32_t alignment = bulk.transfer.box ? kTensorBoxAlignment : kBulkAlignment;
   if (place.offset % alignment != 0) {
     memory_.reporter().abandon(Check::kMisaligned, bulk.at.warp.thread(bulk.lane), bulk.at.step,
-                               std::string(access.verb) + " " +
-                                   memory_.shared_text(place.offset) +
+                               std::string(access.verb) + " " + memory_.shared_text(place.offset) +
                                    ", whose address is no multiple of " +
                                    std::to_string(alignment));
     return false;
@@ -128,13 +126,12 @@ bool AsyncCopies::load_bulk(BulkCopy& bulk) {
   for (; ranks != 0; ranks &= ranks - 1) {
     const auto rank = static_cast<std::uint32_t>(__builtin_ctz(ranks));
     BlockMemory* const owner = memory_.of_rank(rank);
-    Mbarrier* const object =
-        owner == nullptr ? nullptr : owner->mbarriers().find(signal->offset);
+    Mbarrier* const object = owner == nullptr ? nullptr : owner->mbarriers().find(signal->offset);
     if (object == nullptr) {
-      memory_.reporter().abandon(
-          Check::kMbarrier, bulk.at.warp.thread(bulk.lane), bulk.at.step,
-          "copies to thread block " + std::to_string(rank) +
-              " of its cluster, which has no mbarrier at " + memory_.shared_text(signal->offset));
+      memory_.reporter().abandon(Check::kMbarrier, bulk.at.warp.thread(bulk.lane), bulk.at.step,
+                                 "copies to thread block " + std::to_string(rank) +
+                                     " of its cluster, which has no mbarrier at " +
+                                     memory_.shared_text(signal->offset));
       return false;
     }
     const std::uint32_t operation = begin_operation(object->stream, object->phase);
@@ -166,9 +163,9 @@ bool AsyncCopies::load_bulk_into(BulkCopy& bulk, const BlockMemory::SharedPlace&
   const std::string problem =
       to.owner->mbarriers().expect(*signal.object, -std::int64_t{transfer.bytes});
   if (problem.empty()) return true;
-  memory_.reporter().abandon(Check::kMbarrier, bulk.at.warp.thread(bulk.lane), bulk.at.step,
-                             "reports bytes to the mbarrier " +
-                                 memory_.shared_text(signal.place.offset) + " " + problem);
+  memory_.reporter().abandon(
+      Check::kMbarrier, bulk.at.warp.thread(bulk.lane), bulk.at.step,
+      "reports bytes to the mbarrier " + memory_.shared_text(signal.place.offset) + " " + problem);
   return false;
 }
 

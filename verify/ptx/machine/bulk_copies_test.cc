@@ -66,7 +66,8 @@ Run run(const std::string& body, const LaunchShape& shape, const TensorMap* map,
 
 TEST_CASE("bulk copies bring bytes to shared memory, and back") {
   const std::string body =
-      kInit + "bar.sync 0;\n"
+      kInit +
+      "bar.sync 0;\n"
       "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 1024;\n"
       "@%p1 cp.async.bulk.prefetch.L2.global [%rd1], 512;\n"
       "@%p1 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 512, "
@@ -111,14 +112,15 @@ TEST_CASE("boxes of a tensor come swizzled, with their edges filled") {
       map.fill = TensorFill::kNan;
       if (is_swizzled) map.swizzle = Swizzle::k64Bytes;
       const std::string body =
-          kInit + kMapAddress + "bar.sync 0;\n"
+          kInit + kMapAddress +
+          "bar.sync 0;\n"
           "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;\nmov.u32 %r5, 1;\n"
           "@%p1 cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes "
-          "[smem], [%rd4, {%r5, " + std::to_string(row) + "}], [bar];\n" + kWait +
+          "[smem], [%rd4, {%r5, " +
+          std::to_string(row) + "}], [bar];\n" + kWait +
           "shl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r2, %r3;\nld.shared.u32 %r1, [%r3];";
       for (const std::uint64_t seed : {0U, 1U}) {
-        const Run result =
-            run(body, {{}, {128, 1, 1}, 0}, &map, {SchedulePolicy::kInOrder, seed});
+        const Run result = run(body, {{}, {128, 1, 1}, 0}, &map, {SchedulePolicy::kInOrder, seed});
         for (std::uint32_t i = 0; i < 128; ++i) {
           const int at_row = row + static_cast<int>(i / 16);
           const std::uint32_t column = i % 16 + 1;
@@ -154,14 +156,16 @@ TEST_CASE("boxes of a tensor are stored up to its edges") {
 
 TEST_CASE("a copy to several thread blocks of a cluster reports to each of them") {
   const std::string body =
-      kInit + "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
+      kInit +
+      "barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;\n"
       "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 256;\n"
       "barrier.cluster.arrive.relaxed;\nbarrier.cluster.wait.acquire;\n"
       "mov.u32 %r4, %cluster_ctarank;\nsetp.eq.and.u32 %p3, %r4, 1, %p1;\nmov.u16 %h1, 5;\n"
       "@%p3 cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster "
       "[smem], [%rd1+16], 256, [bar], %h1;\n"
       "and.b32 %r5, %r4, 1;\nsetp.eq.u32 %p4, %r5, 1;\nmov.u32 %r1, 0;\n@%p4 bra DONE;\n" +
-      kWait + "shl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r2, %r3;\nld.shared.u32 %r1, [%r3];\nDONE:\n"
+      kWait +
+      "shl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r2, %r3;\nld.shared.u32 %r1, [%r3];\nDONE:\n"
       "mov.u32 %r6, %ctaid.x;\nmul.lo.u32 %r6, %r6, 32;\nadd.u32 %r0, %r0, %r6;";
   // The mbarriers of thread blocks 1 and 3 expect bytes that never come, which is no fault.
   for (const Schedule& schedule : test_schedules()) {
@@ -174,7 +178,8 @@ TEST_CASE("a copy to several thread blocks of a cluster reports to each of them"
 
 TEST_CASE("a thread block copies to the shared memory of another") {
   const std::string body =
-      kInit + "mov.u32 %r4, %cluster_ctarank;\nshl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r2, %r3;\n"
+      kInit +
+      "mov.u32 %r4, %cluster_ctarank;\nshl.b32 %r3, %r0, 2;\nadd.u32 %r3, %r2, %r3;\n"
       "mad.lo.u32 %r5, %r4, 100, %r0;\nst.shared.u32 [%r3], %r5;\nfence.proxy.async;\n"
       "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 128;\n"
       "barrier.cluster.arrive;\nbarrier.cluster.wait;\n"
@@ -182,7 +187,8 @@ TEST_CASE("a thread block copies to the shared memory of another") {
       "mapa.shared::cluster.u32 %r9, %r7, %r6;\n"
       "@%p1 cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes "
       "[%r8+1024], [smem], 128, [%r9];\n" +
-      kWait + "ld.shared.u32 %r1, [%r3+1024];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
+      kWait +
+      "ld.shared.u32 %r1, [%r3+1024];\nbarrier.cluster.arrive;\nbarrier.cluster.wait;\n"
       "mov.u32 %r6, %ctaid.x;\nmul.lo.u32 %r6, %r6, 32;\nadd.u32 %r0, %r0, %r6;";
   for (const Schedule& schedule : test_schedules()) {
     const Run result = run(body, {{2, 1, 1}, {32, 1, 1}, 0, {2, 1, 1}}, nullptr, schedule);

@@ -23,8 +23,7 @@ void run_line(const BulkTransfer& transfer, const BoxLine& line, std::uint32_t b
   };
   for (std::uint32_t piece = 0; piece < bytes; piece += kPieceBytes) {
     std::byte* const shared =
-        transfer.shared +
-        swizzled(transfer.offset + line.shared_offset + piece, map.swizzle);
+        transfer.shared + swizzled(transfer.offset + line.shared_offset + piece, map.swizzle);
     const std::uint32_t begin = bound(line.begin, piece);
     const std::uint32_t end = std::max(bound(line.end, piece), begin);
     auto* const global = reinterpret_cast<std::byte*>(line.global_address + piece + begin);

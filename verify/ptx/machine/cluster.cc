@@ -50,10 +50,11 @@ class Residents {
     for (ThreadBlock* block : blocks_) progress += block->progress();
     expirations_ = progress == progress_ ? expirations_ + 1 : 0;
     progress_ = progress;
-    for (ThreadBlock* block : blocks_) helps |= block->expire_waits();
-    if (helps && expirations_ < kExpirationsMax) return true;
-    blocks_[0]->report_stuck();
-    return false;
+    for (ThreadBlock* block : blocks_) {
+      if (expirations_ < kExpirationsMax) helps |= block->expire_waits();
+    }
+    if (!helps) blocks_[0]->report_stuck();
+    return helps;
   }
 
   std::vector<ThreadBlock*> blocks_;

@@ -43,8 +43,8 @@ enum class Check : std::uint8_t {
   kDeadlock,    // an mbarrier whose phase never ends
   kWarpgroup,   // a product whose registers are touched too early, or whose warps differ
   kTensorMap,   // bytes that are none, or one of another rank
-  kAssertion,  // __assertfail, trap
-  kRefused,    // what the executor cannot run, found while it runs
+  kAssertion,   // __assertfail, trap
+  kRefused,     // what the executor cannot run, found while it runs
 };
 
 const char* check_name(Check check);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "verify/ptx/arithmetic/approximation.h"
 #include "verify/ptx/arithmetic/matrix_product.h"
 #include "verify/ptx/lanes/step.h"
 #include "verify/ptx/machine/finding.h"
@@ -31,7 +32,11 @@ struct Checks {
 struct LaunchOptions {
   Checks checks = {};
   Schedule schedule = {};
-  SumModel matrix_sums = {};
+  SumModel matrix_sums = {};  // of mma and wgmma
+  // Results of approximate instructions: the most accurate, or off by up to their documented
+  // errors, in a way that the seed chooses.
+  Approximation approximation = Approximation::kAccurate;
+  std::uint32_t approximation_seed = 0;
   // Steps of a thread block before it is considered to never end; those that are not straight-line
   // arithmetic count.
   std::uint64_t steps_max = std::uint64_t{1} << 32;

@@ -39,8 +39,8 @@ struct LaunchRun {
   std::vector<std::byte> image;            // registers of a warp, with the launch's constants
   std::vector<std::uint32_t> last_buffer;  // by step: where its last access was
   std::optional<GridChecker> checker = {};
-  std::uint32_t num_streams = 0;   // of asynchronous operations
-  std::uint64_t progress = 0;      // grows with what ends waits
+  std::uint32_t num_streams = 0;  // of asynchronous operations
+  std::uint64_t progress = 0;     // grows with what ends waits
   LaunchReport report_ = {};
   std::array<std::uint32_t, 64> grid_workspace = {};  // of cooperative groups' grid barrier
 };

@@ -100,7 +100,8 @@ std::string Mbarriers::deliver(Mbarrier& object) {
   std::string problem;
   for (const Delivery& delivery : std::exchange(object.deliveries, {})) {
     delivery.copy();
-    if (delivery.bytes != 0 && problem.empty()) problem = expect(object, -std::int64_t{delivery.bytes});
+    if (delivery.bytes != 0 && problem.empty())
+      problem = expect(object, -std::int64_t{delivery.bytes});
     if (delivery.arrivals != 0 && problem.empty()) problem = arrive(object, delivery.arrivals);
   }
   return problem;

@@ -27,6 +27,7 @@ struct Mbarrier {
   std::int64_t bytes = 0;      // the tx-count: expected ones, less those that came
   bool is_end_seen = true;     // somebody has seen the end of the phase before
   std::uint32_t stream = 0;    // of asynchronous operations
+  Stamp init = {};             // who initialised it, if that is recorded
   std::vector<Delivery> deliveries = {};
   // What threads knew when they arrived, and what those who see the last phase's end know.
   Clocks arriving = {};

@@ -43,7 +43,14 @@ class Operation {
 
   bool init(unsigned lane, const BlockMemory::SharedPlace& place) {
     const std::uint32_t stream = memory_.run().num_streams++;
-    return is_right(lane, place, memory_.mbarriers().init(place.offset, operand(lane), stream));
+    if (!is_right(lane, place, memory_.mbarriers().init(place.offset, operand(lane), stream))) {
+      return false;
+    }
+    if (memory_.checker() != nullptr) {
+      memory_.mbarriers().find(place.offset)->init =
+          memory_.checker()->stamp({AccessKind::kWrite, at_.warp.number, lane, at_.step.place});
+    }
+    return true;
   }
 
   bool invalidate(unsigned lane, const MbarrierAt& found) {
@@ -73,8 +80,8 @@ class Operation {
       return is_right(lane, found.place, "with .noComplete, and completes the phase");
     }
     const bool drops = detail_.mbarrier.mode == MbarrierMode::kArriveDrop;
-    return is_right(lane, found.place, drops ? mbarriers.drop(object, count)
-                                             : mbarriers.arrive(object, count));
+    return is_right(lane, found.place,
+                    drops ? mbarriers.drop(object, count) : mbarriers.arrive(object, count));
   }
 
   // Before the first of the lanes arrives, because the last of them may end the phase.
@@ -124,6 +131,19 @@ LaneMask lanes_at(BlockMemory& memory, const WarpStep& at, const Detail& detail,
 
 }  // namespace
 
+namespace {
+
+// Operations of the object are atomic; its initialisation must precede them.
+void check_init(BlockMemory& memory, const WarpStep& at, const MbarrierAt& found, unsigned lane) {
+  const Stamp& init = found.object->init;
+  if (init.block == 0 || memory.checker()->precedes(init, at.warp.number, lane)) return;
+  const Access access{&at.step, at.lanes, kObjectBytes, AccessKind::kAtomic, "needs"};
+  memory.reporter().report_conflict(at.warp.thread(lane), access, {Conflict::Kind::kRace, init},
+                                    "the mbarrier at " + memory.shared_text(found.place.offset));
+}
+
+}  // namespace
+
 std::optional<MbarrierAt> mbarrier_at(BlockMemory& memory, const WarpStep& at,
                                       const MemoryOperand& operand, unsigned lane) {
   const auto place = memory.shared_place(at.warp, operand, lane);
@@ -138,7 +158,9 @@ std::optional<MbarrierAt> mbarrier_at(BlockMemory& memory, const WarpStep& at,
                 ": none was initialised there, or it was invalidated");
     return std::nullopt;
   }
-  return MbarrierAt{object, *place};
+  const MbarrierAt found{object, *place};
+  check_init(memory, at, found, lane);
+  return found;
 }
 
 bool operate(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
@@ -162,7 +184,7 @@ bool operate(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
       operation.release(*found, together);
       released |= together;
     }
-    const bool is_right = arrives                               ? operation.arrive(lane, *found)
+    const bool is_right = arrives                             ? operation.arrive(lane, *found)
                           : mode == MbarrierMode::kInvalidate ? operation.invalidate(lane, *found)
                                                               : operation.count_bytes(lane, *found);
     if (!is_right) return false;

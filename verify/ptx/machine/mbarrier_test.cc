@@ -114,25 +114,26 @@ TEST_CASE("counts of arrivals and bytes") {
        0},
   };
   for (const Case& each : cases) {
-    check_threads(with_mbarrier(each.arrivals, "mov.u32 %r1, 0;\n@!%p1 bra DONE;\n" + each.body +
-                                                   "\nDONE:"),
-                  2, [&](unsigned i) { return i == 0 ? each.expected : 0; });
+    check_threads(
+        with_mbarrier(each.arrivals, "mov.u32 %r1, 0;\n@!%p1 bra DONE;\n" + each.body + "\nDONE:"),
+        2, [&](unsigned i) { return i == 0 ? each.expected : 0; });
   }
 }
 
 TEST_CASE("an mbarrier counts cp.async copies") {
   // The parameter is the source, too: it holds zeros, and its thread's number is added.
   const std::string copy =
-      "mov.u32 %r2, smem;\nshl.b32 %r3, %r0, 3;\nadd.u32 %r4, %r2, %r3;\nld.param.u64 %rd1, [out];\n"
+      "mov.u32 %r2, smem;\nshl.b32 %r3, %r0, 3;\nadd.u32 %r4, %r2, %r3;\nld.param.u64 %rd1, "
+      "[out];\n"
       "cvt.u64.u32 %rd2, %r3;\nadd.s64 %rd1, %rd1, %rd2;\n"
       "cp.async.ca.shared.global [%r4], [%rd1], 8;\n";
   const std::string read =
-      kWait + "xor.b32 %r5, %r3, 256;\nadd.u32 %r6, %r2, %r5;\nld.shared.u32 %r1, [%r6];\n"
-              "bar.sync 0;\nadd.u32 %r1, %r1, %r0;";
-  check_threads(with_mbarrier("64", copy +
-                                        "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];\n" +
-                                        read),
-                64, [](unsigned i) { return i; });
+      kWait +
+      "xor.b32 %r5, %r3, 256;\nadd.u32 %r6, %r2, %r5;\nld.shared.u32 %r1, [%r6];\n"
+      "bar.sync 0;\nadd.u32 %r1, %r1, %r0;";
+  check_threads(
+      with_mbarrier("64", copy + "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];\n" + read),
+      64, [](unsigned i) { return i; });
   check_threads(with_mbarrier("64", copy +
                                         "cp.async.mbarrier.arrive.shared::cta.b64 [bar];\n"
                                         "mbarrier.arrive.shared::cta.b64 _, [bar];\n" +
@@ -144,10 +145,12 @@ TEST_CASE("mbarrier instructions that are none are refused") {
   for (const char* instruction :
        {"mbarrier.init.global.b64 [bar], 1;", "mbarrier.init.shared.b64 [bar];",
         "mbarrier.arrive.shared.b64 [bar];", "mbarrier.arrive.acquire.shared.b64 _, [bar];",
-        "mbarrier.arrive.expect_tx.shared.b64 _, [bar];", "mbarrier.try_wait.shared.b64 %p1, [bar];",
+        "mbarrier.arrive.expect_tx.shared.b64 _, [bar];",
+        "mbarrier.try_wait.shared.b64 %p1, [bar];",
         "mbarrier.arrive.release.cluster.shared::cluster.b64 %rd1, [bar];",
-        "mbarrier.test_wait.parity.shared.b64 %r1, [bar], 0;", "mbarrier.inval.shared.b64 [bar], 1;",
-        "cp.async.mbarrier.arrive.shared.b32 [bar];", "mbarrier.pending_count.b64 %rd1, %rd1;"}) {
+        "mbarrier.test_wait.parity.shared.b64 %r1, [bar], 0;",
+        "mbarrier.inval.shared.b64 [bar], 1;", "cp.async.mbarrier.arrive.shared.b32 [bar];",
+        "mbarrier.pending_count.b64 %rd1, %rd1;"}) {
     INFO(instruction);
     CHECK_THAT(refusal_of(thread_kernel(instruction)), Catch::Matchers::ContainsSubstring("line "));
   }

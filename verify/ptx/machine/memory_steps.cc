@@ -122,8 +122,7 @@ bool load(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   if (memory.access_fast(warp, detail.memory, what, pointers, &summary)) {
     const LoadShape shape{detail.width, static_cast<std::uint8_t>(count), detail.defs.data()};
     const bool is_plain = at.lanes == warp.live && detail.width == detail.element_bytes;
-    if (is_plain &&
-        lane_tables().load_all_lanes(warp.registers, pointers.data(), summary, shape)) {
+    if (is_plain && lane_tables().load_all_lanes(warp.registers, pointers.data(), summary, shape)) {
       return true;
     }
   } else if (!memory.access(warp, detail.memory, what, pointers)) {

@@ -65,8 +65,8 @@ void Reporter::abandon(Finding finding) {
   has_abandoned_ = true;
 }
 
-void Reporter::report_conflict(std::uint32_t thread, const Access& access,
-                               const Conflict& conflict, const std::string& where) {
+void Reporter::report_conflict(std::uint32_t thread, const Access& access, const Conflict& conflict,
+                               const std::string& where) {
   Finding found = finding(check_of(conflict.kind), thread, *access.step,
                           std::string(access.verb) + " " + where);
   if (conflict.kind == Conflict::Kind::kUninitialised) {

@@ -69,6 +69,36 @@ bool ThreadBlock::execute(const WarpStep& at) {
       return store(memory_, at, detail_of(step));
     case Action::kAtomic:
       return atomic(memory_, at, detail_of(step));
+    case Action::kClusterArrive:
+      return arrive_at_cluster(at);
+    case Action::kTrap:
+      reporter_.abandon(Check::kAssertion, at.warp.thread(at.first_lane()), step,
+                        "stops the kernel");
+      return false;
+    case Action::kFence:
+      pass_fence(at);
+      return true;
+    case Action::kActiveMask:
+      for_each_lane_of(at.lanes,
+                       [&](unsigned lane) { at.warp.row<std::uint32_t>(step.d)[lane] = at.lanes; });
+      return true;
+    case Action::kClock:
+      tell_time(at);
+      return true;
+    case Action::kPrint:
+      print(memory_, at, detail_of(step));
+      return true;
+    case Action::kAssert:
+      fail_assertion(memory_, at, detail_of(step));
+      return false;
+    default:
+      return execute_async(at);
+  }
+}
+
+bool ThreadBlock::execute_async(const WarpStep& at) {
+  const Step& step = at.step;
+  switch (step.action) {
     case Action::kAsyncCopy:
       return copies_.copy(at, detail_of(step));
     case Action::kAsyncCommit:
@@ -89,29 +119,6 @@ bool ThreadBlock::execute(const WarpStep& at) {
       return detail_of(step).mbarrier.mode == MbarrierMode::kCopyArrive
                  ? copies_.arrive(at, detail_of(step))
                  : operate(memory_, at, detail_of(step));
-    case Action::kClusterArrive:
-      return arrive_at_cluster(at);
-    case Action::kTrap:
-      reporter_.abandon(Check::kAssertion, at.warp.thread(at.first_lane()), step,
-                        "stops the kernel");
-      return false;
-    case Action::kFence:
-      pass_fence(at);
-      return true;
-    case Action::kActiveMask:
-      for_each_lane_of(at.lanes, [&](unsigned lane) {
-        at.warp.row<std::uint32_t>(step.d)[lane] = at.lanes;
-      });
-      return true;
-    case Action::kClock:
-      tell_time(at);
-      return true;
-    case Action::kPrint:
-      print(memory_, at, detail_of(step));
-      return true;
-    case Action::kAssert:
-      fail_assertion(memory_, at, detail_of(step));
-      return false;
     default:
       return true;
   }
@@ -186,9 +193,8 @@ Next ThreadBlock::exit(std::size_t index, const WarpStep& at) {
 // else can go on.
 Next ThreadBlock::wait_at_mbarrier(std::size_t index, const WarpStep& at) {
   const bool is_hasty = (run_.options.schedule.seed & 1) != 0 && random_.next_below(2) == 0;
-  const std::optional<LaneMask> ended =
-      lanes_of_ended_phases(memory_, at, detail_of(at.step),
-                            is_hasty ? Patience::kLooks : Patience::kWaits);
+  const std::optional<LaneMask> ended = lanes_of_ended_phases(
+      memory_, at, detail_of(at.step), is_hasty ? Patience::kLooks : Patience::kWaits);
   if (!ended) return Next::kEnded;
   Warp::Group& group = at.warp.groups[index];
   if (*ended == 0 && !group.has_expired && !is_hasty) {

@@ -23,8 +23,7 @@ void ThreadBlock::report_stuck() {
   using Wait = Warp::Wait;
   // What names the error best: a meeting of lanes, then an mbarrier, then barriers.
   Waiting worst;
-  for (const Wait wait :
-       {Wait::kMeeting, Wait::kMbarrier, Wait::kClusterBarrier, Wait::kBarrier}) {
+  for (const Wait wait : {Wait::kMeeting, Wait::kMbarrier, Wait::kClusterBarrier, Wait::kBarrier}) {
     for (const Warp& warp : warps_) {
       for (const Warp::Group& group : warp.groups) {
         if (worst.group == nullptr && group.wait == wait) worst = {&warp, &group};

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
-#include <iterator>
 #include <utility>
 
+#include "verify/ptx/machine/special_registers.h"
 #include "verify/ptx/machine/undefined_registers.h"
 
 namespace recto::ptx {
@@ -58,44 +58,11 @@ void ThreadBlock::begin(const ClusterPlace& place, ClusterBarrier& cluster) {
   for (Warp& warp : warps_) {
     const std::uint32_t left = threads_ - warp.number * kWarpSize;
     warp.begin(left >= kWarpSize ? kAllLanes : (LaneMask{1} << left) - 1);
-    fill_specials(warp, place);
+    fill_special_registers(memory_, warp);
     if (!program_.tracks_undefined) continue;
     warp.undefined.assign(program_.register_bytes / sizeof(LaneMask), 0);
     for (const ValuePlace undefined : program_.undefined_at_entry) {
       warp.undefined[undefined / sizeof(LaneMask)] = kAllLanes;
-    }
-  }
-}
-
-// Rows that differ between thread blocks or warps.
-void ThreadBlock::fill_specials(Warp& warp, const ClusterPlace& place) {
-  const Dim3& grid = run_.shape.grid;
-  const Dim3& block = run_.shape.block;
-  const Dim3& cluster = run_.shape.cluster;
-  const Dim3 at = reporter_.block();
-  const Dim3 in_cluster = cluster.at(place.rank);
-  const auto workspace = reinterpret_cast<std::uintptr_t>(run_.grid_workspace.data());
-  const bool is_explicit = cluster.count() > 1 || program_.cluster[0] != 0;
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    const Dim3 thread = block.at(warp.number * kWarpSize + lane);
-    const LaneMask bit = LaneMask{1} << lane;
-    // In the order of SpecialValue. There is one multiprocessor, and one grid.
-    const std::uint64_t values[] = {
-        thread.x, thread.y, thread.z, block.x, block.y, block.z, at.x, at.y, at.z, grid.x, grid.y,
-        grid.z, lane, warp.number, warps_.size(), 0, 1, 1, bit, bit | (bit - 1), bit - 1,
-        LaneMask{~(bit - 1)}, LaneMask{~(bit | (bit - 1))}, run_.shape.dynamic_shared_bytes,
-        memory_.shared_end() - kSharedBegin, workspace & 0xffffffff, workspace >> 32, in_cluster.x,
-        in_cluster.y, in_cluster.z, cluster.x, cluster.y, cluster.z, place.rank, cluster.count(),
-        at.x / cluster.x, at.y / cluster.y, at.z / cluster.z, grid.x / cluster.x,
-        grid.y / cluster.y, grid.z / cluster.z, is_explicit ? kAllLanes : 0};
-    static_assert(std::size(values) == static_cast<std::size_t>(SpecialValue::kCount));
-    for (const SpecialRow& special : program_.specials) {
-      const std::uint64_t& value = values[static_cast<std::size_t>(special.value)];
-      if (special.width == kPredicateWidth) {
-        std::memcpy(warp.registers + special.place, &value, sizeof(LaneMask));
-      } else {
-        std::memcpy(warp.registers + special.place + lane * special.width, &value, special.width);
-      }
     }
   }
 }
@@ -121,7 +88,8 @@ ThreadBlock::State ThreadBlock::run_for(std::uint64_t steps) {
     steps -= std::min(taken, steps);
     if (steps_taken_ > run_.options.steps_max && !reporter_.has_abandoned()) {
       const Warp::Group group = warp->groups.empty() ? Warp::Group{} : warp->groups[0];
-      const auto lane = group.lanes == 0 ? 0U : static_cast<unsigned>(std::countr_zero(group.lanes));
+      const auto lane =
+          group.lanes == 0 ? 0U : static_cast<unsigned>(std::countr_zero(group.lanes));
       reporter_.abandon(Check::kNeverEnds, warp->thread(lane), program_.steps[group.step],
                         "still runs after " + std::to_string(steps_taken_) + " steps");
       break;
@@ -137,10 +105,10 @@ ThreadBlock::State ThreadBlock::run_for(std::uint64_t steps) {
 void ThreadBlock::wake() {
   for (Warp& warp : warps_) {
     for (Warp::Group& group : warp.groups) {
-      const bool is_over = group.wait == Warp::Wait::kMbarrier
-                               ? group.barrier != memory_.mbarriers().num_ended()
-                               : group.wait == Warp::Wait::kClusterBarrier &&
-                                     group.barrier != cluster_->num_ended();
+      const bool is_over =
+          group.wait == Warp::Wait::kMbarrier
+              ? group.barrier != memory_.mbarriers().num_ended()
+              : group.wait == Warp::Wait::kClusterBarrier && group.barrier != cluster_->num_ended();
       if (is_over) group.wait = Warp::Wait::kNone;
     }
   }

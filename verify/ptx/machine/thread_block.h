@@ -46,14 +46,11 @@ class ThreadBlock {
   const std::vector<Warp>& warps() const { return warps_; }
 
  private:
-  void fill_specials(Warp& warp, const ClusterPlace& place);
   bool has_finished() const;
   void wake();
   Warp* choose_warp();
   void end_turn(Warp& warp, std::size_t group);
-  bool is_random() const {
-    return run_.options.schedule.policy >= SchedulePolicy::kRandomWarp;
-  }
+  bool is_random() const { return run_.options.schedule.policy >= SchedulePolicy::kRandomWarp; }
 
   void run_group(Warp& warp, std::size_t group);
   void run_masked(const WarpStep& at) const;
@@ -62,6 +59,7 @@ class ThreadBlock {
   // What a step does, by kind: first those that may move their group.
   Next act(std::size_t group, const WarpStep& at);
   bool execute(const WarpStep& at);
+  bool execute_async(const WarpStep& at);
   Next branch(std::size_t group, const WarpStep& at);
   Next branch_by_table(std::size_t group, const WarpStep& at);
   Next exit(std::size_t group, const WarpStep& at);

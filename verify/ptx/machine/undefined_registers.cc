@@ -42,13 +42,12 @@ LaneMask undefined_uses(const Program& program, const WarpStep& at, LaneMask ena
   LaneMask undefined = bits_of_fields(at, at.step.uses);
   if (has_detail(at.step.action)) {
     const Detail& detail = program.details[at.step.detail];
-    undefined |= bits_of(at.warp, detail.memory.address) |
-                 bits_of(at.warp, detail.source.address) |
+    undefined |= bits_of(at.warp, detail.memory.address) | bits_of(at.warp, detail.source.address) |
                  bits_of(at.warp, detail.signal.address);
     for (const ValuePlace place : detail.bulk.coordinates) undefined |= bits_of(at.warp, place);
     // A product that does not add does not read its sums.
-    const bool ignores_sums = at.step.action == Action::kWarpgroupProduct &&
-                              at.warp.mask_at(detail.uses[0]) == 0;
+    const bool ignores_sums =
+        at.step.action == Action::kWarpgroupProduct && at.warp.mask_at(detail.uses[0]) == 0;
     for (std::size_t i = 0; i < detail.uses.size(); ++i) {
       if (ignores_sums && i >= 1 && i <= detail.defs.size()) continue;
       undefined |= bits_of(at.warp, detail.uses[i]);

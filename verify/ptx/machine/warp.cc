@@ -20,8 +20,7 @@ std::size_t Warp::choose_group(SchedulePolicy policy, RandomStream& random) cons
   std::size_t chosen = groups.size();
   std::uint64_t ready = 0;
   const auto rank = [&](const Group& group) {
-    return std::pair(group.turns,
-                     policy == SchedulePolicy::kReverse ? ~group.step : group.step);
+    return std::pair(group.turns, policy == SchedulePolicy::kReverse ? ~group.step : group.step);
   };
   for (std::size_t i = 0; i < groups.size(); ++i) {
     if (groups[i].wait != Wait::kNone) continue;

@@ -35,9 +35,9 @@ class Warp {
     LaneMask lanes = 0;
     std::uint32_t node = kNoNode;  // where it will meet others
     Wait wait = Wait::kNone;
-    bool has_expired = false;    // its wait at an mbarrier has taken too long
-    std::uint32_t barrier = 0;   // its number, or how much had happened when it began to wait
-    std::uint32_t turns = 0;     // that it has used up
+    bool has_expired = false;   // its wait at an mbarrier has taken too long
+    std::uint32_t barrier = 0;  // its number, or how much had happened when it began to wait
+    std::uint32_t turns = 0;    // that it has used up
   };
   struct Part {
     std::uint32_t step = 0;

@@ -35,8 +35,7 @@ bool is_collective(Action action) {
 
 LaneMask ThreadBlock::member_mask(const Warp& warp, const Step& step, unsigned lane) const {
   if (is_collective(step.action)) return kAllLanes;
-  const ValuePlace masks =
-      step.action == Action::kWarpBarrier ? step.a : detail_of(step).uses[0];
+  const ValuePlace masks = step.action == Action::kWarpBarrier ? step.a : detail_of(step).uses[0];
   return warp.row<std::uint32_t>(masks)[lane];
 }
 

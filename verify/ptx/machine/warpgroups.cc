@@ -208,10 +208,10 @@ bool Warpgroups::collect(const WarpStep& at, const Factor& factor, std::uint32_t
       pointers[i] = piece_address(*matrix, factor.major, line(i), piece(i));
     }
     const LaneMask lanes = here == kWarpSize ? kAllLanes : (LaneMask{1} << here) - 1;
-    if (!memory_.access_shared(at.warp, MemorySpace::kShared,
-                               {&at.step, lanes, kPieceBytes, AccessKind::kAsyncRead,
-                                "multiplies", operation},
-                               pointers)) {
+    if (!memory_.access_shared(
+            at.warp, MemorySpace::kShared,
+            {&at.step, lanes, kPieceBytes, AccessKind::kAsyncRead, "multiplies", operation},
+            pointers)) {
       return false;
     }
     for (std::uint32_t i = 0; i < here; ++i) {

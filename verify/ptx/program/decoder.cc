@@ -223,9 +223,9 @@ bool Decoder::decode_instruction() {
     return decode_carry();
   }
   static const std::set<std::string_view> kSimple = {
-      "exit",      "ret",     "trap",          "brkpt",          "nanosleep",  "prefetch",
-      "prefetchu", "discard", "applypriority", "griddepcontrol", "activemask", "elect",
-      "pmevent"};
+      "exit",       "ret",       "trap",    "brkpt",         "nanosleep",
+      "prefetch",   "prefetchu", "discard", "applypriority", "griddepcontrol",
+      "activemask", "elect",     "pmevent"};
   if (kSimple.count(opcode) != 0) return decode_simple();
   return decode_lanes();
 }

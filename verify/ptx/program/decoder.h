@@ -98,7 +98,7 @@ class Decoder {
   bool load_argument(const Detail& detail, const std::vector<const Operand*>& registers);
   bool read_ordering(InstructionReader& reader, Detail* detail);
 
-  // decoder_async.cc
+  // decoder_async.cc, decoder_mbarrier.cc, decoder_warpgroup.cc
   bool decode_async_copy();
   bool decode_copy_arrival(InstructionReader& reader);
   bool decode_mbarrier();
@@ -107,7 +107,7 @@ class Decoder {
   bool emit_mbarrier(Detail detail, ValuePlace operand, ValuePlace d);
   bool decode_bulk_copy(InstructionReader& reader);
   bool decode_bulk_wait(InstructionReader& reader);
-  bool read_bulk_operands(bool is_tensor, Detail* detail);
+  bool read_bulk_operands(Detail* detail);
   bool read_coordinates(const Operand& operand, Detail* detail);
   bool decode_warpgroup();
   bool decode_warpgroup_product(InstructionReader& reader);

@@ -25,11 +25,10 @@ bool Decoder::decode_cluster_barrier(InstructionReader& reader) {
   const auto action = reader.take_one_of<Action>(
       {{"arrive", Action::kClusterArrive}, {"wait", Action::kClusterWait}});
   if (!action) return refuse();
-  const auto ordering =
-      *action == Action::kClusterArrive
-          ? reader.take_one_of<Ordering>(
-                {{"release", Ordering::kRelease}, {"relaxed", Ordering::kRelaxed}})
-          : reader.take_one_of<Ordering>({{"acquire", Ordering::kAcquire}});
+  const auto ordering = *action == Action::kClusterArrive
+                            ? reader.take_one_of<Ordering>({{"release", Ordering::kRelease},
+                                                            {"relaxed", Ordering::kRelaxed}})
+                            : reader.take_one_of<Ordering>({{"acquire", Ordering::kAcquire}});
   reader.skip({"aligned"});
   if (reader.has_more() || !instruction_->operands.empty()) return refuse();
   emit_detail(*action).ordering = ordering.value_or(Ordering::kWeak);

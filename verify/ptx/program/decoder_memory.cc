@@ -33,13 +33,13 @@ bool Decoder::read_memory_operand(const Operand& operand, MemorySpace space,
       return true;
     case OperandKind::kVariable: {
       const Location& location = frame_->variables[base.index];
-      memory->space = location.space;
+      if (space != MemorySpace::kSharedCluster) memory->space = location.space;
       memory->offset += static_cast<std::int64_t>(location.address);
       return true;
     }
     case OperandKind::kName: {
       if (const auto found = shared_.find(base.name); found != shared_.end()) {
-        memory->space = MemorySpace::kShared;
+        if (space != MemorySpace::kSharedCluster) memory->space = MemorySpace::kShared;
         memory->offset += static_cast<std::int64_t>(found->second.address);
         return true;
       }

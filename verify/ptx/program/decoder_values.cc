@@ -7,6 +7,58 @@
 
 namespace recto::ptx {
 
+namespace {
+
+const std::unordered_map<std::string_view, SpecialValue>& special_names() {
+  using enum SpecialValue;
+  static const std::unordered_map<std::string_view, SpecialValue> kNames = {
+      {"%tid.x", kTidX},
+      {"%tid.y", kTidY},
+      {"%tid.z", kTidZ},
+      {"%ntid.x", kNtidX},
+      {"%ntid.y", kNtidY},
+      {"%ntid.z", kNtidZ},
+      {"%ctaid.x", kCtaidX},
+      {"%ctaid.y", kCtaidY},
+      {"%ctaid.z", kCtaidZ},
+      {"%nctaid.x", kNctaidX},
+      {"%nctaid.y", kNctaidY},
+      {"%nctaid.z", kNctaidZ},
+      {"%laneid", kLaneId},
+      {"%warpid", kWarpId},
+      {"%nwarpid", kNumWarps},
+      {"%smid", kSmId},
+      {"%nsmid", kNumSm},
+      {"%gridid", kGridId},
+      {"%lanemask_eq", kLaneMaskEq},
+      {"%lanemask_le", kLaneMaskLe},
+      {"%lanemask_lt", kLaneMaskLt},
+      {"%lanemask_ge", kLaneMaskGe},
+      {"%lanemask_gt", kLaneMaskGt},
+      {"%dynamic_smem_size", kDynamicSharedBytes},
+      {"%total_smem_size", kTotalSharedBytes},
+      {"%envreg1", kGridWorkspaceHigh},
+      {"%envreg2", kGridWorkspaceLow},
+      {"%cluster_ctaid.x", kClusterCtaidX},
+      {"%cluster_ctaid.y", kClusterCtaidY},
+      {"%cluster_ctaid.z", kClusterCtaidZ},
+      {"%cluster_nctaid.x", kClusterNctaidX},
+      {"%cluster_nctaid.y", kClusterNctaidY},
+      {"%cluster_nctaid.z", kClusterNctaidZ},
+      {"%cluster_ctarank", kClusterCtarank},
+      {"%cluster_nctarank", kClusterNctarank},
+      {"%clusterid.x", kClusteridX},
+      {"%clusterid.y", kClusteridY},
+      {"%clusterid.z", kClusteridZ},
+      {"%nclusterid.x", kNclusteridX},
+      {"%nclusterid.y", kNclusteridY},
+      {"%nclusterid.z", kNclusteridZ},
+      {"%is_explicit_cluster", kIsExplicitCluster}};
+  return kNames;
+}
+
+}  // namespace
+
 ValuePlace Decoder::add_value(Width width) {
   draft_.values.push_back({ValueKind::kVariable, width});
   return static_cast<ValuePlace>(draft_.values.size() - 1);
@@ -116,50 +168,6 @@ ValuePlace Decoder::address_constant(const Operand& operand) {
 }
 
 bool Decoder::special_register(const Operand& operand, Width width, ValuePlace* value) {
-  using enum SpecialValue;
-  static const std::unordered_map<std::string_view, SpecialValue> kNames = {
-      {"%tid.x", kTidX},
-      {"%tid.y", kTidY},
-      {"%tid.z", kTidZ},
-      {"%ntid.x", kNtidX},
-      {"%ntid.y", kNtidY},
-      {"%ntid.z", kNtidZ},
-      {"%ctaid.x", kCtaidX},
-      {"%ctaid.y", kCtaidY},
-      {"%ctaid.z", kCtaidZ},
-      {"%nctaid.x", kNctaidX},
-      {"%nctaid.y", kNctaidY},
-      {"%nctaid.z", kNctaidZ},
-      {"%laneid", kLaneId},
-      {"%warpid", kWarpId},
-      {"%nwarpid", kNumWarps},
-      {"%smid", kSmId},
-      {"%nsmid", kNumSm},
-      {"%gridid", kGridId},
-      {"%lanemask_eq", kLaneMaskEq},
-      {"%lanemask_le", kLaneMaskLe},
-      {"%lanemask_lt", kLaneMaskLt},
-      {"%lanemask_ge", kLaneMaskGe},
-      {"%lanemask_gt", kLaneMaskGt},
-      {"%dynamic_smem_size", kDynamicSharedBytes},
-      {"%total_smem_size", kTotalSharedBytes},
-      {"%envreg1", kGridWorkspaceHigh},
-      {"%envreg2", kGridWorkspaceLow},
-      {"%cluster_ctaid.x", kClusterCtaidX},
-      {"%cluster_ctaid.y", kClusterCtaidY},
-      {"%cluster_ctaid.z", kClusterCtaidZ},
-      {"%cluster_nctaid.x", kClusterNctaidX},
-      {"%cluster_nctaid.y", kClusterNctaidY},
-      {"%cluster_nctaid.z", kClusterNctaidZ},
-      {"%cluster_ctarank", kClusterCtarank},
-      {"%cluster_nctarank", kClusterNctarank},
-      {"%clusterid.x", kClusteridX},
-      {"%clusterid.y", kClusteridY},
-      {"%clusterid.z", kClusteridZ},
-      {"%nclusterid.x", kNclusteridX},
-      {"%nclusterid.y", kNclusteridY},
-      {"%nclusterid.z", kNclusteridZ},
-      {"%is_explicit_cluster", kIsExplicitCluster}};
   if (operand.name == "WARP_SZ") {
     *value = constant(width, kWarpSize);
     return true;
@@ -174,9 +182,10 @@ bool Decoder::special_register(const Operand& operand, Width width, ValuePlace* 
     step.defs = kFieldD;
     return true;
   }
-  const auto found = kNames.find(operand.name);
-  if (found == kNames.end()) return false;
-  if ((width == kPredicateWidth) != (found->second == kIsExplicitCluster)) return false;
+  const auto found = special_names().find(operand.name);
+  if (found == special_names().end()) return false;
+  const bool is_predicate = found->second == SpecialValue::kIsExplicitCluster;
+  if ((width == kPredicateWidth) != is_predicate) return false;
   *value = special(found->second, width);
   return true;
 }
@@ -214,6 +223,10 @@ void Decoder::emit_lanes(std::string_view form, ValuePlace d,
     return;
   }
   Step& step = emit(Action::kLanes);
+  if (const LaneFunction perturbed = find_perturbed_function(form); perturbed != nullptr) {
+    const auto index = static_cast<std::uint32_t>(draft_.program.steps.size() - 1);
+    draft_.program.approximations.push_back({index, perturbed});
+  }
   step.lanes = found->function;
   step.d = d;
   step.d_width = found->d;

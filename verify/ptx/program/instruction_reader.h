@@ -36,9 +36,25 @@ class InstructionReader {
     }
   }
   void skip_hints() {  // for caches
-    skip({"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "L1::evict_normal",
-          "L1::evict_unchanged", "L1::evict_first", "L1::evict_last", "L1::no_allocate", "L2::64B",
-          "L2::128B", "L2::256B", "L2::cache_hint", "L2::evict_last", "L2::evict_first",
+    skip({"ca",
+          "cg",
+          "cs",
+          "lu",
+          "cv",
+          "wb",
+          "wt",
+          "nc",
+          "L1::evict_normal",
+          "L1::evict_unchanged",
+          "L1::evict_first",
+          "L1::evict_last",
+          "L1::no_allocate",
+          "L2::64B",
+          "L2::128B",
+          "L2::256B",
+          "L2::cache_hint",
+          "L2::evict_last",
+          "L2::evict_first",
           "L2::evict_normal"});
   }
   std::optional<ScalarType> take_type() {

@@ -102,7 +102,7 @@ struct BulkForm {
 // What an action needs beside the step's own fields.
 struct Detail {
   MemoryOperand memory = {};
-  MemoryOperand source = {};   // of an asynchronous copy: memory, or a tensor map
+  MemoryOperand source = {};  // of an asynchronous copy: memory, or a tensor map
   MemoryOperand signal = {};  // the mbarrier of a bulk copy
   std::vector<ValuePlace> defs = {};
   std::vector<ValuePlace> uses = {};
@@ -199,6 +199,13 @@ struct NamedPiece {
   std::uint64_t bytes = 0;
 };
 
+// A step that computes approximately, and the function whose results are off by the documented
+// error.
+struct ApproximateStep {
+  std::uint32_t step = 0;
+  LaneFunction perturbed = nullptr;
+};
+
 // A step that touches a register of an asynchronous product, and the product.
 struct RegisterTouch {
   std::uint32_t step = 0;
@@ -210,8 +217,8 @@ struct RegisterTouch {
 
 struct Program {
   std::string kernel;
-  std::uint32_t threads_max = 0;                  // 0: not given
-  std::array<std::uint32_t, 3> cluster = {};      // thread blocks; 0: not given
+  std::uint32_t threads_max = 0;              // 0: not given
+  std::array<std::uint32_t, 3> cluster = {};  // thread blocks; 0: not given
   std::vector<Step> steps;
   std::vector<Detail> details;
   std::vector<text::Place> places;        // of steps
@@ -223,6 +230,7 @@ struct Program {
   std::vector<ArgumentRow> arguments;
   ValuePlace scratch_d = 0;  // 256 bytes each, for results of masked steps
   ValuePlace scratch_e = 0;
+  std::vector<ApproximateStep> approximations;
   std::vector<RegisterTouch> touches;  // sorted; on some path, where registers are tracked
   bool tracks_undefined = false;
   std::vector<ValuePlace> undefined_at_entry;  // read on some path before they are written

@@ -51,8 +51,7 @@ OutRun run_out(const TestKernel& kernel, unsigned threads, const LaunchOptions& 
 
 TestKernel thread_kernel(const std::string& body) {
   TestKernel kernel;
-  kernel.declarations =
-      ".shared .align 1024 .b8 smem[4096];\n.shared .align 8 .b64 bar[4];";
+  kernel.declarations = ".shared .align 1024 .b8 smem[4096];\n.shared .align 8 .b64 bar[4];";
   kernel.body =
       ".reg .pred %p<10>;\n.reg .b16 %h<10>;\n.reg .b32 %r<30>;\n.reg .b64 %rd<10>;\n"
       ".reg .f32 %f<10>;\nmov.u32 %r0, %tid.x;\n" +
