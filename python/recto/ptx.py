@@ -181,7 +181,8 @@ def _passed(
     kernel: Kernel, arguments: Sequence[Any]
 ) -> "Tuple[List[List[Piece]], List[Span]]":
     """The pieces of each parameter, and the memory that arrays have."""
-    parameters, spans = kernel.parameters, []
+    parameters = kernel.parameters
+    spans: "List[Span]" = []
     if len(arguments) > len(parameters):
         raise ValueError(f"{kernel.name}: expected {len(parameters)} arguments, got "
                          f"{len(arguments)}")

@@ -3,7 +3,7 @@
 
     build_cuda_library_test.py [KIT]
 
-Without a kit, for example without a CUDA Toolkit, there is nothing to test.
+Without a kit or without nvcc, there is nothing to test.
 """
 
 import os
@@ -41,6 +41,14 @@ const RectoKernelTable* recto_kernel_table() {
 """
 
 
+def find_nvcc(**environment):
+    """What the script finds with these variables, or None."""
+    code = "import build_cuda_library as script\ntry: print(script.find_nvcc())\n"
+    code += "except script.Refusal: pass"
+    return subprocess.run([sys.executable, "-c", code], cwd=KIT, capture_output=True, check=True,
+                          env=environment or None, text=True).stdout.strip()
+
+
 class BuildCudaLibraryTest(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
@@ -52,12 +60,13 @@ class BuildCudaLibraryTest(unittest.TestCase):
         path.parent.mkdir(exist_ok=True, parents=True)
         path.write_text(text, encoding="utf-8")
 
-    def build(self, *arguments):
+    def build(self, *arguments, env=None):
         return subprocess.run(
             [sys.executable, f"{KIT}/build_cuda_library.py", *arguments, "-o", "library.so"],
             capture_output=True,
             check=False,
             cwd=self.folder,
+            env=env,
             text=True,
         )
 
@@ -104,17 +113,28 @@ class BuildCudaLibraryTest(unittest.TestCase):
         self.check_refused(self.build("--adapter", "/dev/zero"),
                            "/dev/zero: expected a file, found a pipe or a device")
 
-    def test_what_cannot_be_translated_is_told_with_its_line(self):
-        self.write("fill.cu", "// A kernel.\n#define LAUNCH fill<<<1, 32>>>\n")
+    def test_without_nvcc_it_says_what_to_install(self):
         self.write("adapter.cc", ADAPTER)
-        result = self.build("fill.cu", "--adapter", "adapter.cc")
-        self.check_refused(result, "fill.cu:2: expected '(' after >>>")
+        environment = {"PATH": "/usr/bin:/bin", "CUDA_HOME": "", "HOME": str(self.folder)}
+        if find_nvcc(**environment):
+            print("SKIPPED: without nvcc: there is one that is found without PATH")
+            self.skipTest("there is one")
+        result = self.build("--adapter", "adapter.cc", env=environment)
+        self.check_refused(result, "no nvcc", "pip install nvidia-cuda-nvcc", "--ptx")
+
+    def test_an_adapter_of_ptx_needs_no_nvcc(self):
+        self.write("fill.ptx", ".version 8.0\n.target sm_80\n")
+        self.write("adapter.cc", ADAPTER.replace("void launch_fill(float* out);\n", "").replace(
+            "launch_fill(", 'recto::launch("fill", {1}, {32}, 0, '))
+        built = self.build("--ptx", "fill.ptx", "--adapter", "adapter.cc",
+                           env={**os.environ, "RECTO_NVCC": "/nowhere"})
+        self.assertEqual(built.returncode, 0, built.stderr)
 
     def test_what_does_not_compile_is_told_with_its_line(self):
         self.write("fill.cu", "#define VALUE 1.0f\n" + KERNEL.replace("value;", "valve;", 1))
         self.write("adapter.cc", ADAPTER)
         result = self.build("fill.cu", "--adapter", "adapter.cc")
-        self.check_refused(result, "fill.cu does not compile", "fill.cu:4:", "value")
+        self.check_refused(result, "fill.cu does not compile", "fill.cu(4)", "value")
 
     def test_an_adapter_without_a_table_is_refused(self):
         self.write("fill.cu", "#define VALUE 1.0f\n" + KERNEL + LAUNCH)
@@ -131,7 +151,10 @@ class BuildCudaLibraryTest(unittest.TestCase):
 
 if __name__ == "__main__":
     if len(sys.argv) < 2:
-        print("SKIPPED: build_cuda_library_test: no CUDA Toolkit or no g++, so there is no kit")
+        print("SKIPPED: build_cuda_library_test: no g++, so there is no kit")
         sys.exit(0)
     KIT = Path(sys.argv.pop(1)).resolve()
+    if not find_nvcc():
+        print("SKIPPED: build_cuda_library_test: no nvcc")
+        sys.exit(0)
     unittest.main()
