@@ -90,10 +90,10 @@ TEST_CASE("a context longer than its plan is computed whole, by the last split")
   }
 }
 
-// Planned for 8 keys, two splits of 33 keys begin at 0 and 4, and two shares at 0 and 20.
+// Planned for 8 keys, two splits of 33 keys begin at 0 and 4, and two shares at 0 and 20, which
+// rounds otherwise on tensor cores.
 TEST_CASE("only shares of equal size grow with a context longer than its plan") {
-  for (const AttentionKernel kernel : {AttentionKernel::kReferenceDecode,
-                                       AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode}) {
+  for (const AttentionKernel kernel : {AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode}) {
     INFO(attention_kernel_name(kernel));
     const Outcome splits = outcome_of(kernel, 4, 8);
     const Outcome shares = outcome_of(kernel, 4, 8, kernels::SplitRule::kEqualShares);

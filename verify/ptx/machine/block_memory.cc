@@ -189,13 +189,13 @@ bool BlockMemory::stays_in_pieces(const Warp& warp, const Access& access,
     for (std::size_t i = (address - buffer->begin) / bounds.piece_bytes; i <= last; ++i) {
       if (bounds.allows(block, i)) continue;
       const bool is_owned = block < bounds.owner_of_block.size();
-      reporter_.abandon(
-          Check::kLogicalBounds, warp.thread(lane), *access.step,
-          what_of(access) + run_.memory.text_of(address) + ", in piece " + std::to_string(i) +
-              " (of " + std::to_string(bounds.piece_bytes) + " bytes), outside the pieces of " +
-              (is_owned ? "owner " + std::to_string(bounds.owner_of_block[block])
-                        : std::string("its thread block")) +
-              ": it belongs to " + bounds.owners_text(i));
+      reporter_.abandon(Check::kLogicalBounds, warp.thread(lane), *access.step,
+                        what_of(access) + run_.memory.text_of(address) + ", in piece " +
+                            std::to_string(i) + " (of " + std::to_string(bounds.piece_bytes) +
+                            " bytes), outside the pieces of " +
+                            (is_owned ? "owner " + std::to_string(bounds.owner_of_block[block])
+                                      : std::string("its thread block")) +
+                            ": it belongs to " + bounds.owners_text(i));
       return;
     }
   });
