@@ -8,6 +8,7 @@
 #include <array>
 #include <cerrno>
 #include <cstdint>
+#include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
@@ -20,6 +21,8 @@
 
 namespace recto::experiments {
 namespace {
+
+constexpr const char* kNoFolder = ": cannot make this folder: ";
 
 // A path where nothing can be written is the caller's mistake; a full disk is not.
 Status failure(const std::string& message, int error) {
@@ -115,21 +118,24 @@ Status make_folder(const std::string& path) {
     error = std::make_error_code(std::errc::not_a_directory);
   }
   if (!error) return Status::ok();
-  return failure(path + ": cannot make this folder: ", error.value());
+  return failure(path + kNoFolder, error.value());
 }
 
+// In a folder that is missing nothing is made, which would be in the way of other processes that
+// try the same one: that it can be made is seen one level above.
 Status try_folder(const std::string& path, const std::string& file) {
-  std::error_code ignored;
-  std::vector<std::filesystem::path> missing;  // the lowest one first
-  for (std::filesystem::path part = path; !part.empty() && !std::filesystem::exists(part, ignored);
-       part = part.parent_path()) {
-    missing.push_back(part);
+  std::error_code error;
+  std::filesystem::path there = path;
+  while (!there.empty() && !std::filesystem::exists(there, error)) {
+    if (error) return failure(path + kNoFolder, error.value());
+    there = there.parent_path();
   }
-  Status status = make_folder(path);
   // Never committed, so it leaves nothing behind.
-  if (status.is_ok()) status = OutputFile::create(path + '/' + file).status();
-  for (const std::filesystem::path& part : missing) std::filesystem::remove(part, ignored);
-  return status;
+  if (there == path) return OutputFile::create(path + '/' + file).status();
+  std::string trial = (there / ".recto-XXXXXX").string();
+  if (mkdtemp(trial.data()) == nullptr) return failure(path + kNoFolder, errno);
+  rmdir(trial.c_str());
+  return Status::ok();
 }
 
 Result<std::string> read_text_file(const std::string& path) {

@@ -3,6 +3,8 @@
 #include <cstdlib>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #include "bazel/testing/catch.h"
 
@@ -110,6 +112,27 @@ TEST_CASE("a folder is tried before work, and the trial leaves nothing in it") {
   CHECK(read_text_file(folder + "/new/manifest.json").value() == "kept");
   CHECK_FALSE(try_folder(folder + "/new/manifest.json").is_ok());
   CHECK_THAT(try_folder("/proc").message(), ContainsSubstring("/proc/manifest.json: cannot"));
+  CHECK_THAT(try_folder("/proc/new/below").message(),
+             ContainsSubstring("/proc/new/below: cannot make this folder: "));
+  CHECK_FALSE(try_folder(folder + '/' + std::string(300, 'x') + "/below").is_ok());
+}
+
+TEST_CASE("processes that try one folder at a time do not take it from each other") {
+  const std::string folder = fresh_folder("shared");
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&folder, i] {
+      for (int k = 0; k < 200; ++k) {
+        const std::string path = folder + "/a/b" + std::to_string(k);
+        const bool is_good = try_folder(path + "/c").is_ok() && make_folder(path + "/d").is_ok() &&
+                             write_file(path + "/d/" + std::to_string(i), "kept").is_ok();
+        if (!is_good) return;
+      }
+      static_cast<void>(write_file(folder + "/done" + std::to_string(i), "all"));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  CHECK(entries(folder) == 5);  // a, and what each of the four wrote at its end
 }
 
 }  // namespace
