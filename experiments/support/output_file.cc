@@ -130,8 +130,11 @@ Status try_folder(const std::string& path, const std::string& file) {
     if (error) return failure(path + kNoFolder, error.value());
     there = there.parent_path();
   }
-  // Never committed, so it leaves nothing behind.
-  if (there == path) return OutputFile::create(path + '/' + file).status();
+  if (there == path) {
+    RECTO_RETURN_IF_ERROR(make_folder(path));  // says if it is none
+    // Never committed, so it leaves nothing behind.
+    return OutputFile::create(path + '/' + file).status();
+  }
   std::string trial = (there / ".recto-XXXXXX").string();
   if (mkdtemp(trial.data()) == nullptr) return failure(path + kNoFolder, errno);
   rmdir(trial.c_str());
