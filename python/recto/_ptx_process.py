@@ -11,7 +11,7 @@ import socket
 import subprocess
 from typing import Any, Dict, List, Optional, Sequence, Union
 
-from ._engine import EngineFailed
+from ._errors import EngineFailed
 from ._programs import program
 
 #: An address, or bytes.

@@ -78,7 +78,7 @@ def verify(
     smallest = report.minimize()
     if explain and smallest is not None and smallest.file is not None:
         smallest.explanation = _replayed(smallest.file, of_case, answerer).text
-        smallest.explanation += _declaration_that_explains(smallest, of_case, answerer)
+        smallest.explanation += _declarations_that_explain(smallest, of_case, answerer)
     return report
 
 
@@ -91,19 +91,21 @@ def _say_replay(failure: Failure, words: Dict[str, Any]) -> None:
     failure.text = failure.text.replace("=...)", f"=...{text})")
 
 
-def _declaration_that_explains(failure: Failure, words: Dict[str, Any], answerer: Any) -> str:
-    """The declared numerics within whose bound the case lies: the one that adds least, if a usual
-    one is enough."""
+def _declarations_that_explain(failure: Failure, words: Dict[str, Any], answerer: Any) -> str:
+    """The declared numerics within whose bound the case lies: each kind of rounding by itself, to
+    the finest type that is enough."""
     ratios = [float(each) for each in re.findall(r"ratio ([0-9.e+]+)", failure.text)]
     is_near = bool(ratios) and max(ratios) < _NEAR_RATIO
     if not is_near or words.get("numerics") is not None:
         return ""
-    for type_name in ("fp16", "bf16"):
-        for field in ("products", "partials", "p", "accumulate"):
+    enough = []
+    for field in ("products", "partials", "p", "accumulate"):
+        for type_name in ("fp16", "bf16"):
             numerics = _filters.Numerics(**{field: type_name})
             if _replayed(str(failure.file), {**words, "numerics": numerics}, answerer).passed:
-                return f"declared   it is within the bound with numerics={numerics!r}\n"
-    return ""
+                enough.append(f"numerics={numerics!r}")
+                break
+    return f"declared   it is within the bound with {' or '.join(enough)}\n" if enough else ""
 
 
 def replay(

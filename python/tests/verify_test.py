@@ -217,9 +217,8 @@ class Faults(Verify):
         words = dict(decode=rounds_products, cases=12, types=["fp16"], laws=["oracle"])
         report = self.verify(**words)
         self.assertGreater(report.failed, 0)
-        # Of the shrunk case alone: its error may be small enough for the finer type.
-        self.assertRegex(report.minimize().explanation,
-                         r"numerics=recto\.Numerics\(products='(fp16|bf16)'\)")
+        self.assertIn("numerics=recto.Numerics(products='bf16') or numerics=",
+                      report.minimize().explanation)
         numerics = recto.Numerics(products="bf16", p="fp16", exp="approx", accumulate="fp32")
         right = self.verify(**words, numerics=numerics)
         right.raise_for_failures()
