@@ -53,7 +53,7 @@ Status list_kernels(const std::string& file, CommandContext& context) {
   for (const std::string& name : module.value().kernel_names()) {
     const Result<ptx::Kernel> kernel = module.value().kernel(name);
     if (!kernel.is_ok()) {
-      refused += fmt::format("{}: {}: {}\n", file, name, kernel.status().message());
+      refused += fmt::format("{}: {}\n", file, kernel.status().message());
       ++refused_count;
       continue;
     }

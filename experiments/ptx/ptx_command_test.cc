@@ -47,7 +47,7 @@ TEST_CASE("the kernels of a file are listed, with what a launch needs") {
 TEST_CASE("a kernel that cannot be run is told with its line") {
   const auto tried = ptx(kHead + kStore + kRefused);
   CHECK(tried.exit_code == 1);
-  CHECK_THAT(tried.out, ContainsSubstring("kernel.ptx: refused: line 17"));
+  CHECK_THAT(tried.out, ContainsSubstring("kernel.ptx: refused: line 18"));
   CHECK_THAT(tried.err, ContainsSubstring("1 of 2 kernels cannot be run"));
 }
 
