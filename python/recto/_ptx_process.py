@@ -95,11 +95,14 @@ class PtxProcess:
         self._socket.close()
         self._child.wait()
 
-    def load(self, text: bytes) -> "Dict[str, Any]":
-        """Loads a module. ValueError: the text is not PTX."""
+    def load(self, text: bytes, path: str) -> "Dict[str, Any]":
+        """Loads a module. ValueError: the text is not PTX; the message begins with `path`."""
         memory = self._mapped(len(text))
         memory[: len(text)] = text
-        return self._ask({"load": len(text)})
+        try:
+            return self._ask({"load": len(text)})
+        except ValueError as error:
+            raise ValueError(f"{path}{error}") from None
 
     def launch(self, request: "Dict[str, Any]", spans: Sequence[Span],
                arguments: "Sequence[Sequence[Piece]]") -> "Dict[str, Any]":

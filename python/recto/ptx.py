@@ -68,7 +68,7 @@ class Module:
     `policy`: the order of threads, "in-order", "reverse", "random-warp" or "random-thread"; each
     launch has the next `seed`.
 
-    ValueError: it is not PTX; the text has the line.
+    ValueError: it is not PTX; the message has the line. TypeError: it is none of these.
     """
 
     def __init__(self, source: Any, *, checks: "Union[bool, Sequence[str]]" = True,
@@ -79,7 +79,7 @@ class Module:
         if policy not in _POLICIES:
             raise ValueError(f"policy: expected one of {', '.join(_POLICIES)}, got {policy!r}")
         self.checks, self.policy, self.seed = names, policy, seed
-        self._text = _text_of(source)
+        self._text, self._path = _text_of(source)
         self._loaded: "Optional[Tuple[PtxProcess, int]]" = None
         self._parameters: Dict[str, List[Parameter]] = {}
         self._number()
@@ -107,7 +107,7 @@ class Module:
         """The process that has it, and its number there."""
         process = PtxProcess.current()
         if self._loaded is None or self._loaded[0] is not process:
-            answer = process.load(self._text)
+            answer = process.load(self._text, self._path)
             self._loaded = process, answer["module"]
             self._parameters = {
                 kernel["name"]: [Parameter(each["name"], each["type"], each["bytes"])
@@ -161,18 +161,23 @@ class Launcher:
             raise KernelFault(answer["findings"], f"policy {module.policy}, seed {seed}")
 
 
-def _text_of(source: Any) -> bytes:
+def _text_of(source: Any) -> "Tuple[bytes, str]":
+    """The text, and what names it in messages: the path of a file."""
     if isinstance(getattr(source, "asm", None), dict):  # of triton.compile
         source = source.asm["ptx"]
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "\n" not in source):
         with open(source, "rb") as file:
-            return file.read()
-    return source.encode() if isinstance(source, str) else bytes(source)
+            return file.read(), f"{os.fspath(source)}: "
+    if not isinstance(source, (str, bytes, bytearray)):
+        raise TypeError(f"expected a path, PTX, or a kernel that Triton has compiled, got "
+                        f"{type(source).__name__}")
+    return (source.encode() if isinstance(source, str) else bytes(source)), ""
 
 
 def _dims(name: str, dims: Dims) -> "List[int]":
-    listed = [dims] if isinstance(dims, (int, np.integer)) else list(dims)
-    if not 1 <= len(listed) <= 3 or any(not 0 <= int(each) < 1 << 32 for each in listed):
+    listed = list(dims) if isinstance(dims, (tuple, list)) else [dims]
+    if not 1 <= len(listed) <= 3 or not all(
+            isinstance(each, (int, np.integer)) and 0 <= each < 1 << 32 for each in listed):
         raise ValueError(f"{name}: expected a number or up to three, got {dims!r}")
     return [int(each) for each in listed] + [1] * (3 - len(listed))
 
@@ -246,6 +251,8 @@ def _span_of(name: str, value: Any) -> "Tuple[Span, int]":
     is_unwritten = isinstance(value, _Unwritten)
     array = value.array if isinstance(value, _Unwritten) else value
     if isinstance(array, np.ndarray):
+        if array.dtype.hasobject:
+            raise ValueError(f"{name}: expected numbers, got an array of Python objects")
         address = array.__array_interface__["data"][0]
         item, strides = array.itemsize, array.strides
         is_written = array.flags.writeable

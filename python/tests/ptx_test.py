@@ -7,6 +7,7 @@ ROW_DECODE_PTX: verify/library/cuda_source/testdata/row_decode.cu as nvcc compil
 """
 
 import os
+import re
 import sys
 import tempfile
 import unittest
@@ -123,6 +124,7 @@ class Launches(unittest.TestCase):
         for arguments, text in (
             ((self.x, self.y, "2"), r"argument 2 \(f32\): expected a number"),
             ((self.x, 3.5, 2.0), "argument 1"),
+            ((np.array([None]), self.y, 2.0), "argument 0: expected numbers, got an array of"),
             ((self.x, self.y, self.x), "expected 4 bytes, got 8"),
             ((self.x, self.y, np.int64(2)), "expected 4 bytes, got 8"),
         ):
@@ -137,7 +139,7 @@ class Launches(unittest.TestCase):
             self.scale[1, 1](self.x, self.y)
         with self.assertRaisesRegex(ValueError, "expected 4 arguments, got 5"):
             self.scale[1, 1](self.x, self.y, 2.0, bytes(16), 1)
-        for dims in ((1, 2, 3), 4, ((1, 2, 3, 4), 1), (-1, 1)):
+        for dims in ((1, 2, 3), 4, ((1, 2, 3, 4), 1), (-1, 1), ("x", 1), (1.5, 1)):
             with self.assertRaisesRegex(ValueError, "expected"):
                 self.scale[dims](self.x, self.y, 2.0, bytes(16))
         with self.assertRaisesRegex(recto.ptx.KernelFault, "invalid launch"):
@@ -156,6 +158,10 @@ class Launches(unittest.TestCase):
             recto.ptx.Module(SCALE, policy="none")
         with self.assertRaises(FileNotFoundError):
             recto.ptx.Module("none.ptx")
+        with self.assertRaisesRegex(ValueError, re.escape(__file__) + ": line 1"):
+            recto.ptx.Module(__file__)
+        with self.assertRaisesRegex(TypeError, "got int"):
+            recto.ptx.Module(3)
         refused = SCALE.replace("ret;", "tcgen05.wait::ld.sync.aligned;\nret;", 1)
         with self.assertRaisesRegex(ValueError, "tcgen05"):
             recto.ptx.Module(refused).kernel("scale")[1, 1](self.x, self.y, 2.0, bytes(16))

@@ -199,9 +199,11 @@ Step& Decoder::emit(Action action) {
   step.guard = guard_;
   step.is_guard_negated = is_guard_negated_;
   const text::Place place = instruction_ != nullptr ? instruction_->place : text::Place{};
-  if (program.places.empty() || program.places.back().ptx_line != place.ptx_line) {
+  const std::string text = instruction_ != nullptr ? instruction_->text() : "exit";
+  if (program.places.empty() || program.places.back().ptx_line != place.ptx_line ||
+      program.instructions.back() != text) {  // a line may have several instructions
     program.places.push_back(place);
-    program.instructions.push_back(instruction_ != nullptr ? instruction_->text() : "exit");
+    program.instructions.push_back(text);
   }
   step.place = static_cast<std::uint32_t>(program.places.size() - 1);
   program.steps.push_back(step);
