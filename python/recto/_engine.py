@@ -219,6 +219,7 @@ class Engine:
         except (BrokenPipeError, ConnectionResetError):
             return  # it has ended; its exit code tells why
         finally:
+            self._socket.close()  # the engine then ends, whatever ended this
             answerer.close()
             for file in self._files:
                 os.close(file)

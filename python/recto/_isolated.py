@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import mmap
@@ -66,7 +67,8 @@ class IsolatedAnswerer:
         process = self._process
         assert process is not None
         begin, cpu_before = time.monotonic(), _cpu_s(process)
-        os.write(self._to_worker, b"c")
+        with contextlib.suppress(BrokenPipeError):  # it has ended since its last answer
+            os.write(self._to_worker, b"c")
         while True:
             if select.select([self._from_worker], [], [], _LOOK_S)[0]:
                 if os.read(self._from_worker, 1):
