@@ -10,6 +10,7 @@ to `recto.verify` may call kernels: what they do wrong is then a failure with it
 
 from __future__ import annotations
 
+import operator
 import os
 import struct
 import sys
@@ -78,7 +79,7 @@ class Module:
             raise ValueError(f"checks: expected names of {', '.join(_CHECKS)}, got {checks!r}")
         if policy not in _POLICIES:
             raise ValueError(f"policy: expected one of {', '.join(_POLICIES)}, got {policy!r}")
-        self.checks, self.policy, self.seed = names, policy, seed
+        self.checks, self.policy, self.seed = names, policy, operator.index(seed)
         self._text = _text_of(source)
         self._loaded: "Optional[Tuple[PtxProcess, int]]" = None
         self._parameters: Dict[str, List[Parameter]] = {}
@@ -153,7 +154,8 @@ class Launcher:
         seed, module.seed = module.seed, module.seed + 1
         process, number = module._number()
         request = {"module": number, "kernel": kernel.name, "grid": self._grid,
-                   "block": self._block, "shared": shared, "is_cooperative": cooperative,
+                   "block": self._block, "shared": operator.index(shared),
+                   "is_cooperative": bool(cooperative),
                    "checks": module.checks, "policy": module.policy, "seed": seed}
         answer = process.launch(request, spans, passed)
         sys.stdout.write(answer["printed"])
@@ -170,11 +172,14 @@ def _text_of(source: Any) -> bytes:
     return source.encode() if isinstance(source, str) else bytes(source)
 
 
-def _dims(name: str, dims: Dims) -> "List[int]":
-    listed = [dims] if isinstance(dims, (int, np.integer)) else list(dims)
-    if not 1 <= len(listed) <= 3 or any(not 0 <= int(each) < 1 << 32 for each in listed):
-        raise ValueError(f"{name}: expected a number or up to three, got {dims!r}")
-    return [int(each) for each in listed] + [1] * (3 - len(listed))
+def _dims(name: str, dims: Any) -> "List[int]":
+    try:
+        listed = [*map(operator.index, dims if isinstance(dims, (tuple, list)) else [dims])]
+    except TypeError:
+        listed = []
+    if not 1 <= len(listed) <= 3 or any(not 0 <= each < 1 << 32 for each in listed):
+        raise ValueError(f"{name}: expected an integer or up to three, got {dims!r}")
+    return listed + [1] * (3 - len(listed))
 
 
 def _passed(

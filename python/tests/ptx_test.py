@@ -67,6 +67,8 @@ class Launches(unittest.TestCase):
         np.testing.assert_array_equal(self.y, self.x * 2 + 1)
         self.launch(self.y, self.y, 1)
         np.testing.assert_array_equal(self.y, self.x * 2 + 2)
+        self.launch(self.x, self.y, 3.0, dims=([np.int64(2)], np.uint8(4)), shared=np.int64(0))
+        np.testing.assert_array_equal(self.y, self.x * 3 + 1)
 
     def test_a_module_is_a_file_text_or_bytes_and_says_what_it_has(self):
         self.assertEqual(self.module.kernels, ("scale", "other"))
@@ -137,7 +139,7 @@ class Launches(unittest.TestCase):
             self.scale[1, 1](self.x, self.y)
         with self.assertRaisesRegex(ValueError, "expected 4 arguments, got 5"):
             self.scale[1, 1](self.x, self.y, 2.0, bytes(16), 1)
-        for dims in ((1, 2, 3), 4, ((1, 2, 3, 4), 1), (-1, 1)):
+        for dims in ((1, 2, 3), 4, ((1, 2, 3, 4), 1), (-1, 1), (1.5, 1), ((8 / 4,), 1), ("1", 1)):
             with self.assertRaisesRegex(ValueError, "expected"):
                 self.scale[dims](self.x, self.y, 2.0, bytes(16))
         with self.assertRaisesRegex(recto.ptx.KernelFault, "invalid launch"):
