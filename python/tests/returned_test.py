@@ -80,6 +80,14 @@ class WrongResults(Returned):
                               "return 1 // 0")
         self.assertIn("raised ZeroDivisionError", failure.kind)
 
+    def test_an_exception_is_told_without_its_notes(self):
+        def raises(call):
+            error = ValueError("the cause")
+            error.__notes__ = ["JAX has removed\nits frames"]
+            raise error
+
+        self.expect(raises, "decode raised ValueError: the cause")
+
     def test_results_that_are_rounded_to_qs_type(self):
         for types in (["fp16"], ["bf16"], ["fp32"]):
             for dtype in (np.float32, np.float64):
