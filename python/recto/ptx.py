@@ -263,7 +263,12 @@ def _span_of(name: str, value: Any) -> "Tuple[Span, int]":
     extents = [(n - 1) * stride for n, stride in zip(array.shape, strides)]
     below, above = sum(min(0, each) for each in extents), sum(max(0, each) for each in extents)
     size = 0 if 0 in tuple(array.shape) else above - below + item
-    known = Arguments.current.name_at(address) if Arguments.current is not None else None
+    known = None
+    if Arguments.current is not None:
+        known = Arguments.current.name_at(address)
+        # Tensors do not say that they are over an input, which a fork cannot write to.
+        place = Arguments.current.places.get(known or "")
+        is_written = is_written and (place is None or place.is_written)
     return Span(known or name, address + below, size, is_written, is_unwritten), address
 
 

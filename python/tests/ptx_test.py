@@ -233,13 +233,29 @@ class WithinVerify(unittest.TestCase):
         kernel = recto.ptx.Module(SCALE).kernel("scale")
         offset = np.ones(1, np.float32)
 
-        def decode(call):
-            kernel[1, 1](call.context_length, call.q, 1.0, (np.int32(0), offset))
+        class Tensor:
+            device = "cpu"
 
-        with tempfile.TemporaryDirectory() as folder:
-            report = recto.verify(decode=decode, folder=folder, **{**WORDS, "cases": 1})
-        self.assertIn("write to read-only memory", report.failures[0].text)
-        self.assertIn("writes 4 bytes of q+0", report.failures[0].text)
+            def __init__(self, array):
+                self.array, self.shape = array, array.shape
+
+            def data_ptr(self):
+                return self.array.ctypes.data
+
+            def element_size(self):
+                return self.array.itemsize
+
+            def stride(self):
+                return [step // self.array.itemsize for step in self.array.strides]
+
+        for wrap in (np.asarray, Tensor):
+            def decode(call):
+                kernel[1, 1](wrap(call.context_length), wrap(call.q), 1.0, (np.int32(0), offset))
+
+            with self.subTest(wrap), tempfile.TemporaryDirectory() as folder:
+                report = recto.verify(decode=decode, folder=folder, **{**WORDS, "cases": 1})
+                self.assertIn("write to read-only memory", report.failures[0].text)
+                self.assertIn("writes 4 bytes of q+0", report.failures[0].text)
 
 
 if __name__ == "__main__":
