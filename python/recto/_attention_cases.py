@@ -47,6 +47,7 @@ def attention_cases(
     pytest = needed("pytest", "attention_cases")
     if cases_per_test < 1 or (cases is not None and cases < 1):
         raise UsageError("cases, cases_per_test: expected 1 at least")
+    names = [laws] if isinstance(laws, str) else laws
 
     def groups(cases_given: Optional[int], seed_given: Optional[int]) -> "List[Group]":
         """The tests, with what the command line gives in place of the decorator's."""
@@ -55,7 +56,7 @@ def attention_cases(
         sizes = [min(cases_per_test, total - begin) for begin in range(0, total, cases_per_test)]
         options = f"--recto-seed={first} --recto-cases={total}"
         return [Group(law, index, first + index, size, options, words)
-                for law in laws or known_laws() for index, size in enumerate(sizes)]
+                for law in names or known_laws() for index, size in enumerate(sizes)]
 
     mark: Callable[[Any], Any] = getattr(pytest.mark, MARK).with_args(groups)
     return mark

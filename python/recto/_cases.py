@@ -9,7 +9,7 @@ from typing import Any, Dict, Iterator, Optional, Sequence, Union
 import numpy as np
 
 from . import _filters, _oracle, _types
-from ._errors import Wrong
+from ._errors import UsageError, Wrong
 from ._layouts import Paged
 from ._programs import run
 
@@ -52,9 +52,10 @@ class Case(Paged):
                 arrays[name] = None
 
     def __getattr__(self, name: str) -> Any:
-        if name.startswith("_") or name not in self._arrays:
-            raise AttributeError(f"{self.name}: no {name}; it has {', '.join(self._arrays)}")
-        return self._arrays[name]
+        arrays = vars(self).get("_arrays", {})  # a copy is made before it has any
+        if name not in arrays:
+            raise AttributeError(f"a case: no {name}; it has {', '.join(arrays)}")
+        return arrays[name]
 
     def __repr__(self) -> str:
         return f"<recto.Case {self.name}: {self.q_type} / {self.kv_type}, {self.layout}>"
@@ -81,12 +82,12 @@ class Case(Paged):
             raise Wrong(f"{self.name}: {message}\n{text}")
 
     def _check_pools(self, pools: Sequence[Any]) -> None:
+        if not isinstance(pools, (tuple, list)) or len(pools) != 2:
+            raise UsageError(f"{self.name}: expected (k_cache, v_cache)")
         for name, pool, expected in zip(
-            ("k_cache", "v_cache"), pools, (self.expected_k_cache, self.expected_v_cache)
+            _CACHES, pools, (self.expected_k_cache, self.expected_v_cache)
         ):
-            array = np.asarray(pool)
-            is_code = array.dtype.itemsize == expected.itemsize
-            codes = array.view(expected.dtype) if is_code else array
+            codes, _ = _oracle.codes_of(name, pool, self.kv_type)
             if codes.shape != expected.shape:
                 shapes = f"expected shape {expected.shape}, got {codes.shape}"
                 raise Wrong(f"{self.name}: {name}: {shapes}")

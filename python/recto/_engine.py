@@ -131,8 +131,9 @@ def _copy(struct: Any) -> Any:
 
 
 def _error_text(error: BaseException) -> str:
-    lines = traceback.format_exception_only(type(error), error)
-    return lines[-1].strip() or type(error).__name__
+    told = traceback.TracebackException(type(error), error, None)
+    setattr(told, "__notes__", None)  # of Python 3.11: they would follow the line that is wanted
+    return list(told.format_exception_only())[-1].strip() or type(error).__name__
 
 
 def _traceback_text(error: BaseException) -> str:
@@ -219,6 +220,7 @@ class Engine:
         except (BrokenPipeError, ConnectionResetError):
             return  # it has ended; its exit code tells why
         finally:
+            self._socket.close()  # the engine then ends, whatever ended this
             answerer.close()
             for file in self._files:
                 os.close(file)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import faulthandler
 import mmap
@@ -26,7 +27,7 @@ _LIBC.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
 _LIBC.munmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t]
 _NONE, _READ, _WRITE, _NORESERVE = 0, 1, 2, 0x4000
 _PR_SET_PDEATHSIG = 1
-_LOOK_S = 0.05
+_LOOK_MS = 50
 # A process that waits uses little CPU time: its limit by the clock is this many times as long, as
 # for libraries (verify/library/kernel_peer.h).
 _CLOCK_FACTOR = 6
@@ -66,9 +67,12 @@ class IsolatedAnswerer:
         process = self._process
         assert process is not None
         begin, cpu_before = time.monotonic(), _cpu_s(process)
-        os.write(self._to_worker, b"c")
+        with contextlib.suppress(BrokenPipeError):  # it has ended since its last answer
+            os.write(self._to_worker, b"c")
+        answers = select.poll()  # of any descriptor, beyond the 1024 of select() too
+        answers.register(self._from_worker, select.POLLIN)
         while True:
-            if select.select([self._from_worker], [], [], _LOOK_S)[0]:
+            if answers.poll(_LOOK_MS):
                 if os.read(self._from_worker, 1):
                     return
                 return self._say_end(self._kill(kills=False))

@@ -93,9 +93,9 @@ def input_arrays(
     unknown = set(options) - set(INPUTS)
     if unknown:
         raise TypeError(f"{min(unknown)!r} is no option; known are {', '.join(INPUTS)}")
-    queries, q_type = _codes("q", q, q_type)
-    keys, kv_type = _codes("k_cache", k_cache, kv_type)
-    values, _ = _codes("v_cache", v_cache, kv_type)
+    queries, q_type = codes_of("q", q, q_type)
+    keys, kv_type = codes_of("k_cache", k_cache, kv_type)
+    values, _ = codes_of("v_cache", v_cache, kv_type)
     scale = options.get("scale")
     if scale is None:
         scale = max(1, queries.shape[-1] if queries.ndim else 1) ** -0.5
@@ -115,7 +115,7 @@ def input_arrays(
 
 def answered(arrays: Dict[str, Any], out: Any, lse: Any) -> Dict[str, Any]:
     """The arrays with an answer: `out` in q's type or fp32; lse may be None."""
-    answer = {"out": _codes("out", out, str(arrays["q_type"]))[0]}
+    answer = {"out": codes_of("out", out, str(arrays["q_type"]))[0]}
     if lse is not None:
         answer["lse_ln"] = np.ascontiguousarray(_types.array_of(lse))
     return {**arrays, **answer}
@@ -123,13 +123,17 @@ def answered(arrays: Dict[str, Any], out: Any, lse: Any) -> Dict[str, Any]:
 
 def _converted(name: str, value: Any) -> "np.ndarray[Any, Any]":
     array = _types.array_of(value)
-    if array.dtype.kind not in "iuf":
-        raise UsageError(f"{name}: expected numbers, got {array.dtype}")
-    array = np.ascontiguousarray(array, np.int32 if name in _LISTS else np.float32)
+    is_list = name in _LISTS
+    if array.size and array.dtype.kind not in ("iu" if is_list else "iuf"):
+        wanted = "integers" if is_list else "numbers"
+        raise UsageError(f"{name}: expected {wanted}, got {array.dtype}")
+    if is_list:  # what is beyond int32 must not become a block that there is
+        array = np.clip(array.astype(np.int64), -(2**31), 2**31 - 1)
+    array = np.ascontiguousarray(array, np.int32 if is_list else np.float32)
     return array.reshape(1) if array.ndim == 0 else array
 
 
-def _codes(name: str, value: Any, type_name: Optional[str]) -> "Tuple[np.ndarray[Any, Any], str]":
+def codes_of(name: str, value: Any, type_name: Optional[str]) -> "Tuple[np.ndarray[Any, Any], str]":
     """The codes of an array, and its element type, which its own type tells if it is no code."""
     array = _types.array_of(value)
     known = {_types.code_type("fp32"): "fp32", _types.code_type("fp16"): "fp16"}

@@ -83,13 +83,13 @@ def trace(file: FilePath, **flags: Any) -> Trace:
 class Folder:
     """Where results lie: a folder of the caller's, or one that ends with the results."""
 
-    def __init__(self, out: Optional[FilePath], name: str = "results") -> None:
+    def __init__(self, out: Optional[FilePath]) -> None:
         if out is not None:
             self.path = Path(out)
             return
         root = tempfile.mkdtemp(prefix="recto-")
         weakref.finalize(self, shutil.rmtree, root, ignore_errors=True)
-        self.path = Path(root) / name
+        self.path = Path(root) / "results"
 
 
 def arguments_of(words: Dict[str, Any], repeats_lists: bool = False) -> List[str]:

@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 import weakref
+from pathlib import Path
 from typing import IO, Any, Dict, Iterator, List, NamedTuple, Optional
 
 from ._programs import FilePath, in_python, message_of, program, raise_for
@@ -44,6 +45,9 @@ class Sweep(Drawn):
         self.message = ""
         command = [program("recto"), "sweep", f"--out={self.folder}",
                    *arguments_of(flags, repeats_lists=True)]
+        # One that an earlier sweep has left is of this one only when the program has taken it: it
+        # empties or shortens it, be it by nothing, which changes its time.
+        self._left_at_ns = _changed_at_ns(self.folder / _JOURNAL)
         self._err = tempfile.TemporaryFile()
         self._process = subprocess.Popen(
             command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=self._err,
@@ -60,7 +64,9 @@ class Sweep(Drawn):
         at, is_over = 0, False
         while not is_over:
             is_over = self._process.poll() is not None
-            if (self.folder / _JOURNAL).is_file():
+            changed_at_ns = _changed_at_ns(self.folder / _JOURNAL)
+            is_ours = changed_at_ns != self._left_at_ns or self._process.returncode == 0
+            if changed_at_ns is not None and is_ours:
                 with open(self.folder / _JOURNAL, "rb") as file:
                     file.seek(at)
                     for line in file:
@@ -150,6 +156,11 @@ class Sweep(Drawn):
         sizes = " x ".join(f"{len(values)} of {name}" for name, values in self._axes.items())
         told = f", {self._seeds} seeds each" if self._seeds > 1 else ""
         return f"a sweep over {sizes or 'one point'}{told}"
+
+
+def _changed_at_ns(path: Path) -> Optional[int]:
+    """None: there is no such file."""
+    return path.stat().st_mtime_ns if path.is_file() else None
 
 
 def _end(process: "subprocess.Popen[bytes]", err: "IO[bytes]") -> None:

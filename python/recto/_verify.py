@@ -60,8 +60,6 @@ def verify(
     Raises:
         UsageError: a value that is unknown, or filters that leave no case.
     """
-    if time_limit is not None and not isolate:
-        raise TypeError("time_limit: expected isolate=True, too: nothing ends a call otherwise")
     functions = _filters.functions_of(decode=decode, prefill=prefill, kv_write=kv_write)
     run = dict(cases=cases, seconds=seconds, seed=seed, laws=laws, bound=bound, failures=failures,
                folder=folder, batch_invariant=batch_invariant, numerics=numerics,
@@ -133,6 +131,8 @@ def _replayed(path: str, words: Dict[str, Any], answerer: Any) -> Replayed:
 def _answerer(
     functions: Dict[str, Function], isolate: bool, time_limit: Optional[float], far_pools: bool
 ) -> Any:
+    if time_limit is not None and not isolate:
+        raise TypeError("time_limit: expected isolate=True, too: nothing ends a call otherwise")
     words: Dict[str, Any] = dict(functions=functions, takes_far_pools=far_pools)
     if not isolate:
         return functools.partial(Answerer, **words)

@@ -10,6 +10,7 @@ to `recto.verify` may call kernels: what they do wrong is then a failure with it
 
 from __future__ import annotations
 
+import operator
 import os
 import struct
 import sys
@@ -78,7 +79,7 @@ class Module:
             raise ValueError(f"checks: expected names of {', '.join(_CHECKS)}, got {checks!r}")
         if policy not in _POLICIES:
             raise ValueError(f"policy: expected one of {', '.join(_POLICIES)}, got {policy!r}")
-        self.checks, self.policy, self.seed = names, policy, seed
+        self.checks, self.policy, self.seed = names, policy, operator.index(seed)
         self._text, self._path = _text_of(source)
         self._loaded: "Optional[Tuple[PtxProcess, int]]" = None
         self._parameters: Dict[str, List[Parameter]] = {}
@@ -153,7 +154,8 @@ class Launcher:
         seed, module.seed = module.seed, module.seed + 1
         process, number = module._number()
         request = {"module": number, "kernel": kernel.name, "grid": self._grid,
-                   "block": self._block, "shared": shared, "is_cooperative": cooperative,
+                   "block": self._block, "shared": operator.index(shared),
+                   "is_cooperative": bool(cooperative),
                    "checks": module.checks, "policy": module.policy, "seed": seed}
         answer = process.launch(request, spans, passed)
         sys.stdout.write(answer["printed"])
@@ -174,12 +176,14 @@ def _text_of(source: Any) -> "Tuple[bytes, str]":
     return (source.encode() if isinstance(source, str) else bytes(source)), ""
 
 
-def _dims(name: str, dims: Dims) -> "List[int]":
-    listed = list(dims) if isinstance(dims, (tuple, list)) else [dims]
-    if not 1 <= len(listed) <= 3 or not all(
-            isinstance(each, (int, np.integer)) and 0 <= each < 1 << 32 for each in listed):
-        raise ValueError(f"{name}: expected a number or up to three, got {dims!r}")
-    return [int(each) for each in listed] + [1] * (3 - len(listed))
+def _dims(name: str, dims: Any) -> "List[int]":
+    try:
+        listed = [*map(operator.index, dims if isinstance(dims, (tuple, list)) else [dims])]
+    except TypeError:
+        listed = []
+    if not 1 <= len(listed) <= 3 or any(not 0 <= each < 1 << 32 for each in listed):
+        raise ValueError(f"{name}: expected an integer or up to three, got {dims!r}")
+    return listed + [1] * (3 - len(listed))
 
 
 def _passed(
@@ -265,7 +269,12 @@ def _span_of(name: str, value: Any) -> "Tuple[Span, int]":
     extents = [(n - 1) * stride for n, stride in zip(array.shape, strides)]
     below, above = sum(min(0, each) for each in extents), sum(max(0, each) for each in extents)
     size = 0 if 0 in tuple(array.shape) else above - below + item
-    known = Arguments.current.name_at(address) if Arguments.current is not None else None
+    known = None
+    if Arguments.current is not None:
+        known = Arguments.current.name_at(address)
+        # Tensors do not say that they are over an input, which a fork cannot write to.
+        place = Arguments.current.places.get(known or "")
+        is_written = is_written and (place is None or place.is_written)
     return Span(known or name, address + below, size, is_written, is_unwritten), address
 
 

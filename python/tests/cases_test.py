@@ -5,6 +5,7 @@
 """
 
 import os
+import pickle
 import sys
 import unittest
 from pathlib import Path
@@ -32,6 +33,11 @@ class Cases(unittest.TestCase):
                     wrong.view(np.uint32).flat[0] ^= 1
                     with self.assertRaisesRegex(recto.Wrong, "elements of k_cache are wrong"):
                         case.check((wrong, case.expected_v_cache))
+                    for pools in ((), (case.expected_k_cache,), case.expected_k_cache):
+                        with self.assertRaisesRegex(recto.UsageError, "k_cache, v_cache"):
+                            case.check(pools)
+                    with self.assertRaisesRegex(recto.UsageError, "v_cache: expected float32"):
+                        case.check((case.expected_k_cache, case.expected_v_cache.astype("f8")))
                 continue
             right = case.expected.astype(np.float32)
             case.check(right, case.expected_lse_ln)
@@ -61,6 +67,8 @@ class Cases(unittest.TestCase):
         self.assertTrue(np.all(np.isnan(new.k_cache.reshape(-1, *k.shape[1:])[new.slot_mapping])))
         with self.assertRaisesRegex(AttributeError, "no window_left"):
             case.window_left
+        again = pickle.loads(pickle.dumps(case))
+        self.assertTrue(np.array_equal(again.q, case.q))
 
 
 class Filters(unittest.TestCase):
@@ -174,6 +182,8 @@ class AssertAttention(unittest.TestCase):
             ((out[None], q, k, v, table, lengths), "out: expected"),
             ((out, q, k[0], v, table, lengths), "k_cache: expected"),
             ((out, q, k, v, table[0], lengths), "block_table: expected int32 of 2 dimensions"),
+            ((out, q, k, v, table + 2**32, lengths), "block_table"),
+            ((out, q, k, v, table, lengths + 0.5), "context_length: expected integers, got float"),
         ):
             with self.subTest(text):
                 with self.assertRaisesRegex(recto.UsageError, text):

@@ -21,7 +21,6 @@ import json
 import math
 import resource
 import statistics
-import subprocess
 import sys
 import tempfile
 from pathlib import Path
@@ -36,7 +35,8 @@ import planted_faults_in_c_testing as in_c  # noqa: E402
 from planted_faults_testing import FAULTS, attention  # noqa: E402
 
 import recto  # noqa: E402
-from recto._programs import program  # noqa: E402
+from recto import _programs  # noqa: E402
+from recto._filters import RENAMED  # noqa: E402
 
 SIZES = dict(context_max=200, sequences_max=6, rows_max=24, q_heads_max=16)
 TOLERANCE = 1e-3
@@ -68,12 +68,12 @@ def library(fault):
 def found_in_c(fault, seed, **words):
     """The same cases, through the C interface."""
     with tempfile.TemporaryDirectory() as folder:
-        flags = recto._programs.flags({**SIZES, **words}, recto._filters.RENAMED)
-        done = subprocess.run(
-            [program("recto_kernels"), "verify", "--kernel", library(fault), "--cases=10",
-             f"--seed={seed}", "--fail-fast", "--json", "--out", folder, *flags],
-            capture_output=True, text=True)
-    return json.loads(done.stdout)["failed"] > 0
+        flags = _programs.flags({**SIZES, **words}, RENAMED)
+        out, _ = _programs.run(
+            "recto_kernels", ["verify", "--kernel", str(library(fault)), "--cases=10",
+                              f"--seed={seed}", "--fail-fast", "--json", "--out", folder, *flags],
+            RENAMED, judges=True)
+    return json.loads(out)["failed"] > 0
 
 
 def by_recto(fault, seed):
@@ -207,6 +207,8 @@ def print_rates(options, faults, names):
             if JUDGES[name] is by_recto_in_c and fault not in in_c.REPLACED:
                 cells.append(None)
                 continue
+            if JUDGES[name] is by_recto_in_c:
+                library(fault)  # the compiler's time is no judge's
             times = [tried(JUDGES[name], fault, seed, options.seconds)
                      for seed in range(1, options.seeds + 1)]
             cells.append([each for each in times if each is not None])
@@ -245,8 +247,12 @@ def main():
     parser.add_argument("--judges", default=",".join(JUDGES))
     parser.add_argument("--faults", default=",".join(FAULTS))
     options = parser.parse_args()
-    faults = options.faults.split(",")
-    print_rates(options, faults, options.judges.split(","))
+    faults, judges = options.faults.split(","), options.judges.split(",")
+    if unknown := {*faults} - {*FAULTS} | {*judges} - {*JUDGES}:
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    for name in judges:  # what it imports is not its time, and may be missing
+        next(JUDGES[name]("", 0))
+    print_rates(options, faults, judges)
     if options.runs:
         print()
         print_equal_cases(options, faults)

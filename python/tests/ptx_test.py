@@ -68,6 +68,8 @@ class Launches(unittest.TestCase):
         np.testing.assert_array_equal(self.y, self.x * 2 + 1)
         self.launch(self.y, self.y, 1)
         np.testing.assert_array_equal(self.y, self.x * 2 + 2)
+        self.launch(self.x, self.y, 3.0, dims=([np.int64(2)], np.uint8(4)), shared=np.int64(0))
+        np.testing.assert_array_equal(self.y, self.x * 3 + 1)
 
     def test_a_module_is_a_file_text_or_bytes_and_says_what_it_has(self):
         self.assertEqual(self.module.kernels, ("scale", "other"))
@@ -139,7 +141,7 @@ class Launches(unittest.TestCase):
             self.scale[1, 1](self.x, self.y)
         with self.assertRaisesRegex(ValueError, "expected 4 arguments, got 5"):
             self.scale[1, 1](self.x, self.y, 2.0, bytes(16), 1)
-        for dims in ((1, 2, 3), 4, ((1, 2, 3, 4), 1), (-1, 1), ("x", 1), (1.5, 1)):
+        for dims in ((1, 2, 3), 4, ((1, 2, 3, 4), 1), (-1, 1), (1.5, 1), ((8 / 4,), 1), ("1", 1)):
             with self.assertRaisesRegex(ValueError, "expected"):
                 self.scale[dims](self.x, self.y, 2.0, bytes(16))
         with self.assertRaisesRegex(recto.ptx.KernelFault, "invalid launch"):
@@ -237,13 +239,29 @@ class WithinVerify(unittest.TestCase):
         kernel = recto.ptx.Module(SCALE).kernel("scale")
         offset = np.ones(1, np.float32)
 
-        def decode(call):
-            kernel[1, 1](call.context_length, call.q, 1.0, (np.int32(0), offset))
+        class Tensor:
+            device = "cpu"
 
-        with tempfile.TemporaryDirectory() as folder:
-            report = recto.verify(decode=decode, folder=folder, **{**WORDS, "cases": 1})
-        self.assertIn("write to read-only memory", report.failures[0].text)
-        self.assertIn("writes 4 bytes of q+0", report.failures[0].text)
+            def __init__(self, array):
+                self.array, self.shape = array, array.shape
+
+            def data_ptr(self):
+                return self.array.ctypes.data
+
+            def element_size(self):
+                return self.array.itemsize
+
+            def stride(self):
+                return [step // self.array.itemsize for step in self.array.strides]
+
+        for wrap in (np.asarray, Tensor):
+            def decode(call):
+                kernel[1, 1](wrap(call.context_length), wrap(call.q), 1.0, (np.int32(0), offset))
+
+            with self.subTest(wrap), tempfile.TemporaryDirectory() as folder:
+                report = recto.verify(decode=decode, folder=folder, **{**WORDS, "cases": 1})
+                self.assertIn("write to read-only memory", report.failures[0].text)
+                self.assertIn("writes 4 bytes of q+0", report.failures[0].text)
 
 
 if __name__ == "__main__":

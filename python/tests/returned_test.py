@@ -13,6 +13,7 @@ import tempfile
 import time
 import unittest
 from pathlib import Path
+from unittest import mock
 
 os.environ["RECTO_PROGRAMS"] = str(Path(sys.argv[1]).resolve().parent)
 sys.path.insert(0, str(Path(sys.argv[2]).absolute().parents[1]))
@@ -22,6 +23,7 @@ import numpy as np  # noqa: E402
 
 import kernels_testing as kernels  # noqa: E402
 import recto  # noqa: E402
+from recto import _isolated  # noqa: E402
 
 WORDS = dict(cases=4, context_max=60, sequences_max=4, rows_max=8, q_heads_max=8, types=["fp32"],
              laws=["oracle"], kinds=["small"], layouts=["token-major"], explain=False,
@@ -77,6 +79,14 @@ class WrongResults(Returned):
         failure = self.expect(divides, "decode raised ZeroDivisionError", "in divides",
                               "return 1 // 0")
         self.assertIn("raised ZeroDivisionError", failure.kind)
+
+    def test_an_exception_is_told_without_its_notes(self):
+        def raises(call):
+            error = ValueError("the cause")
+            error.__notes__ = ["JAX has removed\nits frames"]
+            raise error
+
+        self.expect(raises, "decode raised ValueError: the cause")
 
     def test_results_that_are_rounded_to_qs_type(self):
         for types in (["fp16"], ["bf16"], ["fp32"]):
@@ -200,6 +210,18 @@ class Isolated(Returned):
         failure = self.expect(crashes, "decode was ended by SIGSEGV")
         self.assertEqual(failure.kind, "SIGSEGV")
         self.expect(leaves, "decode ended its process, with exit code 3")
+
+    def test_an_end_between_two_calls_is_one_of_the_second(self):
+        answer = _isolated.IsolatedAnswerer.answer
+
+        def answers_and_ends(self):
+            answer(self)
+            if self._process is not None:
+                os.kill(self._process, signal.SIGKILL)
+                os.waitid(os.P_PID, self._process, os.WEXITED | os.WNOWAIT)
+
+        with mock.patch.object(_isolated.IsolatedAnswerer, "answer", answers_and_ends):
+            self.expect(kernels.attention, "decode was ended by SIGKILL")
 
     def test_hangs(self):
         def hangs(call):

@@ -130,6 +130,17 @@ class Sweep(unittest.TestCase):
             self.assertEqual(next(iter(again)), first)
             self.assertEqual(len(list(again)), 6)
 
+    def test_a_journal_of_another_sweep_is_refused_or_written_anew(self):
+        with tempfile.TemporaryDirectory() as out:
+            self.assertEqual(len(list(recto.sweep(**SMALL, block_size=[8, 16], out=out))), 2)
+            words = dict(**SMALL, allocator=["paged", "contiguous-max"], out=out)
+            with self.assertRaisesRegex(recto.UsageError, "belongs to another sweep"):
+                recto.sweep(**words)
+            for is_fresh in (True, False):
+                points = list(recto.sweep(**words, fresh=is_fresh))
+                self.assertEqual({point.axes["allocator"] for point in points},
+                                 {"paged", "contiguous-max"})
+
 
 class PlanAndTrace(unittest.TestCase):
     def test_a_plan_adds_up(self):
