@@ -52,7 +52,7 @@ bool AsyncCopies::copy(const WarpStep& at, const Detail& detail) {
     from[lane] = part[lane];
   }
   for_each_lane_of(at.lanes, [&](unsigned lane) {
-    const Copy copy{static_cast<std::uint32_t>(offsets[lane]),
+    const Copy copy{static_cast<std::uint32_t>(offsets[lane]) & ~kRankMask,
                     from[lane],
                     static_cast<std::uint8_t>(bytes),
                     static_cast<std::uint8_t>(sizes[lane]),
@@ -128,7 +128,7 @@ bool AsyncCopies::arrive(const WarpStep& at, const Detail& detail) {
                                    0, 1});
       continue;
     }
-    const std::string problem = memory_.mbarriers().arrive(object, 1);
+    const std::string problem = found->place.owner->mbarriers().arrive(object, 1);
     if (problem.empty()) continue;
     memory_.reporter().abandon(
         Check::kMbarrier, at.warp.thread(lane), at.step,

@@ -95,10 +95,15 @@ TEST_CASE("atomic operations combine, and return what was there") {
 }
 
 TEST_CASE("asynchronous copies fill shared memory, with zeros beyond their source") {
+  // Under its rank in the cluster, too, the destination is the thread block's own memory.
+  const auto destination = GENERATE(as<std::string>{}, "%r3", "%r5");
   TestKernel kernel = kernel_of(
       "mov.u32 %r1, smem;\nshl.b32 %r2, %r0, 4;\nadd.u32 %r3, %r1, %r2;\n"
+      "mapa.shared::cluster.u32 %r5, %r3, 0;\n"
       "ld.param.u64 %rd2, [in];\ncvt.u64.u32 %rd3, %r2;\nadd.s64 %rd3, %rd2, %rd3;\n"
-      "shl.b32 %r4, %r0, 2;\ncp.async.cg.shared.global [%r3], [%rd3], 16, %r4;\n"
+      "shl.b32 %r4, %r0, 2;\ncp.async.cg.shared.global [" +
+          destination +
+          "], [%rd3], 16, %r4;\n"
       "cp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
       "ld.shared.v2.u64 {%rd4, %rd5}, [%r3];\nadd.s64 %rd6, %rd4, %rd5;\n"
       "st.global.u64 [%rd1], %rd6;",
