@@ -89,13 +89,12 @@ void AsyncCopies::commit(const WarpStep& at) {
 void AsyncCopies::wait(const WarpStep& at, const Detail& detail) {
   BlockChecker* const checker = memory_.checker();
   if (checker == nullptr) return;
-  const bool is_all = !detail.is_aligned;
   checker->begin_step(at.warp.number);
   for_each_lane_of(at.lanes, [&](unsigned lane) {
     Thread& own = thread(at, lane);
     const std::uint64_t done = own.committed > detail.count ? own.committed - detail.count : 0;
     std::erase_if(own.copies, [&](const Copy& copy) {
-      if (!is_all && copy.group >= done) return false;
+      if (!detail.is_wait_for_all && copy.group >= done) return false;
       if (is_late()) run(memory_.shared(0), copy);
       checker->finish_copy(memory_.shadow(), copy.destination, copy.bytes,
                            {AccessKind::kWrite, at.warp.number, lane, copy.place});
