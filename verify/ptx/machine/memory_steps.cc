@@ -108,8 +108,7 @@ bool access_rows(BlockMemory& memory, const WarpStep& at, const Detail& detail, 
   if (const LaneMask missing = rows & ~at.lanes; missing != 0) {
     memory.reporter().abandon(Check::kWarpMask, at.warp.thread(at.first_lane()), at.step,
                               "needs a row's address of lane " +
-                                  std::to_string(__builtin_ctz(missing)) +
-                                  ", which takes no part");
+                                  std::to_string(__builtin_ctz(missing)) + ", which takes no part");
     return false;
   }
   return memory.access(at.warp, detail.memory,

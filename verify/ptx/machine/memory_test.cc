@@ -104,9 +104,9 @@ TEST_CASE("asynchronous copies fill shared memory, with zeros beyond their sourc
       "shl.b32 %r4, %r0, 2;\ncp.async.cg.shared.global [" +
           destination +
           "], [%rd3], 16, %r4;\n"
-      "cp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
-      "ld.shared.v2.u64 {%rd4, %rd5}, [%r3];\nadd.s64 %rd6, %rd4, %rd5;\n"
-      "st.global.u64 [%rd1], %rd6;",
+          "cp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
+          "ld.shared.v2.u64 {%rd4, %rd5}, [%r3];\nadd.s64 %rd6, %rd4, %rd5;\n"
+          "st.global.u64 [%rd1], %rd6;",
       ".shared .align 16 .b8 smem[64];");
   kernel.parameters += ", .param .u64 in";
   std::vector<std::uint32_t> in = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};

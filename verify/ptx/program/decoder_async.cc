@@ -94,8 +94,8 @@ bool Decoder::decode_bulk_copy(InstructionReader& reader) {
   detail.bulk.is_to_shared = *to == MemorySpace::kShared || *to == MemorySpace::kSharedCluster;
   const bool is_known =
       detail.bulk.is_to_shared
-          ? *from == MemorySpace::kGlobal || (*from == MemorySpace::kShared && rank == 0 &&
-                                              *to == MemorySpace::kSharedCluster)
+          ? *from == MemorySpace::kGlobal ||
+                (*from == MemorySpace::kShared && rank == 0 && *to == MemorySpace::kSharedCluster)
           : *to == MemorySpace::kGlobal && *from == MemorySpace::kShared;
   const bool completes =
       reader.take(detail.bulk.is_to_shared ? "mbarrier::complete_tx::bytes" : "bulk_group");
