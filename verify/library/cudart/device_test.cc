@@ -53,6 +53,8 @@ TEST_CASE("launches that CUDA refuses are errors of the host, and findings") {
   CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
   CHECK(cudaGetLastError() == cudaSuccess);
   CHECK_THAT(cudaGetErrorString(cudaErrorInvalidConfiguration), ContainsSubstring("configuration"));
+  CHECK(std::string(cudaGetErrorName(cudaErrorInvalidConfiguration)) ==
+        "cudaErrorInvalidConfiguration");
   CHECK_THAT(device().end_run(), ContainsSubstring("invalid launch of kernel 'add'"));
   arrays.begin();
   constexpr int kShared = 64 << 10;

@@ -43,6 +43,7 @@ CudaError cudaGraphExecDestroy(void*);
 CudaError cudaGetLastError();
 CudaError cudaPeekAtLastError();
 const char* cudaGetErrorString(CudaError);
+const char* cudaGetErrorName(CudaError);
 }
 // NOLINTEND
 
