@@ -11,9 +11,20 @@
 
 #include "core/attention_views.h"
 #include "cuda/cache_ops.h"
+#include "cuda/kernels/paged_prefill_hopper.h"
 #include "cuda/paged_attention.h"
 
 namespace recto {
+namespace kernels {
+
+// Prefill for Hopper cards is left out: its tensor maps are the driver's.
+bool serves_on_hopper(const PagedPrefillParams& /*params*/) { return false; }
+Status launch_paged_prefill_hopper(const PagedPrefillParams& /*params*/, KernelStream /*stream*/) {
+  return Status::failed("prefill for Hopper cards: expected a library that has it");
+}
+
+}  // namespace kernels
+
 namespace {
 
 template <typename View, typename Rows>

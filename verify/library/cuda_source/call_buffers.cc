@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "core/element_type.h"
 #include "core/units.h"
 
 namespace recto {
@@ -12,8 +13,7 @@ constexpr std::size_t kWorkspaceAlignment = 256;
 constexpr std::byte kNan{0xff};
 
 std::int64_t element_bytes(std::int32_t type) {
-  constexpr std::int64_t kBytes[] = {4, 2, 2, 1, 1};
-  return kBytes[type];
+  return recto::element_bytes(static_cast<ElementType>(type));
 }
 
 std::int64_t span_bytes(const RectoRows& rows) {

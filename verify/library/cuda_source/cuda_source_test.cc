@@ -96,6 +96,7 @@ TEST_CASE("a kernel that the adapter launches itself passes all laws") {
 }
 
 TEST_CASE("CUDA sources need not write lse_ln") {
+  if (is_skipped()) return;
   const auto elements = [](const LawReport& report) {
     std::int64_t sum = 0;
     for (const LawCount& count : report.counts) sum += count.elements;

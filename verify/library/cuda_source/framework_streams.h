@@ -8,7 +8,7 @@
 
 namespace c10::cuda {
 
-// Launches on this stream go to the stream of the running call.
+// The default stream.
 class CUDAStream {
  public:
   operator cudaStream_t() const { return nullptr; }  // NOLINT: as the framework has it

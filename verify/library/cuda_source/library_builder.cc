@@ -103,9 +103,8 @@ Result<fs::path> find_cuda_kit() {
     if (fs::exists(place / kScript, error)) return fs::absolute(place);
   }
   return Status::failed(
-      "CUDA sources and PTX need the kit that recto is built with where g++ is found; there is "
-      "none "
-      "beside this program (RECTO_CUDA_KIT may name one)");
+      "CUDA sources and PTX need the kit, which recto is built with where g++ is found: there is "
+      "none beside this program (RECTO_CUDA_KIT may name one)");
 }
 
 Result<BuiltLibrary> build_cuda_library(const CudaSource& source) {

@@ -53,6 +53,8 @@ TEST_CASE("launches that CUDA refuses are errors of the host, and findings") {
   CHECK(cudaGetLastError() == cudaErrorInvalidConfiguration);
   CHECK(cudaGetLastError() == cudaSuccess);
   CHECK_THAT(cudaGetErrorString(cudaErrorInvalidConfiguration), ContainsSubstring("configuration"));
+  CHECK(std::string(cudaGetErrorName(cudaErrorInvalidConfiguration)) ==
+        "cudaErrorInvalidConfiguration");
   CHECK_THAT(device().end_run(), ContainsSubstring("invalid launch of kernel 'add'"));
   arrays.begin();
   constexpr int kShared = 64 << 10;
@@ -68,6 +70,29 @@ TEST_CASE("launches that CUDA refuses are errors of the host, and findings") {
   void* arguments[] = {nullptr};
   CHECK(cudaLaunchKernel(&unknown, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
         cudaErrorInvalidDeviceFunction);
+}
+
+TEST_CASE("thread blocks are launched in clusters, which divide the grid") {
+  Arrays arrays;
+  const void* x = arrays.x.data();
+  void* y = arrays.y.data();
+  void* arguments[] = {&x, &y};
+  for (const unsigned blocks : {2U, 3U}) {
+    CudaLaunchAttribute attribute = {.id = 4, .padding = 0, .value = {}};
+    attribute.value.cluster = {2, 1, 1};
+    const CudaLaunchConfig config = {.grid = {blocks, 1, 1},
+                                     .block = {kThreads, 1, 1},
+                                     .dynamic_shared_bytes = 0,
+                                     .stream = nullptr,
+                                     .attributes = &attribute,
+                                     .num_attributes = 1};
+    arrays.begin({.launch = {}});  // both thread blocks write all of y
+    CHECK(cudaLaunchKernelExC(&config, &add_kernel, arguments) == cudaSuccess);
+    const std::string findings = device().end_run();
+    CHECK(findings.empty() == (blocks == 2));
+    if (blocks == 3) CHECK_THAT(findings, ContainsSubstring("clusters of (2, 1, 1)"));
+  }
+  CHECK(arrays.y == std::vector<std::uint32_t>(kThreads, 6));
 }
 
 TEST_CASE("memory of the host program holds nothing until something is written") {

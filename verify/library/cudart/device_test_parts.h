@@ -13,8 +13,10 @@
 using recto::cudart::CudaCopyKind;
 using recto::cudart::CudaDim3;
 using recto::cudart::CudaError;
+using recto::cudart::CudaLaunchConfig;
 extern "C" {
 CudaError cudaLaunchKernel(const void*, CudaDim3, CudaDim3, void**, std::size_t, void*);
+CudaError cudaLaunchKernelExC(const CudaLaunchConfig*, const void*, void**);
 unsigned __cudaPushCallConfiguration(CudaDim3, CudaDim3, std::size_t, void*);
 CudaError __cudaPopCallConfiguration(CudaDim3*, CudaDim3*, std::size_t*, void*);
 CudaError cudaFuncSetAttribute(const void*, int, int);
@@ -41,6 +43,7 @@ CudaError cudaGraphExecDestroy(void*);
 CudaError cudaGetLastError();
 CudaError cudaPeekAtLastError();
 const char* cudaGetErrorString(CudaError);
+const char* cudaGetErrorName(CudaError);
 }
 // NOLINTEND
 

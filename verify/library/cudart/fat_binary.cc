@@ -60,8 +60,9 @@ Result<std::vector<std::string>> ptx_of(const void* wrapper) {
   const std::byte* const end = at + header.bytes;
   while (at + sizeof(Entry) <= end) {
     const auto entry = read<Entry>(at);
-    if (entry.header_bytes < sizeof(Entry) ||
-        entry.bytes > static_cast<std::uint64_t>(end - at) - entry.header_bytes) {
+    const auto left = static_cast<std::uint64_t>(end - at);
+    if (entry.header_bytes < sizeof(Entry) || entry.header_bytes > left ||
+        entry.bytes > left - entry.header_bytes) {
       return Status::invalid_input("device code: an entry of the fat binary ends beyond it");
     }
     if (entry.kind == kPtx) {

@@ -16,14 +16,15 @@ using Catch::Matchers::ContainsSubstring;
 // A fat binary as nvcc writes it: 16 bytes, then entries with 64 bytes in front.
 class FatBinary {
  public:
-  void add(std::uint16_t kind, const std::string& payload, std::uint64_t flags = 0) {
+  void add(std::uint16_t kind, const std::string& payload, std::uint64_t flags = 0,
+           std::uint32_t header_bytes = 64) {
     std::byte header[64] = {};
     const auto put = [&header](std::size_t at, auto value) {
       std::memcpy(header + at, &value, sizeof(value));
     };
     put(0, kind);
     put(2, std::uint16_t{0x101});
-    put(4, std::uint32_t{sizeof(header)});
+    put(4, header_bytes);
     put(8, std::uint64_t{payload.size()});
     put(40, flags);
     entries_.insert(entries_.end(), header, header + sizeof(header));
@@ -59,6 +60,12 @@ TEST_CASE("PTX is taken out of a fat binary, machine code is passed over") {
   binary.add(1, std::string("first\n\0\0\0", 9));
   binary.add(1, "second");
   CHECK(binary.read().value() == std::vector<std::string>{"first\n", "second"});
+}
+
+TEST_CASE("an entry that ends beyond its fat binary is refused") {
+  FatBinary binary;
+  binary.add(1, "text", 0, 1000);
+  CHECK_THAT(binary.read().status().message(), ContainsSubstring("ends beyond it"));
 }
 
 TEST_CASE("what is no fat binary, or compressed, is refused") {

@@ -72,11 +72,8 @@ CudaError launch_with(const CudaLaunchConfig& config, const void* host, void** a
     if (attribute.id == kCooperativeAttribute) {
       request.is_cooperative = attribute.value.cooperative != 0;
     }
-    const CudaDim3& cluster = attribute.value.cluster;
-    if (attribute.id == kClusterAttribute && cluster.x * cluster.y * cluster.z > 1) {
-      Device& device = Device::instance();
-      device.add_finding("invalid launch: clusters of thread blocks are not supported");
-      return device.fail(cudaErrorInvalidConfiguration);
+    if (attribute.id == kClusterAttribute) {
+      request.shape.cluster = dim_of(attribute.value.cluster);
     }
   }
   return launch(host, request, arguments, config.stream);

@@ -1,5 +1,7 @@
 // What host code asks about the device and about errors.
 
+#include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "verify/library/cudart/device.h"
@@ -43,32 +45,33 @@ int attribute_of(int attribute) {
   return 0;
 }
 
-const char* text_of(CudaError error) {
-  switch (error) {
-    case cudaSuccess:
-      return "no error";
-    case cudaErrorInvalidValue:
-      return "invalid argument";
-    case cudaErrorMemoryAllocation:
-      return "out of memory";
-    case cudaErrorInvalidConfiguration:
-      return "invalid configuration argument";
-    case cudaErrorInvalidSymbol:
-      return "invalid device symbol";
-    case cudaErrorInvalidDeviceFunction:
-      return "invalid device function";
-    case cudaErrorInvalidDevice:
-      return "invalid device ordinal";
-    case cudaErrorInvalidHandle:
-      return "invalid resource handle";
-    case cudaErrorNotReady:
-      return "device not ready";
-    case cudaErrorLaunchFailure:
-      return "unspecified launch failure";
-    case cudaErrorStreamCaptureInvalidated:
-      return "operation failed due to a previous error during capture";
-  }
-  return "unrecognized error code";
+struct ErrorText {
+  CudaError error;
+  const char* name;
+  const char* text;
+};
+
+// As CUDA's runtime has them.
+constexpr ErrorText kErrors[] = {
+    {cudaSuccess, "cudaSuccess", "no error"},
+    {cudaErrorInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cudaErrorMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cudaErrorInvalidConfiguration, "cudaErrorInvalidConfiguration",
+     "invalid configuration argument"},
+    {cudaErrorInvalidSymbol, "cudaErrorInvalidSymbol", "invalid device symbol"},
+    {cudaErrorInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cudaErrorInvalidDevice, "cudaErrorInvalidDevice", "invalid device ordinal"},
+    {cudaErrorInvalidHandle, "cudaErrorInvalidHandle", "invalid resource handle"},
+    {cudaErrorNotReady, "cudaErrorNotReady", "device not ready"},
+    {cudaErrorLaunchFailure, "cudaErrorLaunchFailure", "unspecified launch failure"},
+    {cudaErrorStreamCaptureInvalidated, "cudaErrorStreamCaptureInvalidated",
+     "operation failed due to a previous error during capture"}};
+
+const ErrorText& text_of(CudaError error) {
+  static constexpr ErrorText kUnknown = {cudaSuccess, "unrecognized error code",
+                                         "unrecognized error code"};
+  const auto found = std::ranges::find(kErrors, error, &ErrorText::error);
+  return found == std::end(kErrors) ? kUnknown : *found;
 }
 
 }  // namespace
@@ -102,8 +105,8 @@ CudaError cudaDriverGetVersion(int* version) { return cudaRuntimeGetVersion(vers
 
 CudaError cudaGetLastError() { return Device::instance().take_last_error(); }
 CudaError cudaPeekAtLastError() { return Device::instance().last_error(); }
-const char* cudaGetErrorString(CudaError error) { return text_of(error); }
-const char* cudaGetErrorName(CudaError error) { return text_of(error); }
+const char* cudaGetErrorString(CudaError error) { return text_of(error).text; }
+const char* cudaGetErrorName(CudaError error) { return text_of(error).name; }
 
 }  // extern "C"
 // NOLINTEND

@@ -107,7 +107,6 @@ RECTO_PTX_INLINE double tanh_of(double x) {
 RECTO_PTX_INLINE float accurate_ex2(float x, const FloatMode& mode) {
   return result(static_cast<float>(exp2_of(operand(x, mode))), mode);
 }
-RECTO_PTX_INLINE float accurate_tanh(float x) { return canonical(static_cast<float>(tanh_of(x))); }
 // (Not constexpr: clang's square root is not.)
 [[gnu::always_inline]] inline float accurate_rsqrt(float x, const FloatMode& mode) {
   return result(static_cast<float>(1 / __builtin_sqrt(static_cast<double>(operand(x, mode)))),

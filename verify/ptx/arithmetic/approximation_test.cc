@@ -76,7 +76,6 @@ TEST_CASE("the inlined values are those of the functions") {
   for (int i = 0; i < 50000; ++i) {
     const float x = drawn(random, kEx2);
     const float y = float_of(static_cast<std::uint32_t>(random.next_u64()));
-    wrong += bits_of(accurate_tanh(y)) != bits_of(approximate(kTanh, y, {}));
     for (const bool flush : {false, true}) {
       const ApproximationMode mode = {.flush = flush};
       wrong += bits_of(accurate_ex2(x, {.flush = flush})) != bits_of(approximate(kEx2, x, mode));

@@ -52,16 +52,6 @@ constexpr MatrixPlace sum_place(int lane, int i) {
 
 enum class MatrixOrder : std::uint8_t { kPlain, kTransposed };
 
-// The lane that gives the address of a row of 16 bytes, of matrix `matrix` in .x1, .x2 or .x4.
-constexpr int address_lane(int matrix, int row) { return 8 * matrix + row; }
-
-// Which element of its 8 x 8 matrix a lane's register holds in its half `half`. Register i belongs
-// to matrix i. stmatrix stores what ldmatrix would load.
-constexpr MatrixPlace matrix_place(int lane, int half, MatrixOrder order) {
-  const MatrixPlace plain = {lane / 4, lane % 4 * 2 + half};
-  return order == MatrixOrder::kPlain ? plain : MatrixPlace{plain.column, plain.row};
-}
-
 // A matrix of 8 x 8 elements of 16 bits, by rows.
 using Matrix8x8 = std::uint16_t[8][8];
 

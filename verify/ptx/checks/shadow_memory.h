@@ -74,9 +74,6 @@ class ShadowMemory {
       bytes -= here;
     }
   }
-  void clear() {
-    for (Piece& piece : pieces_) piece = {};
-  }
 
  private:
   static constexpr std::size_t kPieceBytes = 256;

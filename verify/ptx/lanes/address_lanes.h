@@ -11,10 +11,10 @@
 namespace recto::ptx {
 namespace {
 
-// Sums and differences wrap; what is out of a range shows in a sign.
 // Whether all lanes take part.
 enum class Lanes : std::uint8_t { kAll, kSome };
 
+// Sums and differences wrap; what is out of a range shows in a sign.
 template <Lanes kWhich, typename Base>
 AddressSummary sum_up(const Base* base, const AddressRange& range, LaneMask lanes,
                       std::uint64_t* addresses) {

@@ -122,6 +122,12 @@ namespace {
   lanes(                                                                                         \
       name, [](std::uint32_t a, std::uint32_t b, std::uint32_t c) __attribute__((always_inline)) \
                 ->std::uint32_t { return expression; })
+#define DP2A_FORMS(a_type, sign_a, b_type, sign_b)                                  \
+  U32("dp2a.lo." a_type "." b_type, dp2a(a, b, c, {sign_a, sign_b}, Half::kLower)), \
+      U32("dp2a.hi." a_type "." b_type, dp2a(a, b, c, {sign_a, sign_b}, Half::kUpper))
+#define SZEXT_FORMS(type, T)                                                                  \
+  BINARY("szext.clamp." type, T, szext(a, static_cast<std::uint32_t>(b), Overshoot::kClamp)), \
+      BINARY("szext.wrap." type, T, szext(a, static_cast<std::uint32_t>(b), Overshoot::kWrap))
 
 // With a fourth operand, a carry in or out.
 constexpr LaneForm kIntegerForms[] = {
@@ -187,6 +193,12 @@ constexpr LaneForm kIntegerForms[] = {
     U32("dp4a.u32.s32", dp4a(a, b, c, {Sign::kUnsigned, Sign::kSigned})),
     U32("dp4a.s32.u32", dp4a(a, b, c, {Sign::kSigned, Sign::kUnsigned})),
     U32("dp4a.s32.s32", dp4a(a, b, c, {Sign::kSigned, Sign::kSigned})),
+    DP2A_FORMS("u32", Sign::kUnsigned, "u32", Sign::kUnsigned),
+    DP2A_FORMS("u32", Sign::kUnsigned, "s32", Sign::kSigned),
+    DP2A_FORMS("s32", Sign::kSigned, "u32", Sign::kUnsigned),
+    DP2A_FORMS("s32", Sign::kSigned, "s32", Sign::kSigned),
+    SZEXT_FORMS("s32", std::int32_t),
+    SZEXT_FORMS("u32", std::uint32_t),
     lanes(
         "lop3.b32", [](std::uint32_t a, std::uint32_t b, std::uint32_t c, std::uint32_t e)
                         __attribute__((always_inline))

@@ -114,7 +114,6 @@ struct Step {
   std::uint8_t defs = 0;
   std::uint8_t uses = 0;
   Width d_width = 0;
-  Width e_width = 0;
   bool is_join = false;     // diverged lanes may meet here again
   bool is_tracked = false;  // its values may be undefined
 };

@@ -53,7 +53,7 @@ LaunchReport run(const Canary& canary, const std::string& body, const Schedule& 
 
 const std::string kInit =
     "setp.eq.u32 %p1, %r0, 0;\nmov.u32 %r9, smem;\nshl.b32 %r8, %r0, 2;\nadd.u32 %r9, %r9, %r8;\n"
-    "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [fresh];\n"
+    "ld.param.u64 %rd1, [in];\nld.param.u64 %rd2, [fresh];\nld.param.u64 %rd8, [out];\n"
     "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\nbar.sync 0;\n";
 const std::string kExpect = "@%p1 mbarrier.arrive.expect_tx.shared::cta.b64 _, [bar], 512;\n";
 const std::string kCopy =
@@ -122,6 +122,9 @@ std::vector<Canary> mbarrier_canaries() {
   return {
       {"an mbarrier that nobody initialised", Check::kMbarrier, kLoad,
        "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n", "", "finds none at bar+0"},
+      {"an mbarrier in global memory", Check::kMbarrier, kLoad,
+       "mbarrier.init.shared::cta.b64 [bar], 1;", "mbarrier.init.b64 [%rd8], 1;",
+       "outside of its own shared memory"},
       {"an mbarrier that is initialised twice", Check::kMbarrier, kLoad, "[bar], 1;\nbar.sync 0;\n",
        "[bar], 1;\n@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\nbar.sync 0;\n",
        "mbarrier that was not invalidated"},

@@ -52,7 +52,7 @@ bool AsyncCopies::copy(const WarpStep& at, const Detail& detail) {
     from[lane] = part[lane];
   }
   for_each_lane_of(at.lanes, [&](unsigned lane) {
-    const Copy copy{static_cast<std::uint32_t>(offsets[lane]),
+    const Copy copy{static_cast<std::uint32_t>(offsets[lane]) & ~kRankMask,
                     from[lane],
                     static_cast<std::uint8_t>(bytes),
                     static_cast<std::uint8_t>(sizes[lane]),
@@ -89,13 +89,12 @@ void AsyncCopies::commit(const WarpStep& at) {
 void AsyncCopies::wait(const WarpStep& at, const Detail& detail) {
   BlockChecker* const checker = memory_.checker();
   if (checker == nullptr) return;
-  const bool is_all = !detail.is_aligned;
   checker->begin_step(at.warp.number);
   for_each_lane_of(at.lanes, [&](unsigned lane) {
     Thread& own = thread(at, lane);
     const std::uint64_t done = own.committed > detail.count ? own.committed - detail.count : 0;
     std::erase_if(own.copies, [&](const Copy& copy) {
-      if (!is_all && copy.group >= done) return false;
+      if (!detail.is_wait_for_all && copy.group >= done) return false;
       if (is_late()) run(memory_.shared(0), copy);
       checker->finish_copy(memory_.shadow(), copy.destination, copy.bytes,
                            {AccessKind::kWrite, at.warp.number, lane, copy.place});
@@ -128,7 +127,7 @@ bool AsyncCopies::arrive(const WarpStep& at, const Detail& detail) {
                                    0, 1});
       continue;
     }
-    const std::string problem = memory_.mbarriers().arrive(object, 1);
+    const std::string problem = found->place.owner->mbarriers().arrive(object, 1);
     if (problem.empty()) continue;
     memory_.reporter().abandon(
         Check::kMbarrier, at.warp.thread(lane), at.step,

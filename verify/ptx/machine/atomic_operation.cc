@@ -49,7 +49,7 @@ std::uint32_t combine_halves(AtomicOperation operation, std::uint32_t old, std::
         return y;
     }
   };
-  return half(old & 0xffff, b & 0xffff) | half(old >> 16, b >> 16) << 16;
+  return each_half(half, old, b);
 }
 
 template <typename T>

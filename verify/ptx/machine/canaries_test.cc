@@ -177,7 +177,10 @@ std::vector<Canary> meeting_canaries() {
        "setp.lt.u32 %p1, %r0, 16;\n@!%p1 bra D;\nshfl.sync.idx.b32 %r1, %r0, 12, 31, 0xffff;\nD:",
        "takes the value of lane 20", 32},
       {"a trap", Check::kAssertion, "trap;", "", "stops the kernel"},
-      {"a row of a kMatrix out of bounds", Check::kOutOfBounds,
+      {"a row of a matrix whose lane has exited", Check::kWarpMask,
+       kRows + "mad.lo.u32 %r1, %r0, 16, %r6;\nsetp.eq.u32 %p1, %r0, 3;\n@%p1 exit;" + kMatrix,
+       kRows + "mad.lo.u32 %r1, %r0, 16, %r6;" + kMatrix, "of lane 3, which takes no part", 32},
+      {"a row of a matrix out of bounds", Check::kOutOfBounds,
        kRows + "mad.lo.u32 %r1, %r0, 48, %r6;" + kMatrix,
        kRows + "mad.lo.u32 %r1, %r0, 16, %r6;" + kMatrix, "reads 16 bytes of shared memory", 32},
   };

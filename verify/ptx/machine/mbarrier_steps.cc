@@ -54,7 +54,10 @@ class Operation {
   }
 
   bool invalidate(unsigned lane, const MbarrierAt& found) {
-    return is_right(lane, found.place, memory_.mbarriers().invalidate(found.place.offset));
+    const bool is_own = found.place.owner == &memory_;
+    return is_right(lane, found.place,
+                    is_own ? memory_.mbarriers().invalidate(found.place.offset)
+                           : std::string("of another thread block"));
   }
 
   bool count_bytes(unsigned lane, const MbarrierAt& found) {
@@ -174,7 +177,11 @@ bool operate(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(left));
     if (mode == MbarrierMode::kInit) {
       const auto place = memory.shared_place(at.warp, detail.memory, lane);
-      if (!place || !operation.init(lane, *place)) return false;
+      if (!place || place->owner != &memory) {
+        abandon(memory, at, lane, "initialises an mbarrier outside of its own shared memory");
+        return false;
+      }
+      if (!operation.init(lane, *place)) return false;
       continue;
     }
     const std::optional<MbarrierAt> found = mbarrier_at(memory, at, detail.memory, lane);

@@ -1,6 +1,7 @@
 #include "verify/ptx/machine/memory_steps.h"
 
 #include <cstring>
+#include <string>
 
 #include "verify/ptx/arithmetic/matrix_fragment.h"
 
@@ -101,8 +102,17 @@ void check_lanes_agree(BlockMemory& memory, const WarpStep& at, const Detail& de
 }
 
 // Lanes 0 to 7 have the addresses of the rows of the first matrix, and so on.
-LaneMask lanes_with_rows(const Detail& detail) {
-  return detail.count == 4 ? kAllLanes : (LaneMask{1} << kRows * detail.count) - 1;
+bool access_rows(BlockMemory& memory, const WarpStep& at, const Detail& detail, AccessKind kind,
+                 LaneAddresses& pointers) {
+  const LaneMask rows = detail.count == 4 ? kAllLanes : (LaneMask{1} << kRows * detail.count) - 1;
+  if (const LaneMask missing = rows & ~at.lanes; missing != 0) {
+    memory.reporter().abandon(Check::kWarpMask, at.warp.thread(at.first_lane()), at.step,
+                              "needs a row's address of lane " +
+                                  std::to_string(__builtin_ctz(missing)) + ", which takes no part");
+    return false;
+  }
+  return memory.access(at.warp, detail.memory,
+                       {&at.step, rows, 16, kind, is_write(kind) ? "writes" : "reads"}, pointers);
 }
 
 MatrixOrder order_of(const Detail& detail) {
@@ -189,11 +199,7 @@ bool atomic(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
 
 bool load_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   LaneAddresses pointers;
-  const LaneMask rows = lanes_with_rows(detail) & at.lanes;
-  if (!memory.access(at.warp, detail.memory, {&at.step, rows, 16, AccessKind::kRead, "reads"},
-                     pointers)) {
-    return false;
-  }
+  if (!access_rows(memory, at, detail, AccessKind::kRead, pointers)) return false;
   for (unsigned i = 0; i < detail.count; ++i) {
     Matrix8x8 matrix;
     for (unsigned r = 0; r < kRows; ++r) {
@@ -206,11 +212,7 @@ bool load_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail) 
 
 bool store_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   LaneAddresses pointers;
-  const LaneMask rows = lanes_with_rows(detail) & at.lanes;
-  if (!memory.access(at.warp, detail.memory, {&at.step, rows, 16, AccessKind::kWrite, "writes"},
-                     pointers)) {
-    return false;
-  }
+  if (!access_rows(memory, at, detail, AccessKind::kWrite, pointers)) return false;
   for (unsigned i = 0; i < detail.count; ++i) {
     Matrix8x8 matrix;
     store_fragment(*at.warp.row<RegisterRow>(detail.uses[i]), order_of(detail), matrix);

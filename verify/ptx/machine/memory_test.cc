@@ -95,13 +95,18 @@ TEST_CASE("atomic operations combine, and return what was there") {
 }
 
 TEST_CASE("asynchronous copies fill shared memory, with zeros beyond their source") {
+  // Under its rank in the cluster, too, the destination is the thread block's own memory.
+  const auto destination = GENERATE(as<std::string>{}, "%r3", "%r5");
   TestKernel kernel = kernel_of(
       "mov.u32 %r1, smem;\nshl.b32 %r2, %r0, 4;\nadd.u32 %r3, %r1, %r2;\n"
+      "mapa.shared::cluster.u32 %r5, %r3, 0;\n"
       "ld.param.u64 %rd2, [in];\ncvt.u64.u32 %rd3, %r2;\nadd.s64 %rd3, %rd2, %rd3;\n"
-      "shl.b32 %r4, %r0, 2;\ncp.async.cg.shared.global [%r3], [%rd3], 16, %r4;\n"
-      "cp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
-      "ld.shared.v2.u64 {%rd4, %rd5}, [%r3];\nadd.s64 %rd6, %rd4, %rd5;\n"
-      "st.global.u64 [%rd1], %rd6;",
+      "shl.b32 %r4, %r0, 2;\ncp.async.cg.shared.global [" +
+          destination +
+          "], [%rd3], 16, %r4;\n"
+          "cp.async.commit_group;\ncp.async.wait_group 0;\nbar.sync 0;\n"
+          "ld.shared.v2.u64 {%rd4, %rd5}, [%r3];\nadd.s64 %rd6, %rd4, %rd5;\n"
+          "st.global.u64 [%rd1], %rd6;",
       ".shared .align 16 .b8 smem[64];");
   kernel.parameters += ", .param .u64 in";
   std::vector<std::uint32_t> in = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16};
@@ -148,19 +153,25 @@ TEST_CASE("printf prints, and a failed assertion is a finding") {
       ".extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, "
       ".param .b64 s);\n"
       ".global .align 1 .b8 format[16] = {37, 100, 32, 37, 46, 49, 102, 32, 37, 115, 10};\n"
-      ".global .align 1 .b8 word[4] = {104, 105, 0};";
-  OutRun run = run_out(
-      kernel_of(".local .align 8 .b8 arguments[24];\nmov.u64 %rd2, arguments;\n"
-                "cvta.local.u64 %rd2, %rd2;\nst.local.u32 [arguments], %r0;\n"
-                "st.local.f64 [arguments+8], 0d3FF8000000000000;\n"
-                "mov.u64 %rd3, word;\nst.local.u64 [arguments+16], %rd3;\n"
-                "mov.u64 %rd4, format;\ncvta.global.u64 %rd4, %rd4;\n"
-                "{ .param .b64 a;\n.param .b64 b;\n.param .b32 s;\nst.param.b64 [a], %rd4;\n"
-                "st.param.b64 [b], %rd2;\ncall.uni (s), vprintf, (a, b);\n}",
-                declarations),
-      2);
+      ".global .align 1 .b8 word[4] = {104, 105, 0};\n"
+      // "%n d %d\n": a kind that writes memory.
+      ".global .align 1 .b8 odd[16] = {37, 110, 32, 100, 32, 37, 100, 10};";
+  const auto run_print = [&](const std::string& format) {
+    const std::string begin =
+        ".local .align 8 .b8 arguments[24];\nmov.u64 %rd2, arguments;\n"
+        "cvta.local.u64 %rd2, %rd2;\nst.local.u32 [arguments], %r0;\n"
+        "st.local.f64 [arguments+8], 0d3FF8000000000000;\n"
+        "mov.u64 %rd3, word;\nst.local.u64 [arguments+16], %rd3;\nmov.u64 %rd4, ";
+    const std::string end =
+        ";\ncvta.global.u64 %rd4, %rd4;\n"
+        "{ .param .b64 a;\n.param .b64 b;\n.param .b32 s;\nst.param.b64 [a], %rd4;\n"
+        "st.param.b64 [b], %rd2;\ncall.uni (s), vprintf, (a, b);\n}";
+    return run_out(kernel_of(begin + format + end, declarations), 2);
+  };
+  OutRun run = run_print("format");
   CHECK(run.report.text().empty());
   CHECK(run.report.printed == "0 1.5 hi\n1 1.5 hi\n");
+  CHECK(run_print("odd").report.printed == "%n d 0\n%n d 1\n");
   run = run_out(
       kernel_of("mov.u64 %rd4, word;\n{ .param .b64 a;\n.param .b64 b;\n.param .b32 c;\n"
                 ".param .b64 d;\n.param .b64 e;\nst.param.b64 [a], %rd4;\nst.param.b64 [b], %rd4;\n"

@@ -245,7 +245,7 @@ void ThreadBlock::pass_fence(const WarpStep& at) {
   const Detail& detail = detail_of(at.step);
   if (detail.is_proxy) {
     checker->pass_proxy_fence(at.warp.number, at.lanes);
-  } else if (!detail.is_aligned) {
+  } else if (!detail.is_of_block) {
     checker->pass_fence(at.warp.number, at.lanes);
   }
 }

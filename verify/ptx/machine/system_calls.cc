@@ -9,14 +9,19 @@ namespace recto::ptx {
 namespace {
 
 constexpr std::size_t kStringBytesMax = 4096;
+// Of a conversion: flags, width, precision and size; then its kinds.
+constexpr const char* kBeforeKind = "-+ #0123456789.*hlzjt";
+constexpr const char* kKinds = "diouxXcsfFeEgGaAp";
+constexpr std::size_t kConversionBytesMax = 17;
 
 bool is_int(const std::string& spec) {
-  return std::strchr("diouxXc", spec.back()) != nullptr && spec.find('l') == std::string::npos;
+  return std::strchr("diouxXc", spec.back()) != nullptr &&
+         spec.find_first_of("lzjt") == std::string::npos;
 }
 
 // One conversion, as printf makes it, whose kind is that of its argument.
 std::string formatted(const std::string& spec, std::uint64_t bits) {
-  char text[256];
+  char text[256] = "";
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
   if (std::strchr("fFeEgGaA", spec.back()) != nullptr) {
@@ -70,8 +75,8 @@ std::string printed(const LaunchRun& run, const std::string& format, PrintArgume
       out += format[i];
       continue;
     }
-    const std::size_t end = format.find_first_of("diouxXcsfFeEgGaAp%", i + 1);
-    if (end == std::string::npos || end - i > 16) return out + format.substr(i);
+    const std::size_t end = format.find_first_not_of(kBeforeKind, i + 1);
+    if (end == std::string::npos || end - i >= kConversionBytesMax) return out + format.substr(i);
     const std::string spec = format.substr(i, end - i + 1);
     const char kind = spec.back();
     i = end;
@@ -79,8 +84,10 @@ std::string printed(const LaunchRun& run, const std::string& format, PrintArgume
       out += '%';
       continue;
     }
-    const bool takes_width = spec.find('*') != std::string::npos;
-    const auto bits = takes_width ? std::nullopt : arguments.next(is_int(spec) ? 4 : 8);
+    // %n would write to the host's memory. What is not known stays as it is.
+    const bool is_known =
+        std::strchr(kKinds, kind) != nullptr && spec.find('*') == std::string::npos;
+    const auto bits = is_known ? arguments.next(is_int(spec) ? 4 : 8) : std::nullopt;
     out += !bits ? spec : kind == 's' ? string_at(run, *bits) : formatted(spec, *bits);
   }
   return out;

@@ -110,7 +110,6 @@ Decoder::Location Decoder::place_local(const text::Variable& variable) {
     fail("local variables take more than " + std::to_string(kLocalBytesMax) + " bytes");
     return {};
   }
-  program.locals.push_back({variable.name, begin, variable.bytes});
   program.local_bytes = static_cast<std::uint32_t>(begin + variable.bytes);
   return {MemorySpace::kLocal, begin};
 }

@@ -28,7 +28,7 @@ bool Decoder::decode_async_copy() {
     }
     Detail& detail = emit_detail(Action::kAsyncWait);
     detail.count = is_all ? 0 : operands[0].bits;
-    detail.is_aligned = !is_all;  // wait_all also waits for what is not committed
+    detail.is_wait_for_all = is_all;
     return true;
   }
   if (!reader.take("ca") && !reader.take("cg")) return refuse();
@@ -92,11 +92,10 @@ bool Decoder::decode_bulk_copy(InstructionReader& reader) {
   reader.skip({"tile"});
   if (!to || !from) return refuse();
   detail.bulk.is_to_shared = *to == MemorySpace::kShared || *to == MemorySpace::kSharedCluster;
-  detail.bulk.is_from_shared = detail.bulk.is_to_shared && *from == MemorySpace::kShared;
   const bool is_known =
       detail.bulk.is_to_shared
           ? *from == MemorySpace::kGlobal ||
-                (detail.bulk.is_from_shared && rank == 0 && *to == MemorySpace::kSharedCluster)
+                (*from == MemorySpace::kShared && rank == 0 && *to == MemorySpace::kSharedCluster)
           : *to == MemorySpace::kGlobal && *from == MemorySpace::kShared;
   const bool completes =
       reader.take(detail.bulk.is_to_shared ? "mbarrier::complete_tx::bytes" : "bulk_group");

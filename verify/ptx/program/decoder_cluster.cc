@@ -101,7 +101,7 @@ bool Decoder::decode_fence() {
     return true;
   }
   Detail& detail = emit_detail(Action::kFence);
-  detail.is_aligned = has_modifier(*instruction_, "cta");
+  detail.is_of_block = has_modifier(*instruction_, "cta");
   detail.is_proxy = is_proxy;
   return true;
 }

@@ -57,8 +57,7 @@ bool Decoder::read_memory_operand(const Operand& operand, MemorySpace space,
 
 // Orderings and scopes. All scopes count as the whole GPU's.
 bool Decoder::read_ordering(InstructionReader& reader, Detail* detail) {
-  detail->is_volatile = reader.take("volatile");
-  if (detail->is_volatile) detail->ordering = Ordering::kRelaxed;
+  if (reader.take("volatile")) detail->ordering = Ordering::kRelaxed;
   const auto ordering = reader.take_one_of<Ordering>({{"weak", Ordering::kWeak},
                                                       {"relaxed", Ordering::kRelaxed},
                                                       {"acquire", Ordering::kAcquire},

@@ -233,7 +233,6 @@ void Decoder::emit_lanes(std::string_view form, ValuePlace d,
   step.d = d;
   step.d_width = found->d;
   step.defs = kFieldD;
-  step.e_width = found->e;
   ValuePlace* const fields[] = {&step.a, &step.b, &step.c, &step.e};
   constexpr std::uint8_t kFields[] = {kFieldA, kFieldB, kFieldC, kFieldE};
   std::size_t next = 0;

@@ -92,7 +92,6 @@ bool Decoder::decode_shuffle() {
   step.d = d;
   step.d_width = 4;
   step.e = p;
-  step.e_width = kPredicateWidth;
   step.a = a;
   step.b = b;
   step.c = c;
@@ -166,7 +165,6 @@ bool Decoder::decode_match_or_reduce() {
   step.d = d;
   step.d_width = 4;
   step.e = p;
-  step.e_width = kPredicateWidth;
   step.a = a;
   step.defs = static_cast<std::uint8_t>(kFieldD | (is_pair ? kFieldE : 0));
   step.uses = kFieldA;
@@ -205,7 +203,6 @@ bool Decoder::decode_simple() {
     step.d = d;
     step.d_width = 4;
     step.e = p;
-    step.e_width = kPredicateWidth;
     step.defs = static_cast<std::uint8_t>(kFieldD | (is_pair ? kFieldE : 0));
     return true;
   }

@@ -94,7 +94,6 @@ struct MbarrierForm {
 // A bulk copy, of bytes or of a box of a tensor, from or to shared memory.
 struct BulkForm {
   bool is_to_shared = true;
-  bool is_from_shared = false;  // to another thread block's
   bool is_multicast = false;
   std::vector<ValuePlace> coordinates = {};  // of a tensor
 };
@@ -109,11 +108,12 @@ struct Detail {
   std::uint8_t element_bytes = 0;
   Width width = 0;  // of the registers
   bool is_signed = false;
-  bool is_transposed = false;  // ldmatrix, stmatrix
-  bool is_aligned = true;      // barriers
-  bool is_volatile = false;
-  bool is_proxy = false;      // fences: of the asynchronous proxy
-  bool is_for_reads = false;  // waits of bulk groups: for their sources only
+  bool is_transposed = false;    // ldmatrix, stmatrix
+  bool is_aligned = true;        // barriers
+  bool is_of_block = false;      // fences: they order threads of the block alone
+  bool is_proxy = false;         // fences: of the asynchronous proxy
+  bool is_wait_for_all = false;  // cp.async.wait_all: for copies that are not committed, too
+  bool is_for_reads = false;     // waits of bulk groups: for their sources only
   ScalarType type = ScalarType::kB32;
   AtomicOperation atomic = AtomicOperation::kAdd;
   Ordering ordering = Ordering::kWeak;
@@ -238,7 +238,6 @@ struct Program {
   std::uint32_t shared_bytes = 0;              // where static variables end
   std::uint32_t dynamic_shared_begin = 0;
   bool has_dynamic_shared = false;
-  std::vector<NamedPiece> locals;
   std::uint32_t local_bytes = 0;
   std::vector<NamedPiece> parameters;
   std::uint32_t parameter_bytes = 0;

@@ -25,7 +25,6 @@ struct Token {
   bool follows_space = false;  // white space, a comment or a line's end stand before it
 
   bool is(char mark) const { return kind == TokenKind::kMark && text[0] == mark; }
-  bool is_word(std::string_view word) const { return kind == TokenKind::kWord && text == word; }
   bool is_dotted(std::string_view word) const { return kind == TokenKind::kDotted && text == word; }
 };
 
