@@ -40,8 +40,9 @@ bool make_context_current() {
   return cudaGetDevice(&device) == cudaSuccess && cudaSetDevice(device) == cudaSuccess;
 }
 
-constexpr std::int64_t kPartSlots = 8;
-constexpr std::int64_t kPartDims = 64;
+constexpr std::int64_t kPartSlots = SwizzledTile<__half, 64>::kPartRows;
+constexpr std::int64_t kPartDims = SwizzledTile<__half, 64>::kPartDims;
+constexpr std::int64_t kRunKeysMax = 64;  // that a lane copies as one box
 
 // Encodes the tensor that HopperPrefillParams describes.
 Status encode(const KvTensorView& tensor, int run_keys, CUtensorMap& map) {
@@ -86,6 +87,7 @@ bool has_tensor_map(const KvTensorView& tensor) {
 
 template <typename Shape>
 Status launch(const HopperPrefillParams& params, KernelStream stream) {
+  static_assert(Shape::kRows == kWideRows);  // prefill_blocks_per_sequence() relies on it
   return launch_served(
       "paged_prefill_hopper",
       {.grid = grid_of(prefill_tiles(params.call, Shape::kRows), params.call.kv.k.num_kv_heads,
@@ -125,7 +127,7 @@ Status launch_paged_prefill_hopper(const PagedPrefillParams& params, KernelStrea
   const KvTensorView& k = params.kv.k;
   HopperPrefillParams launched;
   launched.call = params;
-  launched.run_keys = static_cast<int>(std::gcd(k.block_size, std::int64_t{64}));
+  launched.run_keys = static_cast<int>(std::gcd(k.block_size, kRunKeysMax));
   launched.head_step = static_cast<int>(k.head_stride / kPartDims);
   RECTO_RETURN_IF_ERROR(encode(k, launched.run_keys, launched.keys));
   RECTO_RETURN_IF_ERROR(encode(params.kv.v, launched.run_keys, launched.values));

@@ -11,8 +11,6 @@
 
 namespace recto::kernels {
 
-inline constexpr int kHopperRows = 128;
-
 // Whether the current device is a Hopper card.
 bool is_on_hopper();
 

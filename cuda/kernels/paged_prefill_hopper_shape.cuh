@@ -8,7 +8,6 @@
 #include <kernel_ptx.h>
 
 #include "cuda/kernels/paged_prefill.cuh"
-#include "cuda/kernels/paged_prefill_hopper.h"
 #include "cuda/kernels/swizzled_tile.cuh"
 
 namespace recto::kernels {
@@ -34,7 +33,6 @@ struct HopperShape {
   static constexpr int kConsumers = 2;
   static constexpr int kConsumerRows = 64;
   static constexpr int kRows = kConsumers * kConsumerRows;
-  static_assert(kRows == kHopperRows);
   static constexpr int kThreads = (kConsumers + 1) * kWarpgroupThreads;
   // Of a thread, in multiples of 8. A thread block has at most 65536.
   static constexpr int kProducerRegisters = 40;
