@@ -1,6 +1,6 @@
 #pragma once
 
-// A warpgroup of a thread block that multiplies, and the turns in which two of them do.
+// A warpgroup of a thread block that multiplies (a consumer of tiles), and turns of two of them.
 
 #include <kernel_dialect.h>
 
@@ -9,11 +9,11 @@
 
 namespace recto::kernels {
 
-// Named barriers, each the first of two.
+// Named barriers: consumer i has these ids plus i.
 inline constexpr int kTurnBarriers = 1;
 inline constexpr int kOwnBarriers = 3;
 
-// The warp of the calling thread, which the compiler knows to be the same for all of its lanes.
+// The warp of the calling thread. By the shuffle, the compiler knows that all lanes have the same.
 __device__ inline int uniform_warp() {
   return __shfl_sync(kAllLanes, static_cast<int>(threadIdx.x) / kWarpLanes, 0);
 }
@@ -30,7 +30,7 @@ struct Consumer {
     return {warp / 4 - 1, warp % 4, static_cast<int>(threadIdx.x) % kWarpLanes};
   }
   __device__ int thread() const { return warp * kWarpLanes + lane; }
-  // Among all consumers' rows: the warp's first one, and the lane's two.
+  // Rows of the thread block: the warp's first row, and the lane's row in a half of a fragment.
   __device__ int first_row() const { return index * 64 + warp * kTileRows; }
   __device__ int row(int half) const { return first_row() + fragment_row(lane, half * 2); }
 

@@ -49,9 +49,10 @@ __device__ inline void hold(unsigned (&operands)[kSteps][4]) {
   }
 }
 
-// A matrix of 16-bit elements in shared memory, as wgmma takes it: 1024 bytes hold eight rows of 64
-// columns, whose chunks of 16 bytes are permuted within each row (128-byte swizzle). Bytes from
-// such a part to the next: `columns_stride` in the order of columns, `rows_stride` in that of rows.
+// The descriptor of a matrix of 16-bit elements in shared memory, for wgmma: each 1024 bytes hold
+// eight rows of 64 columns, whose chunks of 16 bytes are permuted within each row (128-byte
+// swizzle). Bytes from such a part to the next one: `columns_stride` (PTX: leading dimension) to
+// that of the next columns, `rows_stride` (stride dimension) to that of the next rows.
 __device__ inline std::uint64_t matrix_descriptor(const void* shared, unsigned columns_stride,
                                                   unsigned rows_stride) {
   constexpr std::uint64_t kSwizzle128 = 1;
@@ -78,14 +79,14 @@ enum class Sums : std::uint8_t { kNew = 0, kAddedTo = 1 };
   ", %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, %42, %43, %44, %45, %46, %47, " \
   "%48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, %62, %63"
 
-// Operands behind the sums: a and b in shared memory, and whether sums are added to.
+// Operands after the sums: a and b in shared memory, and whether the product is added to the sums.
 #define RECTO_MULTIPLY_SHARED(shape, type, names, a, b, adds, sums) \
   asm volatile( \
       "{\n.reg .pred adds;\nsetp.ne.b32 adds, " adds ", 0;\n" \
       "wgmma.mma_async.sync.aligned." shape ".f32." type "." type " {" names "}, " \
       a ", " b ", adds, 1, 1, 0, 0;\n}" \
       : sums : "l"(rows), "l"(columns), "r"(static_cast<int>(kind)))
-// Operands behind the sums: the four registers of a, and b in shared memory, transposed.
+// Operands after the sums: the four registers of a, and b in shared memory, transposed.
 #define RECTO_MULTIPLY_REGISTERS(shape, type, names, a, b, adds, sums) \
   asm volatile( \
       "{\n.reg .pred adds;\nsetp.ne.b32 adds, " adds ", 0;\n" \
@@ -198,8 +199,8 @@ __device__ inline void copy_box(void* shared, const CUtensorMap* tensor, const i
       : "memory");
 }
 
-// Keeps ptxas from computing a value, which is not below 0, after waits for products that follow:
-// it orders stores and waits. The store never runs.
+// Makes ptxas compute a value before the waits for products that follow, because it does not move a
+// store across them. The store never runs: the value is not below 0.
 __device__ inline void complete_before_waits(float value, void* shared) {
   asm volatile(
       "{\n"

@@ -41,8 +41,9 @@ std::int64_t prefill_blocks_per_sequence(const PagedPrefillParams& params);
 Status check_prefill(const PagedPrefillParams& params);
 
 // The instantiations. Each call is served by a row of the first table. If it has the usual cache
-// and options, as paged_prefill.cu defines them, the wide kernel computes the same bits faster; or,
-// on a Hopper card, that of paged_prefill_hopper.h computes others, in larger tiles.
+// and options, as paged_prefill.cu defines them, the wide kernel computes the same bits faster. On
+// a Hopper card, the kernel of paged_prefill_hopper.h takes its place; its tiles are larger, so it
+// computes other bits.
 KernelTable<PagedPrefillParams> paged_prefill_table();
 KernelTable<PagedPrefillParams> wide_prefill_table();
 

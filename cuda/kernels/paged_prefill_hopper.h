@@ -1,8 +1,8 @@
 #pragma once
 
-// Prefill for Hopper cards (sm_90a): products of a warpgroup (wgmma), whose operands a further warp
-// copies as boxes (TMA). Compiled by nvcc alone. Its results are not those of paged_prefill.h bit
-// for bit: tiles have more keys.
+// Prefill for Hopper cards (sm_90a): warpgroups multiply by wgmma, and another warp copies K and V
+// by TMA. Compiled by nvcc alone. Its bits differ from those of paged_prefill.h, because tiles have
+// more keys.
 
 #include <kernel_dialect.h>
 
@@ -11,18 +11,16 @@
 
 namespace recto::kernels {
 
-inline constexpr int kHopperRows = 128;
-
 // Whether the current device is a Hopper card.
 bool is_on_hopper();
 
-// Whether the current device is a Hopper card and the kernel serves the call: fp16 or bf16, head
-// dim 64 or 128, a cache that is not packed with blocks of a multiple of 16 slots; no soft cap, no
-// ALiBi. Sequence lengths do not matter.
+// Whether the kernel serves a call that has the usual cache and options, as paged_prefill.cu
+// defines them: on a Hopper card, fp16 or bf16, head dim 64 or 128, heads at multiples of 64
+// elements. The answer does not depend on the lengths of sequences.
 bool serves_on_hopper(const PagedPrefillParams& params);
 
-// One thread block for each 128 rows of a (sequence, KV head). `params` has passed
-// serves_on_hopper() and check_prefill(), and its options have a window.
+// One thread block for each 128 rows of a (sequence, KV head). The kernel serves the call, `params`
+// has passed check_prefill(), and its options have a window.
 Status launch_paged_prefill_hopper(const PagedPrefillParams& params, KernelStream stream);
 
 }  // namespace recto::kernels

@@ -29,8 +29,8 @@ class RunCopies {
         first_(lane * params.run_keys),
         copies_(first_ < kKeys) {}
 
-  // The block of the lane's run in a tile. Runs that no row sees have no block, and become zeros:
-  // whatever the cache holds there, it must not be multiplied. Tiles behind the last one have none.
+  // The block of the lane's run in a tile. A run that no row sees has no block and becomes zeros,
+  // because what the cache holds there must not be multiplied. Tiles after the last one have none.
   __device__ int block_of(int tile) const {
     if (!copies_ || tile > (visible_.end - 1) / kKeys) return kNoBlock;
     const int position = tile * kKeys + first_;
@@ -38,17 +38,17 @@ class RunCopies {
     return is_seen ? block_ids_[position / block_size_] : kNoBlock;
   }
 
-  // Starts the copies of a tile, whose runs lie in `block`, to the ring's place for `index`.
+  // Starts the copies of a tile to the ring's stage for `index`. The lane's run lies in `block`.
   __device__ void start(const CUtensorMap& tensor, int tile, int block, TileRing<Shape>& ring,
                         int index) const {
-    ring.wait_until_free(index);
+    ring.wait_until_empty(index);
     const int stage = TileRing<Shape>::stage(index);
-    if (first_ == 0) arrive_expecting(&ring.is_there[stage], Shape::kTileBytes);
+    if (first_ == 0) arrive_expecting(&ring.full[stage], Shape::kTileBytes);
     __syncwarp();
     if (!copies_) return;
     const int slot = (tile * kKeys + first_) % block_size_;
     const int at[5] = {0, 0, head_, slot / Shape::Tile::kPartRows, block};
-    copy_box(ring.tiles[stage] + Shape::Tile::size(first_), &tensor, at, &ring.is_there[stage]);
+    copy_box(ring.tiles[stage] + Shape::Tile::size(first_), &tensor, at, &ring.full[stage]);
   }
 
  private:

@@ -1,8 +1,8 @@
 #pragma once
 
-// NaN and infinities among the values of a tile whose rows see different keys. A hidden key has the
-// weight 0, and 0 times NaN or infinity is NaN: so they are left out of the product, and added to
-// the rows that see them. All other rows get the same bits as without them.
+// Handles NaN and infinities among the values of a tile whose rows see different keys, as
+// non_finite_values.cuh does: adds them to the rows that see them. The product takes copies of the
+// values with zeros in their place, because the other consumer still reads the tile.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -17,7 +17,7 @@
 
 namespace recto::kernels {
 
-// Called by all threads of a consumer.
+// The values of a tile. Called by all threads of a consumer.
 template <typename Shape>
 class FiniteValues {
  public:
@@ -27,22 +27,22 @@ class FiniteValues {
   static constexpr int kKeys = Shape::kKeys;
   static constexpr int kSliceKeys = Shape::kSliceKeys;
 
-  // `slice` has room for the values of kSliceKeys keys.
+  // `slice` has room for copies of the values of kSliceKeys keys.
   __device__ FiniteValues(const Element* tile, Element* slice, const Consumer& consumer)
       : tile_(tile), slice_(slice), consumer_(consumer) {}
 
   __device__ bool are_all() const {
-    unsigned others = 0;
+    unsigned found = 0;
 #pragma unroll 8
     for (int i = consumer_.thread(); i < chunks(kKeys); i += kWarpgroupThreads) {
       const Chunk chunk = reinterpret_cast<const Chunk*>(tile_)[i];
 #pragma unroll
-      for (int pair = 0; pair < kPairs; ++pair) others |= non_finite_in(chunk.pairs[pair]);
+      for (int pair = 0; pair < kPairs; ++pair) found |= non_finite_in(chunk.pairs[pair]);
     }
-    return !consumer_.any(others != 0 ? 1 : 0);
+    return !consumer_.any(found != 0 ? 1 : 0);
   }
 
-  // weighted += P V with zeros in place of those that are not finite.
+  // weighted += P V with zeros in place of values that are not finite.
   template <int kSteps>
   __device__ void add(unsigned (&weights)[kSteps][4], States& states) const {
 #pragma unroll
@@ -61,8 +61,10 @@ class FiniteValues {
     }
   }
 
-  // Adds those that are not finite. The tile's first key is at position `first`.
-  __device__ void add_others_where_seen(int first, const KeyRange* visible, States& states) const {
+  // Adds the values that are not finite to the rows that see them. The tile's first key is at
+  // position `first`.
+  __device__ void add_non_finite_where_seen(int first, const KeyRange* visible,
+                                            States& states) const {
     const KeyRange seen[2] = {visible[consumer_.row(0)], visible[consumer_.row(1)]};
 #pragma unroll 1
     for (int key = 0; key < kKeys; ++key) {
@@ -88,7 +90,8 @@ class FiniteValues {
 
   static constexpr int chunks(int keys) { return Tile::size(keys) / kChunk<Element>; }
 
-  // The bits of a pair's signs, of elements that are not finite: of an exponent of ones, a carry.
+  // Of a pair of elements, the sign bits of those that are not finite: to an exponent of ones, 1 is
+  // added, and the carry lands in the place of the sign.
   __device__ static unsigned non_finite_in(unsigned pair) {
     constexpr bool kIsHalf = std::is_same_v<Element, __half>;
     constexpr unsigned kExponents = kIsHalf ? 0x7c007c00 : 0x7f807f80;

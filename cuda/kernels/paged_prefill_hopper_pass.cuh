@@ -1,9 +1,9 @@
 #pragma once
 
 // A consumer of paged_prefill_hopper.cuh: a warpgroup that computes attention of 64 rows. Products
-// are asynchronous: while the scores of one tile become weights, the values of the tile before are
-// added. Besides, two consumers take turns: one starts its products while the other's scores become
-// weights. (Shah et al., FlashAttention-3, 2024.)
+// are asynchronous: while the scores of one tile become weights, P V of the tile before is added.
+// Also, two consumers take turns: one starts its products while the other's scores become weights.
+// (Shah et al., FlashAttention-3, 2024.)
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -38,7 +38,7 @@ class HopperPass {
 
   // The queries are in memory.
   __device__ void run(const TileRange& tiles, States& states) {
-    first_ = tiles.first;
+    first_tile_ = tiles.first;
     int tile = tiles.first;
 #pragma unroll 1
     while (tile < tiles.last) {
@@ -59,7 +59,7 @@ class HopperPass {
 
   // Starts scores = Q K^T.
   __device__ void multiply_keys(int index, Scores& scores) const {
-    memory_.keys.wait_until_there(index);
+    memory_.keys.wait_until_full(index);
     const std::uint64_t keys = keys_ + TileRing<Shape>::stage(index) * Tile::step_of_rows(kKeys);
     hold(scores);
     begin_products();
@@ -72,7 +72,7 @@ class HopperPass {
     commit_products();
   }
 
-  // Starts weighted += P V. The values are there.
+  // Starts weighted += P V. The values have arrived.
   __device__ void add_values(int index, Weights& weights, States& states) const {
     const std::uint64_t values =
         values_ + TileRing<Shape>::stage(index) * Tile::step_of_rows(kKeys);
@@ -87,6 +87,7 @@ class HopperPass {
     commit_products();
   }
 
+  // Waits for products, until kGroupsLeft groups are left.
   template <int kGroupsLeft, int kBlocks>
   __device__ static void end(Fragment (&sums)[kBlocks]) {
     wait_for_products<kGroupsLeft>();
@@ -94,11 +95,11 @@ class HopperPass {
   }
 
   // This warp has read the tile.
-  __device__ void leave(TileRing<Shape>& ring, int index) const {
-    ring.leave(index, consumer_.lane);
+  __device__ void release(TileRing<Shape>& ring, int index) const {
+    ring.release(index, consumer_.lane);
   }
 
-  // Weights of scores, for sums o that are complete.
+  // Converts scores to weights. No P V is being added to o.
   __device__ void weigh(Scores& scores, States& states) const {
     grow_maxima(factor_, scores, states).apply(states);
     to_weights(factor_, scores, states);
@@ -115,17 +116,17 @@ class HopperPass {
 
   // Tiles whose keys all rows see.
   __device__ void attend_to_whole(const TileRange& tiles, States& states) const {
-    const int last = tiles.whole_last - 1 - first_;
-    int index = tiles.whole_first - first_;
+    const int last = tiles.whole_last - 1 - first_tile_;
+    int index = tiles.whole_first - first_tile_;
     Turns<Shape::kConsumers> turns(consumer_, last - index);
     Scores scores;
     Weights weights;
     multiply_keys(index, scores);
     end<0>(scores);
-    leave(memory_.keys, index);
+    release(memory_.keys, index);
     weigh(scores, states);
     round(scores, weights);
-    memory_.values.wait_until_there(index);
+    memory_.values.wait_until_full(index);
 #pragma unroll 1
     for (; index < last; ++index) {
       turns.wait();
@@ -133,34 +134,34 @@ class HopperPass {
       add_values(index, weights, states);
       turns.pass();
       end<1>(scores);
-      leave(memory_.keys, index + 1);
+      release(memory_.keys, index + 1);
       const RowGrowth growth = grow_maxima(factor_, scores, states);
       to_weights(factor_, scores, states);
-      // Else ptxas computes the exponentials after the wait for P V.
+      // Otherwise ptxas computes the exponentials after the wait for P V.
       complete_before_waits(states.sum[0] + states.sum[1], memory_.finite[consumer_.index]);
-      memory_.values.wait_until_there(index + 1);
+      memory_.values.wait_until_full(index + 1);
       end<0>(states.weighted);
-      leave(memory_.values, index);
+      release(memory_.values, index);
       round(scores, weights);
       growth.apply(states);
     }
     add_values(index, weights, states);
     end<0>(states.weighted);
-    leave(memory_.values, index);
+    release(memory_.values, index);
   }
 
   // A tile some of whose keys some rows do not see.
   __device__ void attend_to_edge(int tile, States& states) const {
-    const int index = tile - first_;
+    const int index = tile - first_tile_;
     Scores scores;
     Weights weights;
     multiply_keys(index, scores);
     end<0>(scores);
-    leave(memory_.keys, index);
+    release(memory_.keys, index);
     hide_unseen_keys(tile * kKeys, scores);
     weigh(scores, states);
     round(scores, weights);
-    memory_.values.wait_until_there(index);
+    memory_.values.wait_until_full(index);
     const FiniteValues<Shape> values(memory_.values.tiles[TileRing<Shape>::stage(index)],
                                      memory_.finite[consumer_.index], consumer_);
     if (values.are_all()) {
@@ -168,10 +169,10 @@ class HopperPass {
       end<0>(states.weighted);
     } else {
       values.add(weights, states);
-      values.add_others_where_seen(tile * kKeys, memory_.visible, states);
+      values.add_non_finite_where_seen(tile * kKeys, memory_.visible, states);
       __syncwarp();
     }
-    leave(memory_.values, index);
+    release(memory_.values, index);
   }
 
   // Sets the scores of hidden keys to -infinity. The tile's first key is at position `first`.
@@ -192,13 +193,13 @@ class HopperPass {
     }
   }
 
-  const float factor_;  // of products, for weights 2^(factor * product - maximum)
+  const float factor_;  // a weight is 2^(factor * product - maximum)
   HopperMemory<Shape>& memory_;
   const Consumer consumer_;
   const std::uint64_t queries_;
   const std::uint64_t keys_;
   const std::uint64_t values_;
-  int first_ = 0;  // tile
+  int first_tile_ = 0;
 };
 
 }  // namespace recto::kernels

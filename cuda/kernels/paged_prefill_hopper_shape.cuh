@@ -8,7 +8,6 @@
 #include <kernel_ptx.h>
 
 #include "cuda/kernels/paged_prefill.cuh"
-#include "cuda/kernels/paged_prefill_hopper.h"
 #include "cuda/kernels/swizzled_tile.cuh"
 
 namespace recto::kernels {
@@ -30,13 +29,12 @@ struct HopperShape {
   static constexpr int kHeadDim = kDims;
   static constexpr int kKeys = 128;
   static constexpr int kStages = 2;  // of K, and of V
-  // Warpgroups that multiply, with 64 rows each; one more copies.
+  // Warpgroups that multiply, with 64 rows each. One more warpgroup copies.
   static constexpr int kConsumers = 2;
   static constexpr int kConsumerRows = 64;
   static constexpr int kRows = kConsumers * kConsumerRows;
-  static_assert(kRows == kHopperRows);
   static constexpr int kThreads = (kConsumers + 1) * kWarpgroupThreads;
-  // Registers of a thread, 65536 in all.
+  // Of a thread, in multiples of 8. A thread block has at most 65536.
   static constexpr int kProducerRegisters = 40;
   static constexpr int kConsumerRegisters = 232;
   // Keys whose values one product adds.
@@ -44,37 +42,37 @@ struct HopperShape {
   static constexpr unsigned kTileBytes = kKeys * kHeadDim * sizeof(Element);
 };
 
-// Tiles of K, or of V, on their way from the producer to the consumers.
+// A ring of stages for tiles of K, or of V. The producer fills a stage, and all consumers read it.
 template <typename Shape>
 struct TileRing {
   using Element = typename Shape::Element;
 
-  // The place of the tile with this index in the order of tiles.
+  // The stage, and the parity of its phase, of the tile with this index in the order of copies.
   __device__ static int stage(int index) { return index % Shape::kStages; }
   __device__ static unsigned parity(int index) { return index / Shape::kStages % 2; }
 
   // By one thread.
   __device__ void init() {
     for (int stage = 0; stage < Shape::kStages; ++stage) {
-      init_mbarrier(&is_there[stage], 1);
-      init_mbarrier(&is_read[stage], Shape::kConsumers * kWarpgroupThreads / kWarpLanes);
+      init_mbarrier(&full[stage], 1);
+      init_mbarrier(&empty[stage], Shape::kConsumers * kWarpgroupThreads / kWarpLanes);
     }
   }
-  __device__ void wait_until_there(int index) {
-    wait_at_mbarrier(&is_there[stage(index)], parity(index));
+  __device__ void wait_until_full(int index) {
+    wait_at_mbarrier(&full[stage(index)], parity(index));
   }
-  // Waits until the tile before in the same place is read, if there is one.
-  __device__ void wait_until_free(int index) {
-    wait_at_mbarrier(&is_read[stage(index)], parity(index) ^ 1U);
+  // Waits until consumers have released the tile before in this stage, if there is one.
+  __device__ void wait_until_empty(int index) {
+    wait_at_mbarrier(&empty[stage(index)], parity(index) ^ 1U);
   }
   // By each warp of consumers.
-  __device__ void leave(int index, int lane) {
-    if (lane == 0) arrive_at_mbarrier(&is_read[stage(index)]);
+  __device__ void release(int index, int lane) {
+    if (lane == 0) arrive_at_mbarrier(&empty[stage(index)]);
   }
 
   alignas(1024) Element tiles[Shape::kStages][Shape::kKeys * Shape::kHeadDim];
-  Mbarrier is_there[Shape::kStages];
-  Mbarrier is_read[Shape::kStages];
+  Mbarrier full[Shape::kStages];
+  Mbarrier empty[Shape::kStages];
 };
 
 template <typename Shape>
@@ -84,7 +82,7 @@ struct HopperMemory {
   alignas(1024) Element rows[Shape::kRows * Shape::kHeadDim];  // queries, at last outputs
   TileRing<Shape> keys;
   TileRing<Shape> values;
-  // A slice of values without those that are not finite, for each consumer.
+  // For each consumer, a slice of values with zeros in place of those that are not finite.
   alignas(1024) Element finite[Shape::kConsumers][Shape::kSliceKeys * Shape::kHeadDim];
   KeyRange visible[Shape::kRows];  // what each row sees
 };

@@ -1,7 +1,7 @@
 #pragma once
 
-// Online softmax as in row_weights.cuh, in two parts: the maxima grow and scores become weights
-// while o is still being summed; o is rescaled when it is complete.
+// Online softmax as weigh_scores() of row_weights.cuh, in two parts: a tile's scores become weights
+// while P V of the tile before is still being added to o, and o is rescaled after that.
 
 #include <kernel_dialect.h>
 #include <kernel_ptx.h>
@@ -12,14 +12,14 @@
 
 namespace recto::kernels {
 
-// What the o of a lane's rows must be multiplied by, if a maximum has grown.
+// The factors by which o of a lane's rows must be rescaled, if a maximum of the warp has grown.
 struct RowGrowth {
-  bool is_there = false;
+  bool has_grown = false;
   float rescale[2] = {};
 
   template <int kHeadDim>
   __device__ void apply(RowStates<kHeadDim>& states) const {
-    if (!is_there) return;
+    if (!has_grown) return;
 #pragma unroll
     for (int block = 0; block < kHeadDim / 8; ++block) {
 #pragma unroll
@@ -28,7 +28,7 @@ struct RowGrowth {
   }
 };
 
-// Raises the rows' maxima, and all of the state but o, to those of a tile's scores. factor: above 0
+// Raises the rows' maxima to those of a tile's scores, and rescales l, but not o. factor: above 0
 // and finite.
 template <int kHeadDim, int kBlocks>
 __device__ inline RowGrowth grow_maxima(float factor, const Fragment (&scores)[kBlocks],
@@ -41,8 +41,9 @@ __device__ inline RowGrowth grow_maxima(float factor, const Fragment (&scores)[k
   }
   for (float& maximum : own) maximum = __fmul_rn(maximum, factor);
   RowGrowth growth;
-  growth.is_there = __any_sync(kAllLanes, own[0] > states.maximum[0] || own[1] > states.maximum[1]);
-  if (!growth.is_there) return growth;
+  growth.has_grown =
+      __any_sync(kAllLanes, own[0] > states.maximum[0] || own[1] > states.maximum[1]);
+  if (!growth.has_grown) return growth;
   for (int half = 0; half < 2; ++half) {
     const float raised = fmaxf(states.maximum[half], row_max(own[half]));
     growth.rescale[half] = fast_exp2(states.maximum[half] - raised);

@@ -1,9 +1,8 @@
 #pragma once
 
-// Rows of 16-bit elements in shared memory as products of a warpgroup and copies of boxes lay them
-// out (hopper_ptx.cuh): parts of eight rows by 64 dims, in which neighbouring chunks of a row are
-// permuted, so that neither rows nor columns have bank conflicts. Begins at a multiple of 1024
-// bytes.
+// Rows of 16-bit elements in shared memory in the 128-byte swizzle of wgmma and TMA
+// (hopper_ptx.cuh): parts of eight rows by 64 dims, in which the chunks of a row are permuted, so
+// that neither rows nor columns have bank conflicts. Begins at a multiple of 1024 bytes.
 
 #include <kernel_dialect.h>
 
@@ -31,14 +30,14 @@ struct SwizzledTile {
            row % kPartRows * kPartDims + chunk * kChunk<Element> + dim % kChunk<Element>;
   }
 
-  // Operands of products over dims: rows, dims contiguous; and of products over rows: dims by rows.
+  // Descriptors of operands of wgmma: for a sum over dims (Q and K), and for a sum over rows (V).
   __device__ static std::uint64_t by_dims(const Element* tile) {
     return matrix_descriptor(tile, kChunkBytes, bytes(kGroupElements));
   }
   __device__ static std::uint64_t by_rows(const Element* tile) {
     return matrix_descriptor(tile, bytes(kPartElements), bytes(kGroupElements));
   }
-  // What to add to a descriptor to begin at a later dim, row or element.
+  // What to add to a descriptor so that the operand begins at a later dim, row or element.
   __device__ static constexpr std::uint64_t step_of_dims(int dims) {
     return step_of_elements(dims / kPartDims * kPartElements + dims % kPartDims);
   }

@@ -96,8 +96,8 @@ LawVerdict check(const Backend& backend, const LawCase& law_case, BoundKind boun
 Law physical_placement_law() {
   return {.name = "physical_placement",
           .statement =
-              "physical placement and block ids never matter, bit for bit; strides neither, where "
-              "they select a kernel within the bounds",
+              "physical placement and block ids never matter, bit for bit; nor do strides, except "
+              "that they may select another kernel, within the bounds",
           .why_not_applicable = always_applicable,
           .check = check};
 }

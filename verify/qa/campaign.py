@@ -38,8 +38,7 @@ PROGRAMS = runpy.run_path(str(HERE / "programs.bzl"))["PROGRAMS"]
 KNOWN_BUGS = "tests of known bugs"
 # Of laws_alone_test.cc.
 LAW_NAMES, ONE_LAW = "alone: names of laws", "alone: a law"
-# For one law; without a mutant the longest takes a tenth of this.
-LAW_SECONDS = 120
+LAW_SECONDS = 120  # for one law; without a mutant the longest takes a tenth of this
 
 
 def spec_of(process):

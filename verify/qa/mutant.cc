@@ -15,8 +15,7 @@
 namespace recto::verify {
 namespace {
 
-// Without a mutant, a test file reaches a fifth of this at most.
-constexpr std::int64_t kPassesMax = 1'000'000'000;
+constexpr std::int64_t kPassesMax = 1'000'000'000;  // test files reach a fifth without a mutant
 
 // Also right when objects of other files are initialised.
 int active_mutant() {

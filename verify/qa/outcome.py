@@ -21,7 +21,6 @@ REPORTED = re.compile("^(out of bounds|undefined): .*", re.MULTILINE)
 # indented by two blanks.
 HEADER = re.compile(r"^-{79}\n(\S.*\n(?:(?:|   +)\S.*\n)*)(?:  .*\n)*-{79}\n", re.MULTILINE)
 FAILED = re.compile(r"^\S.*: FAILED:\n((?:.*\n)*?)(?=\S.*: FAILED:$|[-=.]{79}$|\Z)", re.MULTILINE)
-BY_THE_CLOCK = "no switch"
 # From kernel_finders_test.cc and laws_alone_test.cc.
 LAW = re.compile(r"explicitly with message: (\w+) on ")
 # From a test; from a property; or from the backend that a law was put to.
@@ -40,8 +39,7 @@ NOISE = re.compile(
     r"|verify/ ?kernels/ ?device_call\.cc:\d+: contract broken: nothing is found in the kernels \("
 )
 SHOWN = 120
-# Without any CPU time; tests compute all the time.
-WAITING_SECONDS = 20
+WAITING_SECONDS = 20  # without any CPU time; tests compute all the time
 
 
 class Outcome(NamedTuple):
@@ -142,7 +140,7 @@ def words(text):
 
 
 def outcome_of_case(by, said):
-    if BY_THE_CLOCK in said:
+    if "seconds without a barrier" in said:  # the executor's clock (verify/simt/executor)
         return Outcome("clock", by, said)
     thrown = THROWN.search(said)
     if thrown and not ABOUT_EXCEPTIONS.match(said) and CONTRACT not in thrown[1]:

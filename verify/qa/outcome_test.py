@@ -137,6 +137,11 @@ class Endings(unittest.TestCase):
     def test_by_the_clock(self):
         self.assertEqual(self.ends("while True: pass", seconds=1).kind, "clock")
 
+    def test_by_the_clock_of_the_executor(self):
+        stall = "has run for 60 seconds\n  without a barrier, a warp-wide or an atomic operation"
+        found = self.fails(UNEXPECTED + EXECUTOR.replace("thread 1", f"thread 1 {stall}"))
+        self.assertEqual(found.kind, "clock")
+
     def test_by_waiting_for_nothing(self):
         with mock.patch.object(outcome, "WAITING_SECONDS", 0.2):
             self.assertEqual(self.ends("import time; time.sleep(60)", seconds=50).kind, "crashed")

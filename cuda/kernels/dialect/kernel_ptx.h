@@ -1,8 +1,9 @@
 #pragma once
 
 // Functions for instructions that CUDA C++ does not name: asynchronous copies, matrices of a warp,
-// mbarriers and bulk copies, two fast functions. This file is for nvcc, and is the only place with
-// inline PTX; builds for a CPU use another kernel_ptx.h. The PTX ISA has the details.
+// mbarriers and bulk copies, two fast functions. This file is for nvcc; builds for a CPU use
+// another kernel_ptx.h. No other file has inline PTX, but for hopper_ptx.cuh. The PTX ISA has the
+// details.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -198,8 +199,13 @@ using Mbarrier = std::uint64_t;
 // rejects code that calls them.
 inline constexpr bool kHasBulkCopies = recto::kernel_dialect::kAreAllCardsHopper;
 
-// Whether the kernels for Hopper cards are compiled too, whose products are those of a warpgroup.
+// Whether the kernels for Hopper cards alone are linked, which multiply by warpgroups (wgmma).
+// Their launch functions call the driver, so builds without one leave them out.
+#ifdef RECTO_WITHOUT_HOPPER_KERNELS
+inline constexpr bool kHasWarpgroupProducts = false;
+#else
 inline constexpr bool kHasWarpgroupProducts = true;
+#endif
 
 // Called by one thread. Other threads, and copies, see it after a barrier and fence_async_proxy().
 __device__ inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals) {

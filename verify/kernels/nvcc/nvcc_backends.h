@@ -3,7 +3,6 @@
 // The host API and its kernels as nvcc compiles them, on the executor of verify/ptx, as backends.
 // Each runs in a process of its own, as a kernel library.
 
-#include <optional>
 #include <string>
 
 #include "core/status.h"

@@ -107,8 +107,9 @@ TEST_CASE("without contraction, fp32 has the bits of the fiber executor") {
   CHECK(bits.equal == bits.cases);
 }
 
-TEST_CASE("with contraction, other bits") {
-  for (const ElementType q : {ElementType::kFp32, ElementType::kFp16}) compare_bits("sm80", q);
+TEST_CASE("negative control: with contraction, some fp32 results have other bits") {
+  const Bits bits = compare_bits("sm80", ElementType::kFp32);
+  CHECK((bits.cases == 0 || bits.equal < bits.cases));
 }
 
 }  // namespace
