@@ -182,7 +182,7 @@ class AssertAttention(unittest.TestCase):
             ((out[None], q, k, v, table, lengths), "out: expected"),
             ((out, q, k[0], v, table, lengths), "k_cache: expected"),
             ((out, q, k, v, table[0], lengths), "block_table: expected int32 of 2 dimensions"),
-            ((out, q, k, v, table + 2**32, lengths), "block_table"),
+            ((out, q, k, v, table.astype(np.int64) + 2**32, lengths), "block_table"),
             ((out, q, k, v, table, lengths + 0.5), "context_length: expected integers, got float"),
         ):
             with self.subTest(text):
