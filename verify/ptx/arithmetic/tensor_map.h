@@ -58,7 +58,7 @@ Status checked(const TensorMap& map);
 
 // A CUtensorMap, as kernels take it in a __grid_constant__ parameter. The format is our own:
 // NVIDIA's is not documented.
-struct TensorMapBytes {
+struct alignas(64) TensorMapBytes {
   std::array<std::byte, 128> bytes = {};
 
   bool operator==(const TensorMapBytes&) const = default;
