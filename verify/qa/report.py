@@ -159,8 +159,8 @@ def compiler_sentences(first, campaign):
         "mutants first. These were tried again in copies without such checks, built from commit",
         f"{campaign['built_from']}, on {campaign['date']}: **{dead} are killed by recto's own",
         f"checks alone**. Of the other {len(mutants) - dead}, an exception of a library ends",
-        f"{threw}, a crash {crashed}, the clock {clock}, and {count(mutants, 'passed')} survive. So",
-        f"without the compiler's checks recto kills **{share(len(killed(whole)), len(whole))}**.",
+        f"{threw}, a crash {crashed}, the clock {clock}, and {count(mutants, 'passed')} survive.",
+        f"So without the compiler's checks recto kills **{share(len(killed(whole)), len(whole))}**.",
     )
 
 
