@@ -160,8 +160,7 @@ def compiler_sentences(first, campaign):
         f"{campaign['built_from']}, on {campaign['date']}: **{dead} are killed by recto's own",
         f"checks alone**. Of the other {len(mutants) - dead}, an exception of a library ends",
         f"{threw}, a crash {crashed}, the clock {clock}, and {count(mutants, 'passed')} survive.",
-        "So without the compiler's checks recto kills",
-        f"**{share(len(killed(whole)), len(whole))}**.",
+        f"So without these checks recto kills **{share(len(killed(whole)), len(whole))}**.",
     )
 
 
