@@ -43,19 +43,20 @@ Backend invariant_host_api(const KernelRun& how) {
   return host_api_backend(how, options);
 }
 
-constexpr const char* kPlain = attention_kernel_name(AttentionKernel::kReferenceDecode);
-constexpr const char* kGroup = attention_kernel_name(AttentionKernel::kGqaDecode);
-constexpr const char* kTma = attention_kernel_name(AttentionKernel::kTmaDecode);
+constexpr const char* kReferenceDecode = attention_kernel_name(AttentionKernel::kReferenceDecode);
+constexpr const char* kGqaDecode = attention_kernel_name(AttentionKernel::kGqaDecode);
+constexpr const char* kTmaDecode = attention_kernel_name(AttentionKernel::kTmaDecode);
 constexpr const char* kPrefill = attention_kernel_name(AttentionKernel::kPrefill);
 
 constexpr KernelEntry kKernels[] = {
-    {"reference-decode", BackendKind::kExecutor, kPlain, "cuda/kernels/reference_decode",
+    {"reference-decode", BackendKind::kExecutor, kReferenceDecode, "cuda/kernels/reference_decode",
      reference_decode_backend},
-    {"split-decode", BackendKind::kExecutor, kPlain, "cuda/kernels/split_decode, splits of 40",
+    {"split-decode", BackendKind::kExecutor, kReferenceDecode,
+     "cuda/kernels/split_decode, splits of 40",
      [](const KernelRun& how) { return split_decode_backend(how, kSplitSize); }},
-    {"gqa-decode", BackendKind::kExecutor, kGroup, "cuda/kernels/gqa_decode, splits of 40",
+    {"gqa-decode", BackendKind::kExecutor, kGqaDecode, "cuda/kernels/gqa_decode, splits of 40",
      [](const KernelRun& how) { return gqa_decode_backend(how, kSplitSize); }},
-    {"tma-decode", BackendKind::kExecutor, kTma, "cuda/kernels/tma_decode, splits of 40",
+    {"tma-decode", BackendKind::kExecutor, kTmaDecode, "cuda/kernels/tma_decode, splits of 40",
      [](const KernelRun& how) { return tma_decode_backend(how, kSplitSize); }},
     {"paged-prefill", BackendKind::kExecutor, kPrefill, "cuda/kernels/paged_prefill",
      paged_prefill_backend},

@@ -56,7 +56,7 @@ struct LawCount {
       {};                     // part and reason -> cases tried otherwise
   double worst_ratio = 0.0;   // of error to bound
   std::int64_t elements = 0;  // compared, over all tried cases
-  std::int64_t by_bits = 0;   // of these, compared bit for bit
+  std::int64_t by_bits = 0;   // elements compared bit for bit
 
   std::int64_t ran() const { return held + failed; }
   // "bits" if all elements must match bit for bit, "bound", or "both" if some have a bound.

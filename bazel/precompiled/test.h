@@ -1,4 +1,4 @@
-// The same for tests.
+// The header that each test reads first, precompiled.
 
 #include "bazel/precompiled/library.h"
 #include "bazel/testing/catch.h"

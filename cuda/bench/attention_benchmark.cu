@@ -21,9 +21,9 @@
 namespace recto::bench {
 namespace {
 
-std::optional<AttentionKernel> kernel_of(Rung rung) {
-  if (rung == Rung::kTma) return AttentionKernel::kTmaDecode;
-  if (rung == Rung::kPlain) return AttentionKernel::kReferenceDecode;
+std::optional<AttentionKernel> kernel_of(DecodeChoice decode) {
+  if (decode == DecodeChoice::kTma) return AttentionKernel::kTmaDecode;
+  if (decode == DecodeChoice::kReference) return AttentionKernel::kReferenceDecode;
   return std::nullopt;
 }
 
@@ -40,7 +40,7 @@ struct Attention {
                           {.max_context_length = of.shape.context_length,
                            .max_query_length = of.shape.rows_per_seq,
                            .num_multiprocessors = here.value().num_multiprocessors,
-                           .kernel = kernel_of(of.rung)});
+                           .kernel = kernel_of(of.decode)});
   }
   std::int64_t workspace_bytes() const { return plan.is_ok() ? plan.value().workspace_bytes : 0; }
   Status run(std::int64_t turn, KernelStream stream) const {

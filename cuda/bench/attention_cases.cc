@@ -39,8 +39,8 @@ constexpr Point kLongPrefills[] = {{1, 16384, 2048}, {16, 2048, 512}, {64, 1024,
 std::string family_of(const AttentionCase& made) {
   if (made.shape.rows_per_seq >= kPromptRows) return "prefill";
   if (made.shape.rows_per_seq > 1) return "prefill_few_rows";
-  if (made.rung == Rung::kTma) return "decode_tma";
-  if (made.rung == Rung::kPlain) return "decode_reference";
+  if (made.decode == DecodeChoice::kTma) return "decode_tma";
+  if (made.decode == DecodeChoice::kReference) return "decode_reference";
   if (made.shape.lengths == Lengths::kSkewed) return "decode_skewed";
   if (made.shape.layout == KvLayout::kTokenMajor) return "decode_token_major";
   if (made.shape.layout == KvLayout::kPacked) return "decode_packed";
@@ -61,18 +61,19 @@ std::string name_of(const AttentionCase& made) {
 
 class CaseList {
  public:
-  void add(BatchShape shape, const Point& point, Rung rung = Rung::kByRule) {
+  void add(BatchShape shape, const Point& point, DecodeChoice decode = DecodeChoice::kByRule) {
     shape.num_seqs = point.batch;
     shape.context_length = point.context;
     shape.rows_per_seq = point.rows;
-    AttentionCase made = {.name = {}, .shape = shape, .rung = rung};
+    AttentionCase made = {.name = {}, .shape = shape, .decode = decode};
     made.name = name_of(made);
     cases_.push_back(std::move(made));
   }
 
   template <typename Points>
-  void add_all(const BatchShape& shape, const Points& points, Rung rung = Rung::kByRule) {
-    for (const Point& point : points) add(shape, point, rung);
+  void add_all(const BatchShape& shape, const Points& points,
+               DecodeChoice decode = DecodeChoice::kByRule) {
+    for (const Point& point : points) add(shape, point, decode);
   }
 
   std::vector<AttentionCase> take() && { return std::move(cases_); }
@@ -137,9 +138,9 @@ void add_other_families(CaseList& list) {
       const BatchShape skewed = {.group = group, .block_size = block, .lengths = Lengths::kSkewed};
       list.add(skewed, kServing);
       list.add(skewed, {256, 16384});
-      list.add({.group = group, .block_size = block}, kServing, Rung::kTma);
+      list.add({.group = group, .block_size = block}, kServing, DecodeChoice::kTma);
     }
-    list.add({.block_size = block}, kSmall, Rung::kPlain);
+    list.add({.block_size = block}, kSmall, DecodeChoice::kReference);
   }
 }
 
@@ -170,7 +171,7 @@ void add_grid_of(CaseList& list, const BatchShape& shape) {
       skewed.lengths = Lengths::kSkewed;
       if (shape.layout != KvLayout::kHeadMajor) continue;
       list.add(skewed, point);
-      if (is_served_by_tma(shape)) list.add(shape, point, Rung::kTma);
+      if (is_served_by_tma(shape)) list.add(shape, point, DecodeChoice::kTma);
     }
   }
   if (shape.layout == KvLayout::kHeadMajor && is_prefilled(shape)) list.add_all(shape, kQueries);

@@ -11,7 +11,8 @@
 
 namespace recto::bench {
 
-enum class Rung : std::uint8_t { kByRule, kTma, kPlain };
+// The decode kernel of a case: that of the dispatch rule, TMA decode or reference decode.
+enum class DecodeChoice : std::uint8_t { kByRule, kTma, kReference };
 
 struct AttentionCase {
   // family/batch:64/context:4096/group:4/head_dim:128/types:bf16-bf16/block:16; in prefill with
@@ -21,7 +22,7 @@ struct AttentionCase {
   // as their names say.
   std::string name;
   BatchShape shape;
-  Rung rung = Rung::kByRule;
+  DecodeChoice decode = DecodeChoice::kByRule;
 };
 
 enum class CaseSet : std::uint8_t {

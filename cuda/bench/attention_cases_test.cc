@@ -121,7 +121,8 @@ TEST_CASE("the default takes minutes, the grid does not") {
     double sum = 0;
     for (const AttentionCase& one : attention_cases(set)) {
       const Work work = attention_work(one.shape);
-      const double moved = work.bytes * (one.rung == Rung::kPlain ? 36 : 1) + kFlushedBytes;
+      const double moved =
+          work.bytes * (one.decode == DecodeChoice::kReference ? 36 : 1) + kFlushedBytes;
       const double once = std::max(moved / kBytesPerSecond, work.flops / kFlopsPerSecond);
       // Each case is sampled for about a second; its tensors are filled before.
       sum += std::min(kRuns * once, 1 + 5 * once) +

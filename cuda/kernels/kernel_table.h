@@ -70,7 +70,7 @@ const KernelEntry<Params>* find_entry(const KernelTable<Params>& table, const Ro
 template <typename Params>
 std::int64_t blocks_per_sm(const KernelEntry<Params>* entry) {
   constexpr std::int64_t kSharedBytes = 228 * 1024;
-  // Those of the system, and static ones.
+  // Shared memory that the system takes, and static variables.
   constexpr std::int64_t kFurtherBytes = 2 * 1024;
   if (entry == nullptr) return 1;
   const std::int64_t by_registers = entry->head_dim <= 128 ? 3 : 2;

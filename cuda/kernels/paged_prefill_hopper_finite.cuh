@@ -90,8 +90,8 @@ class FiniteValues {
 
   static constexpr int chunks(int keys) { return Tile::size(keys) / kChunk<Element>; }
 
-  // Of a pair of elements, the sign bits of those that are not finite: to an exponent of ones, 1 is
-  // added, and the carry lands in the place of the sign.
+  // The sign bits of the elements of a pair that are not finite: adding 1 to an exponent of ones
+  // carries into the place of the sign.
   __device__ static unsigned non_finite_in(unsigned pair) {
     constexpr bool kIsHalf = std::is_same_v<Element, __half>;
     constexpr unsigned kExponents = kIsHalf ? 0x7c007c00 : 0x7f807f80;

@@ -34,7 +34,7 @@ struct HopperShape {
   static constexpr int kConsumerRows = 64;
   static constexpr int kRows = kConsumers * kConsumerRows;
   static constexpr int kThreads = (kConsumers + 1) * kWarpgroupThreads;
-  // Of a thread, in multiples of 8. A thread block has at most 65536.
+  // Registers of a thread, in multiples of 8. A thread block has at most 65536.
   static constexpr int kProducerRegisters = 40;
   static constexpr int kConsumerRegisters = 232;
   // Keys whose values one product adds.

@@ -70,7 +70,7 @@ class RunCopy {
     if (tile_lane() == 0) look_up();
   }
 
-  // Of the current tile. It is computed before the barrier that precedes the copies.
+  // The source of the current tile, computed before the barrier that precedes the copies.
   __device__ TileSource source() const {
     return {__shfl_sync(kAllLanes, run_offset_, tile_lane()) + lane_offset_,
             position_ >= source_.visible.begin && position_ + kRunKeys <= source_.visible.end};

@@ -118,7 +118,7 @@ int32_t say(const RectoCallContext& context, const char* words, int32_t status) 
   return status;
 }
 
-// Of as many threads.
+// Launches the kernel with as many threads.
 template <typename Call>
 int32_t launch(void (*kernel)(Call), const Call& call, int64_t threads) {
   if (threads == 0) return kRectoOk;

@@ -31,7 +31,7 @@ struct StudyCell {
 // The cell's k-th draw of a kind ("calibrate", "confirm 0", ...), independent of other draws.
 RandomStream draw_stream(const StudyCell& cell, std::string_view kind, std::int64_t draw);
 
-// Of |error| / bound.
+// The median and the largest |error| / bound.
 struct Share {
   double median = 0;
   double worst = 0;

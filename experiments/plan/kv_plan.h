@@ -44,7 +44,7 @@ struct LengthFit {
   BlockCount blocks;            // of one request
   TokenCount tail_slots;        // empty at the end of its last block
   std::int64_t paged = 0;       // requests that fit, in blocks
-  std::int64_t contiguous = 0;  // the same, each in max_length slots
+  std::int64_t contiguous = 0;  // requests that fit, each in max_length slots
   ByteCount batch_bytes;  // K and V of `batch` requests, tails left out, on all ranks together
 };
 
@@ -52,7 +52,7 @@ struct LengthFit {
 struct MeanFit {
   std::int64_t requests = 0;
   double held_slots = 0;    // by one request, on average
-  double waste_share = 0;   // of these, the share left empty at its end
+  double waste_share = 0;   // the share of held_slots left empty at their end
   double pool_share = 0;    // waste of all requests that fit, as a share of the pool
   double memory_share = 0;  // the same of the card's memory; 0 if only KV memory is known
 };

@@ -19,8 +19,8 @@ class LatencyQuantiles final : public sim::SimulationObserver {
  public:
   void on_finished(const sim::Group& group, SimTime now) override;
 
-  // Of finished requests, in seconds: {"queueing": arrival to first admission, "ttft": arrival to
-  // first token, "tpot": mean gap between later tokens, "end_to_end"}, one value per quantile;
+  // Latencies of finished requests, in s: {"queueing": arrival to first admission, "ttft": arrival
+  // to first token, "tpot": mean gap between later tokens, "end_to_end"}, one value per quantile;
   // empty if no request was counted.
   Json json() const;
 

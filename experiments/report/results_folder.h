@@ -18,7 +18,7 @@ struct ResultsFolder {
   Json manifest;
   ResultsTable table;      // fragmentation.csv or sweep.csv
   std::int64_t seeds = 1;  // with several, numbers in the table are means
-  // Of a sweep: one per row, and the columns that are settings.
+  // For a sweep: a configuration per row, and the columns that are settings.
   std::vector<RunConfig> configs;
   std::vector<std::string> axes;
 

@@ -30,7 +30,7 @@ struct OptionValue {
 
 OptionValue flag(bool& target);
 
-// Of one text, or of several.
+// An option of one text, or of several.
 template <typename Target>
 OptionValue any_text(Target& target) {
   constexpr bool kIsList = std::is_same_v<Target, std::vector<std::string>>;

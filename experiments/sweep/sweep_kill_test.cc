@@ -1,14 +1,15 @@
 // Tests of a sweep that is killed and called again.
 
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include <algorithm>
-#include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdlib>
+#include <filesystem>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "bazel/testing/catch.h"
@@ -40,35 +41,42 @@ std::vector<std::string> arguments_for(const std::string& out) {
           "paged,contiguous-oracle"};
 }
 
+constexpr const char* kJournal = "/sweep.journal.jsonl";
+
 std::int64_t journal_lines(const std::string& out) {
-  const auto text = read_text_file(out + "/sweep.journal.jsonl");
+  const auto text = read_text_file(out + kJournal);
   return text.is_ok() ? std::count(text.value().begin(), text.value().end(), '\n') : 0;
 }
 
-// Starts the sweep in a process of its own and kills it once its journal has `lines` lines.
-void kill_after(std::int64_t lines, const std::string& out) {
+// Runs the sweep in a process of its own, which the system kills as soon as its journal would have
+// more than `bytes`: no clock decides when.
+void run_killed_at(rlim_t bytes, const std::string& out) {
   const pid_t child = fork();
   if (child == 0) {
+    const rlimit no_core = {0, 0};
+    const rlimit limit = {bytes, bytes};
+    setrlimit(RLIMIT_CORE, &no_core);
+    setrlimit(RLIMIT_FSIZE, &limit);
+    signal(SIGXFSZ, SIG_DFL);
     testing::try_command(sweep_command, arguments_for(out));
     _exit(0);
   }
   REQUIRE(child > 0);
-  while (journal_lines(out) < lines) {
-    if (waitpid(child, nullptr, WNOHANG) == child) return;  // done already
-    std::this_thread::sleep_for(std::chrono::microseconds(200));
-  }
-  kill(child, SIGKILL);
-  waitpid(child, nullptr, 0);
+  int status = 0;
+  REQUIRE(waitpid(child, &status, 0) == child);
+  REQUIRE(WIFSIGNALED(status));
+  CHECK(WTERMSIG(status) == SIGXFSZ);
 }
 
 TEST_CASE("a sweep that was killed three times ends with the files of one that was not") {
   const std::string whole = path_of("whole");
   const std::string killed = path_of("killed");
   REQUIRE(testing::try_command(sweep_command, arguments_for(whole)).exit_code == 0);
-  for (const std::int64_t lines : {3, 12, 25}) kill_after(lines, killed);
+  const auto size = static_cast<rlim_t>(std::filesystem::file_size(whole + kJournal));
+  for (const rlim_t quarters : {1U, 2U, 3U}) run_killed_at(size * quarters / 4, killed);
   const std::int64_t left = journal_lines(killed);
   CHECK(left >= 25);
-  CHECK(left < 49);  // or nothing was killed in the middle
+  CHECK(left < 49);  // all of them
   CHECK_FALSE(read_text_file(killed + "/sweep.csv").is_ok());
 
   const auto resumed = testing::try_command(sweep_command, arguments_for(killed));

@@ -21,7 +21,7 @@ using verify::RowsKind;
 using enum PairedOption;
 
 constexpr std::array kOptions = {kSoftcap, kAlibi, kWindow, kSinks, kLowScores, kNegativeScale};
-// Those that kernels are compiled for.
+// The head dims that kernels are compiled for.
 constexpr std::array<std::int64_t, 6> kHeadDims = {64, 80, 96, 128, 192, 256};
 constexpr std::array<std::int64_t, 5> kBlockSizes = {8, 48, 128, 272, 512};
 constexpr std::array kLayouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};

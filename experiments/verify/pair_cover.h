@@ -41,7 +41,7 @@ struct PairedCase {
   friend bool operator==(const PairedCase&, const PairedCase&) = default;
 };
 
-// All combinations. Some 7500.
+// All combinations, about 7500.
 std::vector<PairedCase> every_paired_case();
 
 // Calls visit(pair) for each pair of values that the case has: a number below kPairNumbers, the

@@ -22,7 +22,7 @@ namespace {
 using verify::Law;
 using verify::ListedBackend;
 
-// Of --time-limit, in seconds.
+// The limits of --time-limit, in seconds.
 constexpr double kTimeLimitMin = 0.001;
 constexpr double kTimeLimitMax = 86'400;
 

@@ -39,7 +39,7 @@ class ServingSupply {
   std::int64_t cases_of_each_kind(const verify::Backend& backend) const;
 
  private:
-  // Of one backend.
+  // The cases that one backend got.
   struct Share {
     std::vector<std::int64_t> cases;  // [kinds]
     std::vector<bool> is_refused;     // [kinds]

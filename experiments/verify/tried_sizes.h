@@ -34,7 +34,7 @@ class TriedSizes {
   // {"context": [0, 4096], "sequences": [1, 256], ..., "head dims": [40, 64], ...}: ranges, and
   // lists.
   Json json() const;
-  // Of json().
+  // Adds sizes that json() gave.
   void add(const Json& told);
 
  private:

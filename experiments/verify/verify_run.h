@@ -50,8 +50,8 @@ struct KeptFailure {
 struct VerifyOutcome {
   verify::LawReport report;
   std::int64_t cases = 0;
-  std::int64_t large_cases = 0;             // of these, of serving size
-  std::int64_t unmet_law_cases = 0;         // of these, drawn for laws without a case
+  std::int64_t large_cases = 0;             // cases of serving size
+  std::int64_t unmet_law_cases = 0;         // cases drawn for laws without a case
   std::int64_t pair_cases = 0;              // further cases, of PairCover
   std::map<std::string, TriedSizes> sizes;  // by backend, of its calls
   // Why backends refused cases that were drawn for them, and how often each reason was given.

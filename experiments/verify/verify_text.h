@@ -13,8 +13,8 @@ namespace recto::experiments {
 std::string verify_text(const Selection& selection, const VerifyOptions& options,
                         const VerifyOutcome& outcome);
 
-// {"cases", "seed", "bound", "failed", "cut_short", "replaced", "ended_early", "backends",
-// "counts", "by_feature", "failures"}
+// The same as an object: the run's limits, the backends, counts by law and backend, sizes of calls,
+// and the failing cases.
 Json verify_json(const Selection& selection, const VerifyOptions& options,
                  const VerifyOutcome& outcome);
 

@@ -13,7 +13,7 @@ import sys
 import tempfile
 import time
 import warnings
-from typing import Any, Dict, Optional
+from typing import Any, Dict, Optional, Tuple
 
 from . import _structs
 from ._engine import Answerer, Function
@@ -66,7 +66,8 @@ class IsolatedAnswerer:
             self._start()
         process = self._process
         assert process is not None
-        begin, cpu_before = time.monotonic(), _cpu_s(process)
+        begin, (cpu_before, _) = time.monotonic(), _activity(process)
+        used_at_last, has_only_waited = 0.0, True  # at, and in, the last part of the limit
         with contextlib.suppress(BrokenPipeError):  # it has ended since its last answer
             os.write(self._to_worker, b"c")
         answers = select.poll()  # of any descriptor, beyond the 1024 of select() too
@@ -76,11 +77,17 @@ class IsolatedAnswerer:
                 if os.read(self._from_worker, 1):
                     return
                 return self._say_end(self._kill(kills=False))
-            used, passed = _cpu_s(process) - cpu_before, time.monotonic() - begin
+            cpu, is_waiting = _activity(process)
+            used, passed = cpu - cpu_before, time.monotonic() - begin
+            if passed < (_CLOCK_FACTOR - 1) * self.time_limit_s:
+                used_at_last = used
+            else:
+                has_only_waited = has_only_waited and is_waiting
             if used >= self.time_limit_s:
                 return self._say_late(_structs.TIME_LIMIT)
             if passed >= _CLOCK_FACTOR * self.time_limit_s:
-                hangs = used <= self.time_limit_s / _HANGING_PART
+                computed = used - used_at_last
+                hangs = has_only_waited and computed <= self.time_limit_s / _HANGING_PART
                 return self._say_late(_structs.HANGING if hangs else _structs.CLOCK_LIMIT)
 
     def _say_late(self, end: int) -> None:
@@ -179,11 +186,12 @@ def _closed(memory: Memory) -> Memory:
     return Memory(buffer, memory.base, memory.num_bytes, file)
 
 
-def _cpu_s(process: int) -> float:
-    """CPU time of a process; 0 once it has ended."""
+def _activity(process: int) -> Tuple[float, bool]:
+    """CPU time of a process, in s, and whether it waits; 0 and false once it has ended."""
     try:
         with open(f"/proc/{process}/stat", "rb") as file:
             fields = file.read().rpartition(b")")[2].split()
     except OSError:
-        return 0.0
-    return (int(fields[11]) + int(fields[12])) / float(os.sysconf("SC_CLK_TCK"))
+        return 0.0, False
+    ticks = int(fields[11]) + int(fields[12])
+    return ticks / float(os.sysconf("SC_CLK_TCK")), fields[0] == b"S"

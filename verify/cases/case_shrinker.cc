@@ -104,7 +104,7 @@ void add_shorter_sequences(Candidates& candidates) {
   candidates.add_smaller([](CaseSpec & spec) -> auto& { return spec.shared_prefix; });
 }
 
-// Of K and V together, for programs in which they are equal, and whose scale follows from them.
+// Head dims of K and V together, for programs in which they are equal and give the scale.
 void add_equal_head_dims(Candidates& candidates) {
   const ProblemShape& shape = candidates.from().shape;
   if (shape.head_dim_k != shape.head_dim_v) return;

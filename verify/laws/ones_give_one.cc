@@ -29,7 +29,7 @@ ComparedValues expected_weight(const OwnedAttentionOptions& options, double lse_
           .bound = std::exp(log_share) * std::expm1(lse_ln_bound) + kShareRoundoff};
 }
 
-// Of a backend without lse, only cases without sinks are compared.
+// 0 from a backend without lse: only its cases without sinks are compared.
 double lse_ln_at(const reference::AttentionResult& seen, std::size_t index) {
   return seen.lse_ln.empty() ? 0.0 : seen.lse_ln[index];
 }

@@ -71,10 +71,11 @@ def run(program, spec, number, seconds, **variables):
 
 
 def progress_of(process):
-    """The CPU time that a process has used, in clock ticks, and its children."""
+    """The CPU time of a process, in clock ticks, and whether it or a child may be computing."""
     fields = Path(f"/proc/{process}/stat").read_text("utf-8").rpartition(")")[2].split()
     children = Path(f"/proc/{process}/task/{process}/children")
-    return int(fields[11]) + int(fields[12]), children.exists() and children.read_text("utf-8")
+    may_compute = fields[0] in "RD" or children.exists() and children.read_text("utf-8") != ""
+    return int(fields[11]) + int(fields[12]), may_compute
 
 
 def finished(command, environment, seconds):

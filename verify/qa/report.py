@@ -30,7 +30,7 @@ MARKED = re.compile(r"(<!-- figures: ([^\n]*) -->\n)(.*?)(<!-- end of figures --
 # These laws compare results with the reference: none of them does without an oracle.
 BY_REFERENCE = ["oracle", "kv_write", "kv_append", "block_copy", "block_swap", "gather"]
 # How a mutant ends that is neither killed nor survives.
-ENDS = {"threw": "ends in a foreign exception", "crashed": "ends in a crash"}
+ENDS = {"threw": "ends in an exception of a library", "crashed": "ends in a crash"}
 ENDS |= {"clock": "is ended by the clock"}
 
 
@@ -145,8 +145,8 @@ def provenance(campaign):
         f"commit {campaign['built_from']}, with {campaign['jobs']} mutants at a time on two cores",
         f"that other programs used as well. It took {campaign['minutes']} minutes. Since then the",
         f"lines of {len(copies.read_reasons(HERE / 'moved.txt'))} of them have moved or been",
-        "reworded (`verify/qa/moved.txt`), and some are gone with their lines, which",
-        "`//verify/qa:report_test` prints:",
+        "reworded (`verify/qa/moved.txt`); `//verify/qa:report_test` prints those that are gone",
+        "with their lines. This command runs the campaign again:",
     )
 
 
@@ -158,9 +158,9 @@ def compiler_sentences(first, campaign):
         f"The compiler's checks saw {len(mutants)} of the {len(killed(real(first)))} killed",
         "mutants first. These were tried again in copies without such checks, built from commit",
         f"{campaign['built_from']}, on {campaign['date']}: **{dead} are killed by recto's own",
-        f"checks alone**. Of the other {len(mutants) - dead}, a foreign exception ends {threw}, a",
-        f"crash {crashed}, the clock {clock}, and {count(mutants, 'passed')} survive. So without",
-        f"the compiler's checks recto kills **{share(len(killed(whole)), len(whole))}**.",
+        f"checks alone**. Of the other {len(mutants) - dead}, an exception of a library ends",
+        f"{threw}, a crash {crashed}, the clock {clock}, and {count(mutants, 'passed')} survive.",
+        f"So without these checks recto kills **{share(len(killed(whole)), len(whole))}**.",
     )
 
 

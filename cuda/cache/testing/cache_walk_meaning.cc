@@ -144,8 +144,8 @@ void CacheWalk::add_tokens(CacheText& text, std::int64_t length, std::int32_t to
   for (; text.length() < length; token /= alphabet_) text.ids.push_back(token % alphabet_);
 }
 
-// Four adapters, four tenants and four items there are, with hashes that share halves; an item has
-// 1 to 3 tokens. Behind one at the last place stands another out of order, which is refused.
+// There are four adapters, four tenants and four items, with ids that share halves; an item has 1
+// to 3 tokens. One at the last place is followed by another out of order, which is refused.
 CacheText CacheWalk::make_text(const CacheCommand& command, const CacheText& base) const {
   CacheText text = base;
   text.ids.resize(std::min<std::size_t>(text.ids.size(), static_cast<std::size_t>(command.length)));

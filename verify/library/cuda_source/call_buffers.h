@@ -30,7 +30,7 @@ class CallBuffers {
 
   // Memory for the kernels alone, [bytes], aligned to 256; null for none.
   void* add_workspace(const std::string& name, std::int64_t bytes, Initially contents);
-  // Of a workspace or a buffer of the call that begins at `data`.
+  // Thread blocks communicate by the workspace, or the call's buffer, that begins at `data`.
   void blocks_communicate(const void* data);
   // For attention: the sequence of each thread block. By default, all may touch the blocks of all.
   void set_sequence_of_thread_block(std::vector<std::uint32_t> sequences) {

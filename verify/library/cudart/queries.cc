@@ -12,7 +12,7 @@ namespace {
 // As many as keeps the grids of persistent kernels small.
 constexpr int kMultiprocessors = 8;
 
-// Of cudaDeviceAttr, for any card of sm_80 and later.
+// The value of a cudaDeviceAttr, for any card of sm_80 and later.
 int attribute_of(int attribute) {
   const int target = Device::instance().modules().target();
   constexpr std::pair<int, int> kValues[] = {

@@ -14,7 +14,7 @@ namespace recto::ptx {
 
 inline constexpr Rounding kRoundings[] = {Rounding::kNearestEven, Rounding::kNearestAway,
                                           Rounding::kZero, Rounding::kDown, Rounding::kUp};
-// Those of arithmetic instructions.
+// The roundings of arithmetic instructions.
 inline constexpr Rounding kIeeeRoundings[] = {Rounding::kNearestEven, Rounding::kZero,
                                               Rounding::kDown, Rounding::kUp};
 
@@ -49,7 +49,7 @@ class FormatNumbers {
   }
 
   std::uint32_t rounded_magnitude(double signed_x, Rounding signed_rounding, int error) const {
-    // Of the magnitude.
+    // The magnitude, and how it is rounded.
     const double x = std::abs(signed_x);
     Rounding rounding = signed_rounding;
     if (std::signbit(signed_x)) {

@@ -46,7 +46,7 @@ struct CollectedFactor {
 using WgmmaNumbers = float[kFactorDepthMax * kWgmmaColumnsMax];
 void widen_b(const WgmmaShape& shape, const CollectedFactor& factor, WgmmaNumbers& b);
 
-// Of one warp of the four.
+// The operands of one of the four warps.
 struct WgmmaOperands {
   // A is in the registers of the warp, or in shared memory, with the rows of the whole warpgroup.
   const RegisterRow* a_registers = nullptr;  // [4]
