@@ -60,7 +60,8 @@ inline std::ostream& operator<<(std::ostream& out, const Status& status) {
 template <typename T>
 class [[nodiscard]] Result {
  public:
-  Result(T value) : held_(std::move(value)) {}
+  Result(const T& value) : held_(value) {}
+  Result(T&& value) : held_(std::move(value)) {}
   Result(Status failure) : held_(std::move(failure)) {
     RECTO_CHECK(!std::get<Status>(held_).is_ok());
   }
