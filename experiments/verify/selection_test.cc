@@ -1,5 +1,6 @@
 #include "experiments/verify/selection.h"
 
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <string>
@@ -8,8 +9,10 @@
 #include "bazel/testing/catch.h"
 #include "core/contract.h"
 #include "core/json.h"
+#include "core/random_stream.h"
 #include "experiments/support/command.h"
 #include "experiments/support/testing/tried_command.h"
+#include "verify/cases/case_generator.h"
 
 namespace recto::experiments {
 namespace {
@@ -24,6 +27,28 @@ TEST_CASE("what is found in a kernel ends its case, and not the program") {
   set_contract_handler(end);
   REQUIRE(select_checks(SelectionFlags{}).is_ok());
   CHECK_THROWS_AS([] { RECTO_CHECK_EQ(1, 2); }(), ContractFailure);
+}
+
+TEST_CASE("a crash in a kernel of the list fails its case, and not the program") {
+  Selection selection =
+      select_checks({.backends = "gqa-decode", .laws = "repetition,oracle"}).value();
+  verify::Backend& backend = selection.backends.front().backend;
+  backend.refusal = {};
+  backend.attend = [](const auto&, const auto&) -> verify::CallOutcome {
+    std::signal(SIGABRT, SIG_DFL);  // the test framework's handler would print much
+    std::abort();
+  };
+  RandomStream stream(2026);
+  const verify::CaseSpec spec = verify::draw_case(stream, {});
+  const verify::LawCase law_case = {verify::make_problem(spec), spec.placement};
+  const auto laws = checked_in_forks(selection.laws, names_on_executor(selection));
+  REQUIRE(laws.size() == 2);
+  for (const verify::Law& law : laws) {
+    const auto verdict = law.check(backend, law_case, verify::BoundKind::kWorstCase);
+    INFO(law.name);
+    CHECK(verdict.failed());
+    CHECK(verdict.kind() == "SIGABRT");
+  }
 }
 
 TEST_CASE("names that are not set choose nothing, and not everything") {
