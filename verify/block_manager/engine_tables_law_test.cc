@@ -24,7 +24,7 @@ Backend naive() {
 }
 
 LawReport report_of(const Backend& backend) {
-  DrawnCases cases{.name = "tables", .count = 12};
+  DrawnCases cases{.name = "tables", .count = 12, .times_full = 1};
   cases.domain.num_kv_heads_max = 2;
   return run_laws({engine_tables_law()}, {backend}, drawn_cases(cases, {}),
                   {.failures_kept = 1, .shrinking_trials = 20});
