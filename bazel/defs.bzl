@@ -22,6 +22,11 @@ _FLAGS = [
     # A fused multiply-add rounds once instead of twice. Whether the compiler forms one depends on
     # machine and optimiser; results must not depend on these.
     "-ffp-contract=off",
+    # Programs and shared libraries link the same objects (verify/library/cuda_source/kit.bzl).
+    # Hidden symbols keep calls as direct as in code for programs alone, and apart from those of a
+    # program that loads a library with the same symbols.
+    "-fPIC",
+    "-fvisibility=hidden",
 ] + select({
     # gcc's flow-based warnings are wrong in instrumented code.
     "//bazel:instrumented": ["-Wno-maybe-uninitialized"],
@@ -143,7 +148,6 @@ def recto_c_library(name, srcs, deps = [], copts = [], **kwargs):
             "-pedantic",
             "-Werror",
             "-ffp-contract=off",
-            # By default nothing is built as position-independent code (.bazelrc).
             "-fPIC",
         ] + copts,
         linkopts = ["-lm"],

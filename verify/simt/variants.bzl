@@ -20,10 +20,6 @@ def _build_of(mode):
     if mode == "asan":
         flags = ["-fsanitize=address,undefined", "-fno-sanitize-recover=all"]
         return (GXX, ["-O1"] + flags, [], flags) if GXX else "no g++ here"
-    if mode == _KIT:
-        # For shared libraries; the program that loads them may contain the same symbols.
-        copts = ["-O2", "-fPIC", "-fvisibility=hidden"]
-        return (GXX, copts, [], []) if GXX else "no g++ here"
     if mode == "boost":
         return (GXX, ["-O1", "-DRECTO_SIMT_BOOST_CONTEXT"], [], []) if GXX else "no g++ here"
     if not CLANGXX:
@@ -49,19 +45,13 @@ def _build_of(mode):
 
 _MODES = ["asan", "boost", "clang", "taint"]
 
-# For code that is compiled with a user's source later (//verify/library/cuda_source:kit.bzl).
-_KIT = "kit"
-
-_BUILDS = {mode: _build_of(mode) for mode in _MODES + [_KIT]}
+_BUILDS = {mode: _build_of(mode) for mode in _MODES}
 
 def _files(attribute):
     return [file for target in attribute for file in target.files.to_list()]
 
 # Macros, and what the machine has, mean the same in every mode.
 _COMMON_FLAGS = ["-D", "-U", "-m"]
-
-# What makes loops over lanes fast is kept where speed matters.
-_FAST_FLAGS = ["-O3", "-fno-math-errno", "-fno-trapping-math"]
 
 # Other kernel flags that mean the same in every mode.
 _KERNEL_FLAGS = ["-fno-strict-aliasing"]
@@ -72,10 +62,9 @@ _NO_TSAN = "-URECTO_SIMT_TSAN"
 def _defines(names):
     return ["-D" + name for name in names]
 
-def _own_copts(attr, kernel_copts, mode):
+def _own_copts(attr, kernel_copts):
     is_kernel = KERNEL_TAG in getattr(attr, "tags", [])
     kept = _COMMON_FLAGS + (_KERNEL_FLAGS if is_kernel else [])
-    kept += _FAST_FLAGS if mode == _KIT else []
     return (kernel_copts if is_kernel else []) + _defines(getattr(attr, "local_defines", [])) + [
         opt
         for opt in getattr(attr, "copts", [])
@@ -134,7 +123,7 @@ def _compiled_impl(_target, ctx):
             transitive = [dep.defines for dep in deps],
         ),
     )
-    copts = _own_copts(attr, _BUILDS[ctx.attr.mode][2], ctx.attr.mode)
+    copts = _own_copts(attr, _BUILDS[ctx.attr.mode][2])
     return [Objects(
         objects = depset(
             [_compile(ctx, file, copts, known) for file in files if file.extension == "cc"],
@@ -152,7 +141,7 @@ def _compiled_impl(_target, ctx):
 compiled = aspect(
     implementation = _compiled_impl,
     attr_aspects = ["deps"],
-    attrs = {"mode": attr.string(values = _MODES + [_KIT])},
+    attrs = {"mode": attr.string(values = _MODES)},
 )
 
 def _variant_impl(ctx):

@@ -3,7 +3,6 @@ nvcc."""
 
 load("@compilers//:compilers.bzl", "GXX")
 load("@cuda//:toolkit.bzl", "TOOLKIT")
-load("//verify/simt:variants.bzl", "Objects", "compiled")
 
 HAS_KIT = bool(GXX)
 HAS_CUDA_SOURCES = bool(GXX and TOOLKIT.nvcc)
@@ -17,32 +16,44 @@ while read -r file place; do
   mkdir -p "$kit/$(dirname "$place")"
   cp -L "$file" "$kit/$place"
 done <"$files"
-ar rcsD "$kit/libexecutor.a" "$@"
+ar qcsD "$kit/libexecutor.a" "$@"
 """
 
 def _kit_impl(ctx):
-    adapter = ctx.attr.adapter[Objects]
+    compiled = ctx.attr.adapter[CcInfo].compilation_context
+    inputs = ctx.attr.adapter[CcInfo].linking_context.linker_inputs.to_list()
+    objects = [
+        file
+        for linked in inputs
+        for library in linked.libraries
+        for file in library.objects
+    ]
     kit = ctx.actions.declare_directory(ctx.label.name)
     flags = ctx.actions.declare_file(ctx.label.name + "_flags.json")
+    folders = compiled.includes.to_list() + compiled.system_includes.to_list()
     ctx.actions.write(flags, struct(
         compiler = GXX,
         copts = ["-std=c++20", "-O2", "-fPIC", "-fvisibility=hidden", "-ffp-contract=off", "-w"] +
-                adapter.defines.to_list(),
+                ctx.fragments.cpp.copts + ["-D" + name for name in compiled.defines.to_list()],
         # This workspace's, below include/.
         include_folders = [
             folder
-            for folder in adapter.include_folders.to_list()
-            if not folder.startswith("external/")
+            for folder in folders
+            if not folder.startswith(("external/", "bazel-out/")) and folder != "."
         ],
-        linkopts = adapter.linkopts.to_list(),
+        linkopts = ctx.fragments.cpp.linkopts + [
+            opt
+            for linked in inputs
+            for opt in linked.user_link_flags
+            if "$" not in opt
+        ],
     ).to_json())
     placed = [(flags, "flags.json")] + [(file, file.basename) for file in ctx.files.scripts]
-    for header in adapter.headers.to_list():
-        if not header.short_path.startswith("../"):
+    for header in compiled.headers.to_list():
+        if not header.short_path.startswith(("../", "bazel/precompiled/")):
             placed.append((header, "include/" + header.short_path))
     files = ctx.actions.declare_file(ctx.label.name + "_files.txt")
     ctx.actions.write(files, "".join(["%s %s\n" % (file.path, place) for file, place in placed]))
-    objects = adapter.objects.to_list()
     ctx.actions.run_shell(
         inputs = [files] + [file for file, _ in placed] + objects,
         outputs = [kit],
@@ -56,10 +67,10 @@ def _kit_impl(ctx):
 _kit = rule(
     implementation = _kit_impl,
     attrs = {
-        "adapter": attr.label(aspects = [compiled], mandatory = True),
-        "mode": attr.string(default = "kit", values = ["kit"]),
+        "adapter": attr.label(mandatory = True, providers = [CcInfo]),
         "scripts": attr.label_list(allow_files = [".py"]),
     },
+    fragments = ["cpp"],
 )
 
 def cuda_kit(name, **kwargs):
