@@ -14,7 +14,7 @@ from ._errors import UsageError
 from ._programs import run
 from ._report import CaseFailed, Report
 from ._tables import needed
-from ._verify import replay, verify
+from ._verify import REPLAY_WORDS, replay, verify
 
 MARK = "recto_attention_cases"
 #: The parameter of a test with `attention_cases`.
@@ -22,7 +22,6 @@ PARAMETER = "cases"
 _CASES, _CASES_PER_TEST, _SEED = 40, 20, 2026
 # Laws of operations that a function in Python cannot have.
 _OF_OTHER_OPERATIONS = ("kv_append", "block_copy", "block_swap", "gather")
-_OF_REPLAY = ("far_pools", "isolate", "batch_invariant", "numerics", "time_limit")
 
 
 def attention_cases(
@@ -126,20 +125,23 @@ class AttentionCases:
         needed("pytest", "attention_cases").skip(f"{self.law}: {reason}")
 
     def _replay_earlier(self, given: Dict[str, Any]) -> None:
-        """Cases that pass now are deleted."""
+        """Cases that pass now are deleted; those that the function now refuses, or that filters now
+        leave out, are kept and passed over."""
         __tracebackhide__ = True
         if self._group.index > 0:  # the first group of a law has them all
             return
         functions = {name: given[name] for name in ("decode", "prefill", "kv_write")
                      if given.get(name) is not None}
-        words = {name: given[name] for name in _OF_REPLAY if name in given}
+        words = {name: given[name] for name in (*REPLAY_WORDS, "isolate", "far_pools")
+                 if name in given}
         for path in sorted(self._folder.glob(f"{self.law}-seed-*/*.json")):
             if _function_of(path) not in functions:
                 continue
             again = replay(path, **functions, **words)
-            if not again.passed:
+            if again.passed:
+                path.unlink(missing_ok=True)
+            elif not again.skipped:
                 self._raise(f"it failed before, and fails again: {path}\n{again.text}", None)
-            path.unlink(missing_ok=True)
 
     def _raise(self, text: str, report: Optional[Report]) -> None:
         __tracebackhide__ = True

@@ -183,6 +183,11 @@ class Replayed:
     def passed(self) -> bool:
         return not self.message
 
+    @property
+    def skipped(self) -> bool:
+        """Whether the function refuses the case, or filters leave it out: it does not pass."""
+        return self.message.endswith("skipped by every backend")
+
     def raise_for_failures(self) -> None:
         """AssertionError unless the case holds."""
         __tracebackhide__ = True

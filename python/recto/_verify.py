@@ -16,7 +16,7 @@ from ._report import Failure, Replayed, Report
 _NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
 _CASES_AFTER_FAILURE = 20
 _TIME_LIMIT_S = 10.0  # of a call, with isolate=True
-_REPLAY_WORDS = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
+REPLAY_WORDS = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
 _RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
               "numerics", "time_limit", "fail_fast", "after_failure")
 
@@ -70,7 +70,7 @@ def verify(
     answerer = _answerer(functions, isolate, time_limit, far_pools)
     out, message = _run(arguments, answerer)
     report = Report(json.loads(out), message)
-    of_case = {word: value for word, value in {**run, **filters}.items() if word in _REPLAY_WORDS}
+    of_case = {word: value for word, value in {**run, **filters}.items() if word in REPLAY_WORDS}
     for failure in report.failures:
         _say_replay(failure, {**of_case, "isolate": isolate, "far_pools": far_pools})
     smallest = report.minimize()
@@ -124,7 +124,7 @@ def replay(
 
 
 def _replayed(path: str, words: Dict[str, Any], answerer: Any) -> Replayed:
-    out, message = _run(["replay", path, *_filters.flags(words, _REPLAY_WORDS)], answerer)
+    out, message = _run(["replay", path, *_filters.flags(words, REPLAY_WORDS)], answerer)
     return Replayed(out, message)
 
 
