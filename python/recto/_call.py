@@ -218,7 +218,8 @@ class AttentionCall(Call, Paged):
 
     @property
     def bound(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
-        """The bound of the error of each element of `out`."""
+        """The probabilistic bound of the error of each element of `out`, without declared
+        numerics."""
         return self._judged()["bound"]
 
     def _judged(self) -> Any:
