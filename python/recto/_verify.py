@@ -17,8 +17,6 @@ _NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
 _CASES_AFTER_FAILURE = 20
 _TIME_LIMIT_S = 10.0  # of a call, with isolate=True
 REPLAY_WORDS = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
-_RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
-              "numerics", "time_limit", "fail_fast", "after_failure")
 
 
 def verify(
@@ -65,7 +63,7 @@ def verify(
                folder=folder, batch_invariant=batch_invariant, numerics=numerics,
                time_limit=time_limit, fail_fast=fail_fast,
                after_failure=_CASES_AFTER_FAILURE if fail_fast is None else None)
-    known = (*_RUN_WORDS, *_filters.FILTERS, *_filters.LIMITS)
+    known = (*run, *_filters.FILTERS, *_filters.LIMITS)
     arguments = ["verify", "--json", *_filters.flags({**run, **filters}, known)]
     answerer = _answerer(functions, isolate, time_limit, far_pools)
     out, message = _run(arguments, answerer)
