@@ -54,8 +54,9 @@ def attention_cases(
         first = next(each for each in (seed_given, seed, _SEED) if each is not None)
         sizes = [min(cases_per_test, total - begin) for begin in range(0, total, cases_per_test)]
         options = f"--recto-seed={first} --recto-cases={total}"
-        return [Group(law, index, first + index, size, options, words)
-                for law in names or known_laws() for index, size in enumerate(sizes)]
+        seeds = range(first, first + len(sizes))
+        return [Group(law, seed, seeds, size, options, words)
+                for law in names or known_laws() for seed, size in zip(seeds, sizes)]
 
     mark: Callable[[Any], Any] = getattr(pytest.mark, MARK).with_args(groups)
     return mark
@@ -66,8 +67,8 @@ class Group:
     """The cases of one test."""
 
     law: str
-    index: int
     seed: int
+    seeds: range  # of all groups of the law
     cases: int
     options: str  # with which pytest makes it again
     words: Dict[str, Any]
@@ -128,14 +129,15 @@ class AttentionCases:
         """Cases that pass now are deleted; those that the function now refuses, or that filters now
         leave out, are kept and passed over."""
         __tracebackhide__ = True
-        if self._group.index > 0:  # the first group of a law has them all
-            return
+        names = [f"{self.law}-seed-{seed}" for seed in self._group.seeds]
         functions = {name: given[name] for name in ("decode", "prefill", "kv_write")
                      if given.get(name) is not None}
         words = {name: given[name] for name in (*REPLAY_WORDS, "isolate", "far_pools")
                  if name in given}
         for path in sorted(self._folder.glob(f"{self.law}-seed-*/*.json")):
-            if _function_of(path) not in functions:
+            # The first group has those of other runs, and none has those of another worker's test.
+            owner = path.parent.name if path.parent.name in names else names[0]
+            if owner != str(self._group) or _function_of(path) not in functions:
                 continue
             again = replay(path, **functions, **words)
             if again.passed:

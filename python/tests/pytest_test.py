@@ -124,6 +124,19 @@ def test_finite(cases):
         code, said = self.pytest(text, HEALED="1")
         self.assertEqual((code, self.saved()), (0, []), said)
 
+    def test_each_group_has_the_earlier_cases_of_its_own_seed(self):
+        text = HEAD + """
+@recto.attention_cases(**SMALL, cases=20, cases_per_test=10, laws=["oracle"], explain=False)
+def test_one_of_two(cases):
+    cases.verify(decode=kernels.attention if cases.seed == 2026 else window)
+"""
+        for said_before in (self.assertNotIn, self.assertIn):
+            code, said = self.pytest(text)
+            [case] = self.saved()
+            self.assertEqual((code, case.parts[2]), (1, "oracle-seed-2027"), said)
+            self.assertIn("1 failed, 1 passed", said)
+            said_before("it failed before, and fails again", said)
+
     def test_an_earlier_case_that_is_refused_now_is_kept_and_passed_over(self):
         self.pytest(WRONG)
         refuses = WRONG.replace("decode=window", "decode=refuses") + """
