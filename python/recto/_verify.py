@@ -46,7 +46,8 @@ def verify(
             which show on what else it fails).
         folder: of failing cases ("failing-cases").
         batch_invariant: a row's bits must not depend on other rows; numerics: as `Numerics` says.
-        isolate: calls in a fork, whose crashes and hangs are failures; time_limit: in CPU s (10).
+        isolate: calls in a fork, whose crashes and hangs are failures, and which has no CUDA if
+            this process has used it; time_limit: of a call, in CPU s (10).
         far_pools: also calls with sparse pools of 16 GiB, which no function may convert as a whole.
         explain: replays the smallest failure, to tell which known faults would give it, or which
             declared numerics allow for it.
