@@ -5,8 +5,9 @@
 #
 #   tools/try_wheel.sh WHEEL
 #
-# Needs python3, and a package index for NumPy and matplotlib; no compiler, no checkout. Debian has
-# pip and venv apart from python3: as root, or by sudo without a password, they are installed.
+# Needs python3, and a package index for NumPy and matplotlib; no compiler, and of the checkout
+# python/examples alone. Debian has pip and venv apart from python3: as root, or by sudo without a
+# password, they are installed.
 set -euo pipefail
 (($# == 1)) && [[ $1 == *.whl && -f $1 ]] || { sed -n '2,/^set/{/^#/p}' "$0" >&2; exit 2; }
 wheel=$(realpath "$1")

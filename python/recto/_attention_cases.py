@@ -14,7 +14,7 @@ from ._errors import UsageError
 from ._programs import run
 from ._report import CaseFailed, Report
 from ._tables import needed
-from ._verify import replay, verify
+from ._verify import REPLAY_WORDS, replay, verify
 
 MARK = "recto_attention_cases"
 #: The parameter of a test with `attention_cases`.
@@ -22,7 +22,6 @@ PARAMETER = "cases"
 _CASES, _CASES_PER_TEST, _SEED = 40, 20, 2026
 # Laws of operations that a function in Python cannot have.
 _OF_OTHER_OPERATIONS = ("kv_append", "block_copy", "block_swap", "gather")
-_OF_REPLAY = ("far_pools", "isolate", "batch_invariant", "numerics", "time_limit")
 
 
 def attention_cases(
@@ -55,8 +54,9 @@ def attention_cases(
         first = next(each for each in (seed_given, seed, _SEED) if each is not None)
         sizes = [min(cases_per_test, total - begin) for begin in range(0, total, cases_per_test)]
         options = f"--recto-seed={first} --recto-cases={total}"
-        return [Group(law, index, first + index, size, options, words)
-                for law in names or known_laws() for index, size in enumerate(sizes)]
+        seeds = range(first, first + len(sizes))
+        return [Group(law, seed, seeds, size, options, words)
+                for law in names or known_laws() for seed, size in zip(seeds, sizes)]
 
     mark: Callable[[Any], Any] = getattr(pytest.mark, MARK).with_args(groups)
     return mark
@@ -67,8 +67,8 @@ class Group:
     """The cases of one test."""
 
     law: str
-    index: int
     seed: int
+    seeds: range  # of all groups of the law
     cases: int
     options: str  # with which pytest makes it again
     words: Dict[str, Any]
@@ -126,20 +126,24 @@ class AttentionCases:
         needed("pytest", "attention_cases").skip(f"{self.law}: {reason}")
 
     def _replay_earlier(self, given: Dict[str, Any]) -> None:
-        """Cases that pass now are deleted."""
+        """Cases that pass now are deleted; those that the function now refuses, or that filters now
+        leave out, are kept and passed over."""
         __tracebackhide__ = True
-        if self._group.index > 0:  # the first group of a law has them all
-            return
+        names = [f"{self.law}-seed-{seed}" for seed in self._group.seeds]
         functions = {name: given[name] for name in ("decode", "prefill", "kv_write")
                      if given.get(name) is not None}
-        words = {name: given[name] for name in _OF_REPLAY if name in given}
+        words = {name: given[name] for name in (*REPLAY_WORDS, "isolate", "far_pools")
+                 if name in given}
         for path in sorted(self._folder.glob(f"{self.law}-seed-*/*.json")):
-            if _function_of(path) not in functions:
+            # The first group has those of other runs, and none has those of another worker's test.
+            owner = path.parent.name if path.parent.name in names else names[0]
+            if owner != str(self._group) or _function_of(path) not in functions:
                 continue
             again = replay(path, **functions, **words)
-            if not again.passed:
+            if again.passed:
+                path.unlink(missing_ok=True)
+            elif not again.skipped:
                 self._raise(f"it failed before, and fails again: {path}\n{again.text}", None)
-            path.unlink(missing_ok=True)
 
     def _raise(self, text: str, report: Optional[Report]) -> None:
         __tracebackhide__ = True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import types
 from typing import TYPE_CHECKING, Any, Callable, Dict, Optional, Tuple
 
@@ -214,19 +215,21 @@ class AttentionCall(Call, Paged):
     def expected(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
         """The oracle's result, [num_query_rows, num_q_heads, head_dim_v]: computed when it is first
         asked for."""
-        return self._judged()["expected"]
+        return self._oracle["expected"]
 
     @property
     def bound(self) -> "np.ndarray[Any, np.dtype[np.float64]]":
-        """The bound of the error of each element of `out`."""
-        return self._judged()["bound"]
+        """The probabilistic bound of the error of each element of `out`, without declared
+        numerics."""
+        return self._oracle["bound"]
 
-    def _judged(self) -> Any:
-        if not hasattr(self, "_oracle"):
-            from ._oracle import oracle_of_call
+    @functools.cached_property
+    def _oracle(self) -> Any:
+        from ._oracle import OPTIONS, oracle
 
-            self._oracle = oracle_of_call(self)
-        return self._oracle
+        q, k_cache, v_cache = map(self._arguments.codes, ("q", "k_cache", "v_cache"))
+        return oracle(q, k_cache, v_cache, self.block_table, self.context_length,
+                      **{name: getattr(self, name) for name in OPTIONS})
 
 
 class KvWriteCall(Call):

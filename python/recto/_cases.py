@@ -67,7 +67,7 @@ class Case(Paged):
         its bound.
 
         Args:
-            out: [num_query_rows, num_q_heads, head_dim_v], of q's type or fp32; of kv_write,
+            out: [num_query_rows, num_q_heads, head_dim_v], of q's type, fp32 or fp64; of kv_write,
                 (k_cache, v_cache) after the write.
             lse: [num_query_rows, num_q_heads], natural logarithm; None: not compared.
             numerics: how the kernel computes, where its author declares it.

@@ -87,16 +87,10 @@ class Answerer:
         view = memoryview(self.memory.buffer).cast("B")
         view[at : at + len(text) + 1] = text + b"\0"
 
-    def make_call(self) -> Call:
-        """The call in the mailbox."""
-        function = self.mailbox.function
-        if function == "kv_write":
-            return KvWriteCall(_copy(self.mailbox.kv_write), self.memory)
-        return AttentionCall(function, _copy(self.mailbox.attention), self.memory)
-
     def _called(self) -> Tuple[int, str, str]:
-        call = self.make_call()
-        told = ""
+        function = self.mailbox.function
+        call: Call = (KvWriteCall(self.mailbox.kv_write, self.memory) if function == "kv_write"
+                      else AttentionCall(function, self.mailbox.attention, self.memory))
         try:
             status, message, told = self._outcome(call)
         finally:
@@ -124,10 +118,6 @@ class Answerer:
         except BaseException as error:
             return _structs.FAILED, f"raised {_error_text(error)}", _traceback_text(error)
         return _structs.OK, "", ""
-
-
-def _copy(struct: Any) -> Any:
-    return type(struct).from_buffer_copy(struct)
 
 
 def _error_text(error: BaseException) -> str:

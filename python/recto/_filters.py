@@ -52,8 +52,8 @@ class Numerics:
         return f"recto.Numerics({', '.join(fields)})"
 
     def __str__(self) -> str:
-        """As the flag takes it: "p=bf16,products=bf16"."""
-        return ",".join(f"{name}={value}" for name, value in self._given().items())
+        """As the flag takes it: "p=bf16,products=bf16"; never empty."""
+        return ",".join(f"{name}={value}" for name, value in self._given().items()) or "exp=approx"
 
 
 def flags(words: Dict[str, Any], known: Sequence[str]) -> List[str]:

@@ -73,10 +73,11 @@ class IsolatedAnswerer:
         answers = select.poll()  # of any descriptor, beyond the 1024 of select() too
         answers.register(self._from_worker, select.POLLIN)
         while True:
-            if answers.poll(_LOOK_MS):
-                if os.read(self._from_worker, 1):
-                    return
-                return self._say_end(self._kill(kills=False))
+            if answers.poll(_LOOK_MS) and os.read(self._from_worker, 1):
+                return
+            # A child of its own may hold its files open, or it may have closed them itself.
+            if os.waitid(os.P_PID, process, os.WEXITED | os.WNOHANG | os.WNOWAIT):
+                return self._say_end(self._kill())
             cpu, is_waiting = _activity(process)
             used, passed = cpu - cpu_before, time.monotonic() - begin
             if passed < (_CLOCK_FACTOR - 1) * self.time_limit_s:
@@ -107,19 +108,13 @@ class IsolatedAnswerer:
         self._printed.truncate(0)
         return text
 
-    def _kill(self, kills: bool = True) -> int:
+    def _kill(self) -> int:
+        """Ends the fork, if it has not ended, and its children. Returns its status."""
         assert self._process is not None
-        if kills:
-            for send in (os.killpg, os.kill):
-                try:
-                    send(self._process, signal.SIGKILL)
-                except ProcessLookupError:
-                    pass
+        for send in (os.killpg, os.kill):
+            with contextlib.suppress(ProcessLookupError):  # it has no group yet
+                send(self._process, signal.SIGKILL)
         _, status = os.waitpid(self._process, 0)
-        try:
-            os.killpg(self._process, signal.SIGKILL)  # its children
-        except (ProcessLookupError, PermissionError):
-            pass
         os.close(self._to_worker)
         os.close(self._from_worker)
         self._process = None

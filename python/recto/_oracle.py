@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tempfile
-from typing import TYPE_CHECKING, Any, Dict, Optional, Sequence, Tuple
+from typing import Any, Dict, Optional, Sequence, Tuple
 
 import numpy as np
 
@@ -12,13 +12,10 @@ from . import _filters, _types
 from ._errors import UsageError
 from ._programs import run
 
-if TYPE_CHECKING:
-    from ._call import AttentionCall
-
-#: Arrays that `recto oracle` reads.
-INPUTS = ("q_type", "kv_type", "layout", "q", "k_cache", "v_cache", "block_table", "context_length",
-          "query_start", "scale", "softcap", "causal", "window", "alibi_slopes", "sinks", "k_scale",
-          "v_scale")
+#: Options of a call, and all arrays that `recto oracle` reads.
+OPTIONS = ("layout", "q_type", "kv_type", "query_start", "scale", "softcap", "causal", "window",
+           "alibi_slopes", "sinks", "k_scale", "v_scale")
+INPUTS = ("q", "k_cache", "v_cache", "block_table", "context_length", *OPTIONS)
 _LISTS = ("block_table", "context_length", "query_start")
 _HEADS = ("alibi_slopes", "sinks", "k_scale", "v_scale")
 
@@ -34,7 +31,7 @@ def assert_attention(
     codes (uint16, uint8), of which `q_type` and `kv_type` then tell the type.
 
     Args:
-        out: [num_query_rows, num_q_heads, head_dim_v], of q's type or fp32.
+        out: [num_query_rows, num_q_heads, head_dim_v], of q's type, fp32 or fp64.
         q: [num_query_rows, num_q_heads, head_dim_k].
         k_cache, v_cache: of `layout`, as `AttentionCall.k_cache` says.
         block_table: [num_seqs, max_blocks]; context_length: [num_seqs], with the rows' own tokens.
@@ -72,27 +69,15 @@ def oracle(
             return dict(found)
 
 
-def oracle_of_call(call: "AttentionCall") -> "Dict[str, np.ndarray[Any, Any]]":
-    """The same for a call under test."""
-    arguments = call._arguments
-    lists = {name: getattr(call, name) for name in ("query_start", *_HEADS)}
-    return oracle(
-        arguments.codes("q"), arguments.codes("k_cache"), arguments.codes("v_cache"),
-        call.block_table, call.context_length, scale=call.scale, softcap=call.softcap,
-        causal=call.causal, window=call.window, layout=call.layout, q_type=call.q_type,
-        kv_type=call.kv_type, **lists,
-    )
-
-
 def input_arrays(
     q: Any, k_cache: Any, v_cache: Any, block_table: Any, context_length: Any, *,
     layout: str = "token-major", q_type: Optional[str] = None, kv_type: Optional[str] = None,
     **options: Any,
 ) -> Dict[str, Any]:
     """The arrays of a case's file."""
-    unknown = set(options) - set(INPUTS)
+    unknown = set(options) - set(OPTIONS)
     if unknown:
-        raise TypeError(f"{min(unknown)!r} is no option; known are {', '.join(INPUTS)}")
+        raise TypeError(f"{min(unknown)!r} is no option; known are {', '.join(OPTIONS)}")
     queries, q_type = codes_of("q", q, q_type)
     keys, kv_type = codes_of("k_cache", k_cache, kv_type)
     values, _ = codes_of("v_cache", v_cache, kv_type)
@@ -114,7 +99,7 @@ def input_arrays(
 
 
 def answered(arrays: Dict[str, Any], out: Any, lse: Any) -> Dict[str, Any]:
-    """The arrays with an answer: `out` in q's type or fp32; lse may be None."""
+    """The arrays with an answer: `out` in q's type, fp32 or fp64; lse may be None."""
     answer = {"out": codes_of("out", out, str(arrays["q_type"]))[0]}
     if lse is not None:
         answer["lse_ln"] = np.ascontiguousarray(_types.array_of(lse))
@@ -136,6 +121,8 @@ def _converted(name: str, value: Any) -> "np.ndarray[Any, Any]":
 def codes_of(name: str, value: Any, type_name: Optional[str]) -> "Tuple[np.ndarray[Any, Any], str]":
     """The codes of an array, and its element type, which its own type tells if it is no code."""
     array = _types.array_of(value)
+    if name == "out" and array.dtype == np.float64:
+        array = array.astype(np.float32)
     known = {_types.code_type("fp32"): "fp32", _types.code_type("fp16"): "fp16"}
     for each in ("bf16", "e4m3", "e5m2"):
         if _types.numpy_type(each) != _types.code_type(each):

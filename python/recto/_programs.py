@@ -55,8 +55,9 @@ def flags(words: Dict[str, Any], renamed: Renamed, repeats_lists: bool = False) 
         flag = "--" + renamed.get(word, word.replace("_", "-"))
         is_list = not isinstance(value, (str, bytes, os.PathLike)) and hasattr(value, "__iter__")
         texts = [str(each) for each in value] if is_list else [str(value)]
-        if not texts:
-            raise ValueError(f"{word}: expected one value at least, got none; None stands for all")
+        if not texts or "" in texts:
+            raise ValueError(f"{word}: expected one value at least, and no empty one, got "
+                             f"{value!r}; None stands for all")
         if not repeats_lists:
             texts = [",".join(texts)]
         made += [flag] if value is True else [f"{flag}={text}" for text in texts]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import re
 from typing import Any, Dict, NamedTuple, Optional, Tuple
@@ -31,9 +32,9 @@ class Failure:
         #: What `recto.replay` says about it, if it was asked.
         self.explanation: str = ""
 
-    @property
+    @functools.cached_property
     def case(self) -> Dict[str, Any]:
-        """The shrunk case, as its file has it."""
+        """The shrunk case, as its file has it: a later run may write another one there."""
         if self.file is None:
             raise FileNotFoundError("the case could not be saved")
         with open(self.file, encoding="utf-8") as file:
@@ -164,6 +165,9 @@ class Report:
         skips = sorted(self.skips.items(), key=lambda each: -each[1])
         if skips:
             lines += ["", "skipped"] + [f"  {times} x {reason}" for reason, times in skips[:6]]
+        if self._found["replaced"]:
+            lines += ["", "overwritten, with another case of an earlier run in it"]
+            lines += [f"  {file}" for file in self._found["replaced"]]
         return "\n".join(lines + [""] + [f"{failure}\n" for failure in self.failures])
 
     def __repr__(self) -> str:
@@ -182,6 +186,11 @@ class Replayed:
     @property
     def passed(self) -> bool:
         return not self.message
+
+    @property
+    def skipped(self) -> bool:
+        """Whether the function refuses the case, or filters leave it out: it does not pass."""
+        return self.message.endswith("skipped by every backend")
 
     def raise_for_failures(self) -> None:
         """AssertionError unless the case holds."""

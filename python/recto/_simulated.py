@@ -25,12 +25,17 @@ class Result:
     @property
     def data(self) -> Dict[str, Any]:
         """As the command's JSON has it."""
+        self._load()
         return self._data
 
     @property
     def tables(self) -> Dict[str, List[Row]]:
         """Rows by the table's name, the main table first."""
+        self._load()
         return self._tables
+
+    def _load(self) -> None:
+        """What is not there from the beginning on."""
 
     @property
     def rows(self) -> List[Row]:

@@ -15,7 +15,7 @@ from typing import IO, Any, Dict, Iterator, List, NamedTuple, Optional
 from ._programs import FilePath, in_python, message_of, program, raise_for
 from ._simulated import Drawn, drawing, source_of
 from ._simulator import Folder, arguments_of
-from ._tables import Row, html_table, read_csv
+from ._tables import html_table, read_csv
 
 _POLL_S = 0.02
 _JOURNAL = "sweep.journal.jsonl"
@@ -117,22 +117,14 @@ class Sweep(Drawn):
             code = 0
         raise_for("sweep", code, self.message)
 
-    @property
-    def data(self) -> Dict[str, Any]:
-        """The manifest: versions, inputs, grid, and which points failed."""
+    def _load(self) -> None:
+        """`data` is the manifest: versions, inputs, grid, and which points failed. The table has
+        means and intervals of several seeds."""
         self._finish()
         if not self._data:
             with open(self.folder / "manifest.json", encoding="utf-8") as file:
                 self._data = json.load(file)
-        return self._data
-
-    @property
-    def tables(self) -> Dict[str, List[Row]]:
-        """{"points": rows}, with means and intervals of several seeds."""
-        self._finish()
-        if not self._tables:
             self._tables["points"] = read_csv(self.folder / "sweep.csv")
-        return self._tables
 
     @property
     def source(self) -> str:

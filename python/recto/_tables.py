@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import html
+import importlib
 from pathlib import Path
 from typing import Any, Dict, Iterable, List, Mapping, Sequence
 
@@ -13,16 +14,12 @@ _HTML_ROWS_MAX = 200
 
 def needed(package: str, what: str) -> Any:
     """The imported package. ImportError says what needs it, and how to install it."""
-    import importlib
-
     try:
         return importlib.import_module(package)
     except ImportError as error:
         name = package.partition(".")[0]
-        raise ImportError(
-            f"{what} needs {name}, which is not installed: pip install {name}, or "
-            "pip install recto-attention[simulator]"
-        ) from error
+        told = f"{what} needs {name}, which is not installed: pip install {name}"
+        raise ImportError(told) from error
 
 
 def read_csv(path: Path) -> List[Row]:

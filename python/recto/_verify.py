@@ -16,9 +16,7 @@ from ._report import Failure, Replayed, Report
 _NEAR_RATIO = 300.0  # beyond it, no rounding explains an error
 _CASES_AFTER_FAILURE = 20
 _TIME_LIMIT_S = 10.0  # of a call, with isolate=True
-_REPLAY_WORDS = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
-_RUN_WORDS = ("laws", "cases", "seconds", "seed", "bound", "failures", "folder", "batch_invariant",
-              "numerics", "time_limit", "fail_fast", "after_failure")
+REPLAY_WORDS = (*_filters.FILTERS, "batch_invariant", "numerics", "time_limit")
 
 
 def verify(
@@ -48,7 +46,8 @@ def verify(
             which show on what else it fails).
         folder: of failing cases ("failing-cases").
         batch_invariant: a row's bits must not depend on other rows; numerics: as `Numerics` says.
-        isolate: calls in a fork, whose crashes and hangs are failures; time_limit: in CPU s (10).
+        isolate: calls in a fork, whose crashes and hangs are failures, and which has no CUDA if
+            this process has used it; time_limit: of a call, in CPU s (10).
         far_pools: also calls with sparse pools of 16 GiB, which no function may convert as a whole.
         explain: replays the smallest failure, to tell which known faults would give it, or which
             declared numerics allow for it.
@@ -65,12 +64,12 @@ def verify(
                folder=folder, batch_invariant=batch_invariant, numerics=numerics,
                time_limit=time_limit, fail_fast=fail_fast,
                after_failure=_CASES_AFTER_FAILURE if fail_fast is None else None)
-    known = (*_RUN_WORDS, *_filters.FILTERS, *_filters.LIMITS)
+    known = (*run, *_filters.FILTERS, *_filters.LIMITS)
     arguments = ["verify", "--json", *_filters.flags({**run, **filters}, known)]
     answerer = _answerer(functions, isolate, time_limit, far_pools)
     out, message = _run(arguments, answerer)
     report = Report(json.loads(out), message)
-    of_case = {word: value for word, value in {**run, **filters}.items() if word in _REPLAY_WORDS}
+    of_case = {word: value for word, value in {**run, **filters}.items() if word in REPLAY_WORDS}
     for failure in report.failures:
         _say_replay(failure, {**of_case, "isolate": isolate, "far_pools": far_pools})
     smallest = report.minimize()
@@ -124,7 +123,7 @@ def replay(
 
 
 def _replayed(path: str, words: Dict[str, Any], answerer: Any) -> Replayed:
-    out, message = _run(["replay", path, *_filters.flags(words, _REPLAY_WORDS)], answerer)
+    out, message = _run(["replay", path, *_filters.flags(words, REPLAY_WORDS)], answerer)
     return Replayed(out, message)
 
 

@@ -14,7 +14,7 @@ import operator
 import os
 import struct
 import sys
-from typing import Any, Dict, List, Optional, Sequence, Tuple, Union
+from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
 import numpy as np
 
@@ -41,11 +41,12 @@ class KernelFault(RuntimeError):
         self.findings = list(findings)
 
 
-class Parameter:
-    """A parameter of a kernel: `name`, `type` ("u64", "f32"; "b8" is a struct), `num_bytes`."""
+class Parameter(NamedTuple):
+    """A parameter of a kernel."""
 
-    def __init__(self, name: str, type_name: str, num_bytes: int) -> None:
-        self.name, self.type, self.num_bytes = name, type_name, num_bytes
+    name: str
+    type: str  #: "u64", "f32"; "b8" is a struct
+    num_bytes: int
 
     def __repr__(self) -> str:
         return f"{self.type} {self.name}"

@@ -159,10 +159,12 @@ def usual_call(random, draw, sequences=None, context=None):
     arrays = {name: draw((blocks, size, kv_heads, dim)).astype(dtype)
               for name in ("k_cache", "v_cache")}
     arrays["q"] = draw((int(starts[-1]), heads, dim)).astype(dtype)
+    kv_type = "fp32" if dtype == np.float32 else "fp16"
     return SimpleNamespace(
-        **arrays, layout="token-major", block_size=size, num_blocks=blocks, num_kv_heads=kv_heads,
-        num_q_heads=heads, num_query_rows=int(starts[-1]), head_dim_k=dim, head_dim_v=dim,
-        scale=dim**-0.5, causal=True, context_length=lengths.astype(np.int32), query_start=starts,
+        **arrays, kv_type=kv_type, layout="token-major", block_size=size, num_blocks=blocks,
+        num_kv_heads=kv_heads, num_q_heads=heads, num_query_rows=int(starts[-1]), head_dim_k=dim,
+        head_dim_v=dim, scale=dim**-0.5, causal=True, context_length=lengths.astype(np.int32),
+        query_start=starts,
         block_table=random.permutation(blocks)[: sequences * per_sequence].reshape(sequences, -1),
         window=int(random.integers(1, 100)) if has[0] else None, softcap=30.0 if has[1] else 0.0,
         alibi_slopes=2.0 ** -np.arange(1, heads + 1) if has[2] else None,

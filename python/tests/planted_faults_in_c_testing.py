@@ -16,6 +16,7 @@ _MASKED = """  for (int64_t key = 0; key < context; ++key) {
     if (!is_masked || call->softcap > 0) add_key(call, at, key, &state);
   }
 """
+_DIM = "return dim / cache->pack_width * cache->pack_stride + dim % cache->pack_width;"
 _TAIL = """  for (int64_t key = context; key % call->k.block_size != 0; ++key) {
     add_key(call, at, key, &state);
   }
@@ -46,6 +47,11 @@ REPLACED = {
     "blocks taken for consecutive": (
         ("blocks[token / cache->block_size] * cache->block_stride",
          "(blocks[0] + token / cache->block_size) % cache->num_blocks * cache->block_stride"),),
+    "block table without stride": (("call->block_table_row_stride", "call->max_blocks"),),
+    "V by the strides of K": (
+        ("v = token_offset(call, &call->v", "v = token_offset(call, &call->k"),),
+    "pack width of fp16": (
+        (_DIM, _DIM.replace("cache->pack_width", "(cache->pack_width > 1 ? 8 : 1)")),),
     "slot by a mask": (("token % cache->block_size * cache->slot_stride",
                         "(token & (cache->block_size - 1)) * cache->slot_stride"),),
 }

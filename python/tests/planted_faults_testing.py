@@ -1,16 +1,21 @@
-"""The canaries of verify/qa in NumPy: wrong attentions, each with one fault, that a function in
-Python can have. Left out are those of strides and of packed elements, which arrays hide."""
+"""The canaries of verify/qa in NumPy: wrong attentions, each with one fault. Those of strides and
+packs are views of the caches' memory with others, as kernels have them that get pointers."""
 
 import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+from recto import _types
 
 TILE, PART = 16, 32  # keys
+USUAL_PACK = 8  # elements: that of fp16
 
 FAULTS = (
     "window off by one", "top-left causal mask", "soft cap after the mask", "missing rescale",
     "wrong group mapping", "sink left out of the denominator's log", "last key dropped",
     "tail of the last block read", "log in base 2", "scale applied twice", "sign of the bias",
-    "merge without weights", "blocks taken for consecutive", "slot by a mask",
-    "fp8 scale left out", "fp8 scale of the first head",
+    "merge without weights", "blocks taken for consecutive", "block table without stride",
+    "slot by a mask", "V by the strides of K", "pack width of fp16", "fp8 scale left out",
+    "fp8 scale of the first head",
 )
 
 
@@ -19,7 +24,8 @@ def attention(call, fault=""):
     out = np.zeros((call.num_query_rows, call.num_q_heads, call.head_dim_v))
     lse_ln = np.full((call.num_query_rows, call.num_q_heads), -np.inf)
     queries = call.float32("q").astype(np.float64)
-    pools = {name: _by_token(call.float32(name), call.layout) for name in ("k_cache", "v_cache")}
+    pools = {name: _by_token(_numbers(call, name, fault), call.layout)[..., :dim]
+             for name, dim in (("k_cache", call.head_dim_k), ("v_cache", call.head_dim_v))}
     starts = call.query_start.tolist()
     for s, n in enumerate(call.context_length.tolist()):
         rows = slice(starts[s], starts[s + 1])
@@ -33,6 +39,20 @@ def attention(call, fault=""):
                 out[starts[s] + r, head], lse_ln[starts[s] + r, head] = _row(
                     scores[r, head], values, sink, fault)
     return out, lse_ln
+
+
+def _numbers(call, name, fault):
+    """A cache in fp32."""
+    cache = getattr(call, name)
+    if fault == "V by the strides of K" and name == "v_cache":
+        cache = as_strided(cache, strides=call.k_cache.strides[: cache.ndim], writeable=False)
+    elif fault == "pack width of fp16" and cache.ndim == 5:
+        packs = -(-call.head_dim_k // USUAL_PACK)
+        shape = (*cache.shape[:2], packs, cache.shape[3], USUAL_PACK)
+        cache = as_strided(cache, shape, writeable=False)
+    else:
+        return call.float32(name)
+    return _types.to_float32(cache, call.kv_type)
 
 
 def _by_token(cache, layout):
@@ -62,7 +82,10 @@ def _read(call, pool, sequence, fault):
     size, length = call.block_size, int(call.context_length[sequence])
     count = -(-length // size) * size if fault == "tail of the last block read" else length
     tokens = np.arange(count)
-    table = np.asarray(call.block_table[sequence])
+    table = np.asarray(call.block_table)
+    if fault == "block table without stride":
+        table = as_strided(table, strides=(table.shape[1] * table.itemsize, table.itemsize))
+    table = table[sequence]
     blocks = table[tokens // size]
     if fault == "blocks taken for consecutive" and count:
         blocks = (table[0] + tokens // size) % call.num_blocks

@@ -106,6 +106,48 @@ class Plugin(unittest.TestCase):
         code, said = self.pytest(WRONG, HEALED="1")
         self.assertEqual((code, self.saved()), (0, []), said)
 
+    def test_earlier_cases_are_run_within_the_filters(self):
+        # A law puts NaN, too, where a function may read what is finite.
+        text = HEAD + """
+def reads_more(call):
+    out, lse_ln = kernels.attention(call)
+    factor = 0 if os.environ.get("HEALED") else 1
+    return out + factor * call.float32("v_cache")[~call.live].sum(), lse_ln
+
+@recto.attention_cases(**SMALL, cases=4, laws=["unaddressed_slots"], layouts=["token-major"],
+                       poison="finite", tails="finite", explain=False)
+def test_finite(cases):
+    cases.verify(decode=reads_more)
+"""
+        code, said = self.pytest(text)
+        self.assertEqual((code, len(self.saved())), (1, 1), said)
+        code, said = self.pytest(text, HEALED="1")
+        self.assertEqual((code, self.saved()), (0, []), said)
+
+    def test_each_group_has_the_earlier_cases_of_its_own_seed(self):
+        text = HEAD + """
+@recto.attention_cases(**SMALL, cases=20, cases_per_test=10, laws=["oracle"], explain=False)
+def test_one_of_two(cases):
+    cases.verify(decode=kernels.attention if cases.seed == 2026 else window)
+"""
+        for said_before in (self.assertNotIn, self.assertIn):
+            code, said = self.pytest(text)
+            [case] = self.saved()
+            self.assertEqual((code, case.parts[2]), (1, "oracle-seed-2027"), said)
+            self.assertIn("1 failed, 1 passed", said)
+            said_before("it failed before, and fails again", said)
+
+    def test_an_earlier_case_that_is_refused_now_is_kept_and_passed_over(self):
+        self.pytest(WRONG)
+        refuses = WRONG.replace("decode=window", "decode=refuses") + """
+def refuses(call):
+    if call.window is not None:
+        raise recto.Unsupported("windows")
+    return kernels.attention(call)
+"""
+        code, said = self.pytest(refuses)
+        self.assertEqual((code, len(self.saved())), (0, 1), said)
+
     def test_a_crash_is_a_failure_and_pytest_goes_on(self):
         text = """
 @recto.attention_cases(**SMALL, cases=2, laws=["oracle"], isolate=True)

@@ -103,7 +103,8 @@ class Behaviour(Returned):
             call.q[...] = 0
             return out
 
-        self.expect(changes, "decode raised ValueError: assignment destination is read-only")
+        self.expect(changes, "decode raised ValueError: assignment destination is read-only",
+                    "call.q[...] = 0")
 
     def test_an_input_that_is_changed_behind_numpys_back(self):
         def changes(call):
@@ -202,6 +203,8 @@ class Isolated(Returned):
 
     def test_crashes_and_exits(self):
         def crashes(call):
+            if os.fork() == 0:
+                time.sleep(1000)  # with the files of its parent
             os.kill(os.getpid(), signal.SIGSEGV)
 
         def leaves(call):
@@ -249,7 +252,8 @@ class Isolated(Returned):
             return kernels.without_lse_ln(call)
 
         for function in (writes, overruns):
-            self.expect(function, "decode was ended by SIGSEGV", "Segmentation fault")
+            self.expect(function, "decode was ended by SIGSEGV", "Segmentation fault",
+                        f"in {function.__name__}")
 
     def test_what_is_printed_is_shown(self):
         def prints(call):
@@ -266,6 +270,7 @@ class Usage(Returned):
             (dict(head_dim=64), TypeError, "did you mean 'head_dims'"),
             (dict(context_max=0), recto.UsageError, "context_max"),
             (dict(without=[]), ValueError, "without: expected one value at least"),
+            (dict(bound=""), ValueError, "bound: expected one value at least"),
             (dict(require=["window"], without=["window"]), recto.UsageError, "require"),
             (dict(require=["rows-beyond-context"], rows_max=1), recto.UsageError,
              "no drawn case meets"),

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The package has types: mypy finds nothing, strictly.
+"""The package has types: mypy finds nothing, strictly. Its syntax is that of Python 3.9.
 
     typing_test.py RECTO_KERNELS INIT_PY
 """
 
+import ast
 import subprocess
 import sys
 import unittest
@@ -25,6 +26,10 @@ class Typing(unittest.TestCase):
             capture_output=True, text=True,
         )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_the_oldest_python_can_read_it(self):
+        for path in PACKAGE.glob("*.py"):
+            ast.parse(path.read_text(), str(path), feature_version=(3, 9))
 
     def test_the_package_says_that_it_has_types(self):
         self.assertTrue((PACKAGE / "py.typed").is_file())

@@ -4,12 +4,15 @@
     verify_test.py RECTO_KERNELS INIT_PY
 """
 
+import contextlib
+import importlib.util
 import os
 import resource
 import sys
 import tempfile
 import unittest
 from pathlib import Path
+from unittest import mock
 
 os.environ["RECTO_PROGRAMS"] = str(Path(sys.argv[1]).resolve().parent)
 sys.path.insert(0, str(Path(sys.argv[2]).absolute().parents[1]))
@@ -19,6 +22,7 @@ import numpy as np  # noqa: E402
 
 import kernels_testing as kernels  # noqa: E402
 import recto  # noqa: E402
+from recto import _engine, _types  # noqa: E402
 
 FULL = "RECTO_FULL" in os.environ
 # Small cases, of which a function in NumPy computes many.
@@ -74,6 +78,10 @@ class RightFunctions(Verify):
             self.assertEqual(call.block_table.shape[0], len(call.context_length))
             self.assertEqual(call.out.shape,
                              (call.num_query_rows, call.num_q_heads, call.head_dim_v))
+            shared = call._arguments._memory
+            for array in (call.q, call.k_cache, call.v_cache, call.block_table, call.out):
+                at = array.__array_interface__["data"][0] - shared.address
+                self.assertTrue(0 <= at < shared.num_bytes)
             return kernels.attention(call)
 
         self.verify(decode=looking, cases=3, layouts=["head-major"], block_sizes=[16],
@@ -81,6 +89,27 @@ class RightFunctions(Verify):
         for layout, block_size, _, q, k, writeable in seen:
             self.assertEqual((layout, block_size, q[2], k[2:], writeable),
                              ("head-major", 16, 8, (16, 8), False))
+
+    def test_bf16_and_fp8_arrive_as_ml_dtypes_or_as_codes(self):
+        modes = [("uint16", "uint8", mock.patch.dict(sys.modules, {"ml_dtypes": None}))]
+        if importlib.util.find_spec("ml_dtypes"):
+            modes.append(("bfloat16", "float8_e4m3fn", contextlib.nullcontext()))
+        else:
+            print("SKIPPED: types of ml_dtypes, which is not installed")
+        self.addCleanup(_types.numpy_type.cache_clear)
+        for q_type, kv_type, mode in modes:
+            seen = set()
+
+            def looking(call):
+                seen.add((call.q.dtype.name, call.k_cache.dtype.name))
+                out, lse_ln = kernels.attention(call)
+                return _types.rounded_codes(out, "bf16").view(call.q.dtype), lse_ln
+
+            _types.numpy_type.cache_clear()
+            with self.subTest(q_type), mode:
+                self.verify(decode=looking, cases=3, types=["bf16/e4m3"],
+                            laws=["oracle"]).raise_for_failures()
+            self.assertEqual(seen, {(q_type, kv_type)})
 
     def test_expected_results_and_bounds_can_be_asked_for_in_a_call(self):
         def compared(call):
@@ -175,6 +204,18 @@ class Faults(Verify):
         healed = recto.replay(file, decode=kernels.attention)
         healed.raise_for_failures()
 
+    def test_a_file_with_a_case_of_another_run_is_overwritten_and_told(self):
+        def misses_sinks(call):
+            return kernels.attention(call, sinks=False)
+
+        words = dict(cases=20, laws=["oracle"], fail_fast=True, explain=False)
+        first = self.verify(decode=kernels.too_wide, require=["window"], **words)
+        second = self.verify(decode=misses_sinks, require=["sinks"], **words)
+        self.assertEqual(first.failures[0].file, second.failures[0].file)
+        self.assertNotEqual(first.failures[0].case, second.failures[0].case)
+        self.assertNotIn("overwritten", str(first))
+        self.assertIn(f"earlier run in it\n  {second.failures[0].file}\n", str(second))
+
     def test_faults_are_found(self):
         def misses_sinks(call):
             return kernels.attention(call, sinks=False)
@@ -209,6 +250,22 @@ class Faults(Verify):
                              layouts=["token-major"], explain=False)
         self.assertGreater(report.failed, 0)
         self.assertEqual(report.failures[0].function, "kv_write")
+
+    def test_an_engine_that_ends_is_told(self):
+        engines = []
+        run = _engine.Engine.run
+
+        def noted(engine, make_answerer):
+            engines.append(engine)
+            return run(engine, make_answerer)
+
+        def kills(call):
+            engines[0].process.kill()
+            return kernels.without_lse_ln(call)
+
+        with mock.patch.object(_engine.Engine, "run", noted):
+            with self.assertRaisesRegex(recto.EngineFailed, "the engine ended by signal SIGKILL"):
+                self.verify(decode=kills)
 
     def test_an_undeclared_rounding_is_told_and_a_declared_one_passes(self):
         def rounds_products(call):

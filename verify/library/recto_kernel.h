@@ -181,7 +181,7 @@ typedef struct RectoAttentionCall {
   const int32_t* context_length;   // [num_seqs]; may be 0
   // [num_seqs + 1], ascending from 0 to num_query_rows: sequence s has rows [query_start[s],
   // query_start[s + 1]), possibly none, or more than its context. Null for decode: row s belongs to
-  // largest context, for launches that cannot read the device
+  // sequence s.
   const int32_t* query_start;
   int64_t max_context_length;  // largest of the call; launches cannot read the device
   int64_t max_query_length;    // largest number of rows of a sequence
