@@ -243,10 +243,12 @@ Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind b
 }
 
 Explanation explain_results(const reference::AttentionResult& seen, const Comparison& comparison,
-                            const LawCase& law_case, BoundKind bound_kind) {
+                            const LawCase& law_case, BoundKind bound_kind,
+                            const reference::DeclaredNumerics& declared) {
   const PlacedProblem placed(law_case.problem, law_case.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
-  const auto numerics = reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+  const auto numerics =
+      with_declared(declared, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type));
   const auto right = reference::bounded_attention(inputs, numerics);
   const FailedCase of{inputs, seen, right, numerics, bound_kind};
   Explanation explanation = compared(of, comparison);
