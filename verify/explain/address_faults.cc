@@ -18,13 +18,9 @@ namespace {
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 constexpr std::int64_t kHeadLimits[] = {8, 16, 32, 64};
-// Larger cases would have too many strides, or block tables with one block replaced.
 constexpr std::int64_t kStridesMax = 4096;
+// Limit on block tables with one block replaced; larger cases would have too many.
 constexpr std::int64_t kOtherBlocksMax = 600;
-
-std::string too_many_text(const char* what, std::int64_t ways, std::int64_t most) {
-  return fmt::format("{}: {} ways, more than {}", what, ways, most);
-}
 
 std::int64_t blocks_of(const FailedCase& of, const reference::SequenceRows& sequence) {
   return ceil_div(sequence.context_length, of.inputs.kv.k.block_size);
@@ -52,9 +48,9 @@ void read_at_stride(AttentionRow& row, std::int64_t stride) {
   row.read_blocks(ids);
 }
 
-// Candidate strides, each with its possible origins in the call; also all strides up to `end`.
-std::map<std::int64_t, std::vector<std::string>> likely_strides(const FailedCase& of,
-                                                                std::int64_t end) {
+// Candidate strides: those with possible origins in the call, which are given, and all up to twice
+// the true one.
+std::map<std::int64_t, std::vector<std::string>> likely_strides(const FailedCase& of) {
   const std::int64_t own = of.inputs.block_table.row_stride;
   std::int64_t longest = 0;
   for (const auto& sequence : of.sequences) longest = std::max(longest, blocks_of(of, sequence));
@@ -65,6 +61,7 @@ std::map<std::int64_t, std::vector<std::string>> likely_strides(const FailedCase
   strides[std::ssize(of.sequences)].emplace_back("the number of sequences");
   strides[of.inputs.kv.k.block_size].emplace_back("the block size");
   strides[of.inputs.kv.k.num_blocks].emplace_back("the number of blocks");
+  const std::int64_t end = std::min(2 * own, kStridesMax);
   for (std::int64_t stride = 1; stride <= end; ++stride) strides.try_emplace(stride);
   strides.erase(own);
   return strides;
@@ -122,12 +119,7 @@ FaultFamily table_strides(const FailedCase& of) {
   const std::string name =
       fmt::format("rows of the block table are read at a stride of {{}} in place of {}", own);
   FaultFamily family{.what = "strides of the block table"};
-  const bool has_too_many = 2 * own > kStridesMax;
-  if (has_too_many) {
-    family.left_out = {
-        too_many_text("rows of the block table at any stride", 2 * own, kStridesMax)};
-  }
-  for (const auto& [stride, sources] : likely_strides(of, has_too_many ? 0 : 2 * own)) {
+  for (const auto& [stride, sources] : likely_strides(of)) {
     if (!is_readable(of, stride)) continue;
     const std::string from = sources.empty() ? "" : fmt::format(" ({})", either_of(sources));
     family.models.push_back({name,
@@ -141,9 +133,10 @@ FaultFamily other_blocks(const FailedCase& of) {
   const auto num_blocks = static_cast<std::int32_t>(of.inputs.kv.k.num_blocks);
   std::int64_t others = 0;
   for (const auto& sequence : of.sequences) others += blocks_of(of, sequence) * num_blocks;
-  if (others > kOtherBlocksMax)
-    return {
-        .left_out = {too_many_text("one block read from another place", others, kOtherBlocksMax)}};
+  if (others > kOtherBlocksMax) {
+    return {.left_out = {fmt::format("one block read from another place: {} ways, more than {}",
+                                     others, kOtherBlocksMax)}};
+  }
   FaultFamily family{.what = "single blocks read from another place"};
   for (std::int64_t s = 0; s < std::ssize(of.sequences); ++s) {
     const reference::SequenceRows& sequence = of.sequences[static_cast<std::size_t>(s)];
