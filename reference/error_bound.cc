@@ -2,23 +2,11 @@
 
 #include <cmath>
 
-#include "reference/coherence.h"
 #include "reference/kv_cache_reader.h"
 #include "reference/output_error.h"
 
 namespace recto::reference {
 namespace {
-
-Vector dim_coherence(const Matrix& values) {
-  Vector coherence(values.cols());
-  Vector column(values.rows());
-  for (std::int64_t dim = 0; dim < values.cols(); ++dim) {
-    column = values.col(dim);
-    coherence[dim] =
-        static_cast<double>(multiplicity({column.data(), static_cast<std::size_t>(column.size())}));
-  }
-  return coherence;
-}
 
 // The error of a row without keys. out is exactly 0; lse is -inf, or the sink plus ln 1. A kernel
 // that merges normalised parts computes ln 1 twice.
@@ -57,7 +45,7 @@ HeadErrorModel::HeadErrorModel(const Matrix& k, const Matrix& v, const KernelNum
       v_(v),
       numerics_(numerics),
       key_coherence_(key_coherence(k)),
-      value_coherence_(dim_coherence(v)) {}
+      value_coherence_(value_coherence(v)) {}
 
 void HeadErrorModel::reread_key(std::int64_t key) {
   key_coherence_[key] = key_coherence(k_.middleRows(key, 1))[0];

@@ -64,6 +64,13 @@ double loss_of(const Vector& terms, const SummedTerms& summed, const Accumulatio
 
 }  // namespace
 
+Vector value_coherence(const Matrix& values) {
+  Vector coherence(values.cols());
+  for (std::int64_t dim = 0; dim < values.cols(); ++dim)
+    coherence[dim] = static_cast<double>(multiplicity(values_of(values.col(dim))));
+  return coherence;
+}
+
 OneSidedErrors one_sided_errors(const RowProblem& row, const WeightErrors& weights,
                                 const KernelNumerics& numerics) {
   const std::int64_t n = row.values.rows();

@@ -21,6 +21,9 @@ struct RowProblem {
   double lse_ln = 0.0;
 };
 
+// multiplicity() of each dim's values: [head_dim_v].
+Vector value_coherence(const Matrix& values);
+
 struct OneSidedErrors {
   double stored_weights = 1.0;               // number of equal weights as stored for P V
   Eigen::RowVectorXd products;               // [head_dim_v]: number of equal products p_j v_jd

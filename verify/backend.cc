@@ -114,6 +114,13 @@ reference::AttentionResult result_of(CallOutcome outcome) {
   return std::get<Done>(std::move(outcome)).result;
 }
 
+Result<reference::AttentionResult> result_or_reason(CallOutcome outcome) {
+  if (const auto* refused = std::get_if<Unsupported>(&outcome))
+    return Status::failed(refused->reason);
+  if (const auto* failed = std::get_if<Failed>(&outcome)) return Status::failed(failed->message);
+  return std::get<Done>(std::move(outcome)).result;
+}
+
 CallOutcome Backend::call(const PagedAttentionInputs& inputs, const CallOptions& options) const {
   if (!attend) return Unsupported{"it computes no attention"};
   if (refusal)

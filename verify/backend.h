@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "core/attention_views.h"
+#include "core/status.h"
 #include "reference/numerics.h"
 #include "reference/online_softmax.h"
 #include "reference/paged_attention.h"
@@ -53,6 +54,8 @@ CallOutcome guarded(const std::function<CallOutcome()>& call);
 
 // The result of a call that must not fail: requires Done.
 reference::AttentionResult result_of(CallOutcome outcome);
+// Failed, with the reason or the message, if the outcome is not Done.
+Result<reference::AttentionResult> result_or_reason(CallOutcome outcome);
 
 // Wraps `act` as a call that never fails and has no result.
 template <typename Act>

@@ -31,6 +31,12 @@ struct LawCase {
 // Which bound of reference/error_bound.h a law compares with. Bit-for-bit laws use neither.
 enum class BoundKind { kWorstCase, kProbabilistic };
 
+// The bounds of this kind, of results with a member for each.
+template <typename Results>
+const auto& bound_of(const Results& results, BoundKind kind) {
+  return kind == BoundKind::kWorstCase ? results.worst_case : results.probabilistic;
+}
+
 struct LawVerdict {
   Comparison comparison = {};  // over all comparisons of the law
   std::string what = {};       // which comparison failed first; empty if none did

@@ -45,8 +45,7 @@ std::string oracle_bytes(const PagedAttentionInputs& inputs, verify::BoundKind k
   const reference::BoundedResult oracle = reference::bounded_attention(
       inputs,
       with_declared(declared, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type)));
-  const auto& bound =
-      kind == verify::BoundKind::kWorstCase ? oracle.worst_case : oracle.probabilistic;
+  const reference::AttentionResult& bound = bound_of(oracle, kind);
   const std::vector<std::int64_t> rows = {inputs.q.num_rows, inputs.q.num_heads};
   std::vector<std::int64_t> out = rows;
   out.push_back(inputs.kv.v.head_dim);

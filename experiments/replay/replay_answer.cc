@@ -48,7 +48,7 @@ Status replay_answer(const std::string& case_file, const verify::SavedCase& save
   const verify::Comparison comparison =
       compare_answer(placed.inputs(), seen.value(), saved.bound_kind, declared);
   const verify::Explanation explanation =
-      explain_results(seen.value(), comparison, law_case, saved.bound_kind);
+      explain_results(seen.value(), comparison, law_case, saved.bound_kind, declared);
   out << explanation_text(explanation, law_case);
   return explanation.is_wrong() ? Status::failed(kStillWrong) : Status::ok();
 }

@@ -6,16 +6,17 @@
 #include <functional>
 #include <optional>
 #include <tuple>
+#include <vector>
 
-#include "reference/output_error.h"
 #include "verify/explain/failed_case.h"
 
 namespace recto::verify {
 
 // K and V as read from the cache, shared by rows that read the same.
 struct ReadCache {
-  // Identifies what was read: the blocks, the number of keys, and the heads of K and V.
-  std::tuple<const std::int32_t*, std::int64_t, std::int64_t, std::int64_t> source = {};
+  // The blocks, the number of keys, and the heads of K and V; nothing before the first read.
+  using Source = std::tuple<std::vector<std::int32_t>, std::int64_t, std::int64_t, std::int64_t>;
+  std::optional<Source> source = {};
   reference::Matrix k = {};                // [context_length, head_dim_k]
   reference::Matrix v = {};                // [context_length, head_dim_v]
   reference::Vector key_coherence = {};    // [context_length]
@@ -25,9 +26,9 @@ struct ReadCache {
 using CacheChange = std::function<void(reference::Matrix& k, reference::Matrix& v)>;
 
 struct RowResult {
-  reference::Vector out;  // [head_dim_v]
-  double lse_ln = 0.0;
-  reference::RowBound bound;
+  reference::RowOutput exact;
+  reference::RowOutput worst_case;     // bound
+  reference::RowOutput probabilistic;  // bound
 };
 // `row` counts within the batch.
 RowResult result_at(const reference::BoundedResult& result, std::int64_t row, std::int64_t head);
@@ -38,14 +39,20 @@ struct AttentionRow {
   AttentionRow(const FailedCase& the_case, const HeadRow& place, ReadCache& cache);
 
   void leave() { is_left = true; }  // keep the right result
-  // Whether the row should see no key.
-  bool is_empty() const { return of.visible_keys(at).size() == 0; }
   RowResult right() const { return result_at(of.right, of.row_of(at), at.head); }
+  // Holds these numbers, within the right bounds.
+  void hold(double out, double lse_ln);
 
-  // Position in `context`, and the keys visible from there.
+  std::int64_t block_size() const { return of.inputs.kv.k.block_size; }
+  // The row's position among the keys, and the keys visible from there.
   std::int64_t position() const;
   reference::KeyRange visible() const;
   std::int64_t first_distance() const;  // from `origin` to the first of `keys`
+
+  // Before read(): replace the sequence, the blocks, or the KV head that is read.
+  void read_sequence(const reference::SequenceRows& sequence);
+  void read_blocks(std::vector<std::int32_t> ids);  // leaves the row if they are its own
+  void read_kv_head(std::int64_t kv_head);          // the same
 
   void read(const CacheChange& change = {});
   void weigh();
@@ -56,7 +63,9 @@ struct AttentionRow {
   bool is_left = false;
 
   // Set before read().
-  reference::SequenceRows context;  // whose keys are read
+  std::int64_t num_rows = 0;         // of the sequence
+  std::int64_t context_length = 0;   // keys that are read
+  std::vector<std::int32_t> blocks;  // that hold them
   std::int64_t k_head = 0;
   std::int64_t v_head = 0;
   reference::HeadOptions options;
@@ -84,8 +93,9 @@ struct AttentionRow {
 };
 
 using RowChange = std::function<void(AttentionRow&)>;
+using RowVisit = std::function<bool(const AttentionRow&)>;
 
-// The results if `change` were applied to each row; rows that it leaves are right.
-reference::BoundedResult evaluate(const FailedCase& of, const RowChange& change);
+// Computes the rows with `change`, until `visit` returns false.
+void evaluate(const FailedCase& of, const RowChange& change, const RowVisit& visit);
 
 }  // namespace recto::verify

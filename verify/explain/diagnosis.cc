@@ -13,35 +13,21 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-bool lse_ln_is_right(const FailedCase& of, std::int64_t row, std::int64_t head) {
-  const double seen = of.seen.lse_ln_at(row, head);
-  const double expected = of.right.exact.lse_ln_at(row, head);
-  return seen == expected || std::abs(seen - expected) <= of.bound().lse_ln_at(row, head);
+// V of the row's context: [context_length, head_dim_v].
+reference::Matrix values_of(const FailedCase& of, const HeadRow& at) {
+  const reference::SequenceRows& sequence = of.sequence_of(at);
+  return reference::gather_head(of.inputs.kv.v, sequence.block_table_row, sequence.context_length,
+                                at.head / of.group());
 }
 
-// The row's output, [head_dim_v].
-struct RowOutput {
-  RowOutput(const FailedCase& of, const HeadRow& at)
-      : seen(out_of(of.seen, of.row_of(at), at.head)),
-        expected(out_of(of.right.exact, of.row_of(at), at.head)),
-        bound(out_of(of.bound(), of.row_of(at), at.head)) {}
-
-  bool is_right(std::int64_t dim) const { return error(dim) <= bound[dim]; }
-  bool is_right() const { return ((seen - expected).array().abs() <= bound.array()).all(); }
-  double error(std::int64_t dim) const { return std::abs(seen[dim] - expected[dim]); }
-
-  reference::Vector seen;
-  reference::Vector expected;
-  reference::Vector bound;
-};
-
 // Whether the observed weights, each within its bound, account for most of the output's error.
-bool weights_give_error(const WeightProbe& probe, const RowOutput& out,
-                        const reference::Matrix& v) {
-  for (std::int64_t dim = 0; dim < v.cols(); ++dim) {
-    if (out.is_right(dim)) continue;
-    const double given = probe.seen.dot(v.col(dim));
-    if (!(std::abs(given - out.seen[dim]) <= kSmallPart * out.error(dim))) return false;
+bool weights_give_error(const WeightProbe& probe, const FailedCase& of, const HeadRow& at) {
+  const reference::Vector given = values_of(of, at).transpose() * probe.seen;
+  for (std::int64_t dim = 0; dim < given.size(); ++dim) {
+    const ComparedValues out = of.out_at(at, dim);
+    if (is_right(out)) continue;
+    if (!(std::abs(given[dim] - out.seen) <= kSmallPart * std::abs(out.seen - out.expected)))
+      return false;
   }
   return true;
 }
@@ -59,16 +45,17 @@ Diagnosis of_another_lse_ln(const WeightProbe& probe, double lse_ln) {
                  "or on earlier calls; the weights do not show what the case does"};
 }
 
-// Precondition: weights and lse are right.
-std::optional<Diagnosis> of_infinite_output(const RowOutput& out) {
+// Nothing if no dim is infinite, or one is NaN. Precondition: weights and lse are right.
+std::optional<Diagnosis> of_infinite_output(const FailedCase& of, const HeadRow& at) {
   Keys infinite;  // dims
-  for (std::int64_t dim = 0; dim < out.seen.size(); ++dim) {
-    if (std::isfinite(out.seen[dim]) || !std::isfinite(out.expected[dim])) continue;
-    if (std::isnan(out.seen[dim])) return std::nullopt;
+  for (std::int64_t dim = 0; dim < of.seen.head_dim; ++dim) {
+    const ComparedValues out = of.out_at(at, dim);
+    if (std::isfinite(out.seen) || !std::isfinite(out.expected)) continue;
+    if (std::isnan(out.seen)) return std::nullopt;
     infinite.push_back(dim);
   }
   if (infinite.empty()) return std::nullopt;
-  const std::int64_t first = infinite.front();
+  const ComparedValues first = of.out_at(at, infinite.front());
   return Diagnosis{
       .step = Step::kOutput,
       .why = fmt::format(
@@ -76,32 +63,26 @@ std::optional<Diagnosis> of_infinite_output(const RowOutput& out) {
           "V the output is infinite in {} of {} dims, in dim {} {} in place of "
           "{:.6g}: products with V, or their sum, overflow before the division or scaling, perhaps "
           "with weights relative to too low a maximum, or values of V from other slots are added",
-          infinite.size(), out.seen.size(), first, out.seen[first], out.expected[first]),
+          infinite.size(), of.seen.head_dim, infinite.front(), first.seen, first.expected),
       .names_max = true};
 }
 
-Diagnosis of_right_weights(const WeightProbe& probe, const RowOutput& out,
-                           const reference::Matrix& v) {
-  const bool lse_ln_is_right = probe.lse_ln_is_right();
-  const auto infinite = of_infinite_output(out);
-  if (lse_ln_is_right && infinite) return *infinite;
-  if (!out.is_right() && weights_give_error(probe, out, v)) {
-    return {.why =
-                "each weight is off by less than its bound, and together they explain the output: "
-                "too small to identify the step"};
-  }
-  if (lse_ln_is_right && out.is_right()) {
+// Precondition: the lse is right.
+Diagnosis of_wrong_output(const FailedCase& of, const HeadRow& at) {
+  if (of.count_wrong_out(at) == 0) {
     return {.why =
                 "the lse is just beyond its bound with the case's own V, and just within it with V "
                 "of ones and zeros: too small to identify the step"};
   }
-  if (lse_ln_is_right) {
-    return {.step = Step::kOutput,
-            .why =
-                "weights and lse are right with V of ones and zeros; with the case's own V the "
-                "output is wrong: V's values, addresses or scale, the sum of products, or a NaN "
-                "with weight 0"};
-  }
+  return {.step = Step::kOutput,
+          .why =
+              "weights and lse are right with V of ones and zeros; with the case's own V the "
+              "output is wrong: V's values, addresses or scale, the sum of products, or a NaN "
+              "with weight 0"};
+}
+
+// Precondition: all weights are right.
+Diagnosis of_wrong_logarithm(const WeightProbe& probe) {
   const double error = probe.lse_ln_error();
   const Keys visible = probe.visible_keys();
   // Next to a sink of some weight, the key's weight is less than 1 and depends on its score.
@@ -126,14 +107,40 @@ Diagnosis of_right_weights(const WeightProbe& probe, const RowOutput& out,
                              error, probe.lse_ln_seen / probe.lse_ln_expected)};
 }
 
+Diagnosis of_right_weights(const WeightProbe& probe, const FailedCase& of, const HeadRow& at) {
+  const bool lse_ln_is_right = probe.lse_ln_is_right();
+  const auto infinite = of_infinite_output(of, at);
+  if (lse_ln_is_right && infinite) return *infinite;
+  if (of.count_wrong_out(at) > 0 && weights_give_error(probe, of, at)) {
+    return {.why =
+                "each weight is off by less than its bound, and together they explain the output: "
+                "too small to identify the step"};
+  }
+  return lse_ln_is_right ? of_wrong_output(of, at) : of_wrong_logarithm(probe);
+}
+
+// "found: ..." for a row without keys.
+std::string found_text(const FailedCase& of, const HeadRow& at) {
+  const reference::Vector out = row_output(of.seen, of.row_of(at), at.head).out;
+  const auto first = std::ranges::find_if(out, [](double value) { return value != 0.0; });
+  std::string text =
+      first == out.end() ? "found: out is zeros"
+      : out.array().isNaN().all()
+          ? "found: out is NaN"
+          : fmt::format("found: out is not zeros: {:.6g} in dim {}", *first, first - out.begin());
+  if (!of.has_lse_ln()) return text;
+  const ComparedValues lse_ln = of.lse_ln_at(at);
+  return text +
+         (is_right(lse_ln) ? ", lse_ln is right" : fmt::format(", lse_ln is {:.6g}", lse_ln.seen));
+}
+
 }  // namespace
 
 Diagnosis diagnose(const WeightProbe& probe, const FailedCase& of, const HeadRow& at) {
-  const double lse_ln = of.seen.lse_ln_at(of.row_of(at), at.head);
+  const double lse_ln = of.lse_ln_at(at).seen;
   if (!probe.is_same_lse_ln(probe.other_lse_ln.value_or(lse_ln)))
     return of_another_lse_ln(probe, lse_ln);
-  const bool is_infinite = std::isinf(probe.lse_ln_seen) && probe.lse_ln_seen > 0.0;
-  if (is_infinite && std::isfinite(probe.lse_ln_expected)) {
+  if (probe.lse_ln_seen == kInfinity && std::isfinite(probe.lse_ln_expected)) {
     return {.step = Step::kMax,
             .why =
                 "the lse is infinite, so the sum of exponentials overflows: relative to the row's "
@@ -141,20 +148,17 @@ Diagnosis diagnose(const WeightProbe& probe, const FailedCase& of, const HeadRow
   }
   if (!probe.wrong_keys().empty() || std::isnan(probe.lse_ln_seen))
     return diagnose_wrong_weights(probe);
-  const reference::SequenceRows& sequence = of.sequence_of(at);
-  return of_right_weights(probe, {of, at},
-                          reference::gather_head(of.inputs.kv.v, sequence.block_table_row,
-                                                 sequence.context_length, at.head / of.group()));
+  return of_right_weights(probe, of, at);
 }
 
 std::optional<Diagnosis> diagnose_no_number(const ComparedValues& values) {
   if (!std::isnan(values.expected)) return std::nullopt;
-  const std::string cause =
-      "the row's inputs hold NaN, or infinities that combine to NaN: outside the domain, not "
-      "judged";
-  return Diagnosis{.why = std::isnan(values.seen)
-                              ? "found NaN, and expected NaN: " + cause
-                              : "found a number, expected NaN as in the oracle: " + cause};
+  const char* const found = std::isnan(values.seen)
+                                ? "found NaN, and expected NaN: "
+                                : "found a number, expected NaN as in the oracle: ";
+  return Diagnosis{.why = std::string(found) +
+                          "the row's inputs hold NaN, or infinities that combine to NaN: outside "
+                          "the domain, not judged"};
 }
 
 Diagnosis diagnose_stale_row(const StaleRow& row, std::int64_t head_dim) {
@@ -175,68 +179,37 @@ Diagnosis diagnose_stale_row(const StaleRow& row, std::int64_t head_dim) {
                              what, is_one ? "follows" : "follow")};
 }
 
-Diagnosis diagnose_outputs(const Comparison& comparison) {
-  const bool is_lse_ln = comparison.worst->place.tensor == ComparedTensor::kLseLn ||
-                         comparison.first->place.tensor == ComparedTensor::kLseLn;
-  if (!is_lse_ln) {
-    return {.why =
-                "outputs are wrong: if the lse is right, the weights or V, otherwise the scores"};
-  }
-  if (comparison.worst->values.seen == -kInfinity) {
-    return {.why = std::string("the lse is -inf, as for a row without keys: ") + kNoWeightCauses,
-            .names_max = true};
-  }
-  return {.why = "the lse is wrong: scores, or their sum"};
-}
-
 Diagnosis diagnose_results(const FailedCase& of, const HeadRow& at) {
-  if (of.seen.lse_ln.empty())
+  if (!of.has_lse_ln())
     return {.why = "outputs are wrong; results with lse_ln would show whether the scores are"};
-  const std::int64_t row = of.row_of(at);
-  if (lse_ln_is_right(of, row, at.head)) {
+  const ComparedValues lse_ln = of.lse_ln_at(at);
+  if (is_right(lse_ln)) {
     return {.step = Step::kWeights,
             .why =
                 "lse_ln is right, so the scores and their sum are, too: the weights, or V's "
                 "values, addresses or scale"};
   }
-  const double seen = of.seen.lse_ln_at(row, at.head);
-  const std::string start = fmt::format("lse_ln is {:.9g} in place of {:.9g}", seen,
-                                        of.right.exact.lse_ln_at(row, at.head));
-  if (seen == -kInfinity) {
-    return {.step = Step::kScores,
-            .why = start + ", as for a row without keys: " + kNoWeightCauses,
-            .names_max = true};
-  }
-  return {.step = Step::kScores,
-          .why = start + ": the scores, the set of visible keys, or the sum"};
+  const bool has_none = lse_ln.seen == -kInfinity;
+  return {
+      .step = Step::kScores,
+      .why = fmt::format("lse_ln is {:.9g} in place of {:.9g}{}", lse_ln.seen, lse_ln.expected,
+                         has_none ? std::string(", as for a row without keys: ") + kNoWeightCauses
+                                  : ": the scores, the set of visible keys, or the sum"),
+      .names_max = has_none};
 }
 
-Diagnosis diagnose_empty_row(const FailedCase& of, const HeadRow& at, const StaleRow& stale,
-                             const Keys& attended) {
-  const std::int64_t row = of.row_of(at);
-  std::string why = "the row has no key to attend to: ";
-  why += of.sequence_of(at).context_length == 0
-             ? "its context is empty"
-             : "its position is before the first key of its context";
-  why += ". By definition out is zeros, and lse_ln is ";
-  why += of.inputs.options.sinks.empty()
-             ? "-inf"
-             : fmt::format("the head's sink, {:.6g}", of.right.exact.lse_ln_at(row, at.head));
-  const reference::Vector out = out_of(of.seen, row, at.head);
-  const auto first = std::ranges::find_if(out, [](double value) { return value != 0.0; });
-  if (first == out.end()) {
-    why += "; found: out is zeros";
-  } else if (out.array().isNaN().all()) {
-    why += "; found: out is NaN";
-  } else {
-    why += fmt::format("; found: out is not zeros: {:.6g} in dim {}", *first, first - out.begin());
-  }
-  if (!of.seen.lse_ln.empty()) {
-    why += lse_ln_is_right(of, row, at.head)
-               ? ", lse_ln is right"
-               : fmt::format(", lse_ln is {:.6g}", of.seen.lse_ln_at(row, at.head));
-  }
-  if (stale.is_stale()) {
+Diagnosis diagnose_empty_row(const FailedCase& of, const HeadRow& at, const Keys& attended) {
+  std::string why = fmt::format(
+      "the row has no key to attend to: {}. By definition out is zeros, and lse_ln is {}; {}",
+      of.sequence_of(at).context_length == 0
+          ? "its context is empty"
+          : "its position is before the first key of its context",
+      of.inputs.options.sinks.empty()
+          ? "-inf"
+          : fmt::format("the head's sink, {:.6g}",
+                        of.right.exact.lse_ln_at(of.row_of(at), at.head)),
+      found_text(of, at));
+  if (const StaleRow stale = of.stale_at(at); stale.is_stale()) {
     why += fmt::format(
         "; {} what memory held before the call: it is not written, or something is added to it",
         stale.dims.empty() ? "lse_ln follows"
@@ -247,15 +220,13 @@ Diagnosis diagnose_empty_row(const FailedCase& of, const HeadRow& at, const Stal
                        attended.size() == 1 ? "gets" : "get");
   }
   if (!attended.empty()) return {.step = Step::kScores, .why = why, .key = attended.front()};
-  return {.step = first == out.end() ? Step::kSum : Step::kOutput, .why = why};
+  return {.step = of.count_wrong_out(at) == 0 ? Step::kSum : Step::kOutput, .why = why};
 }
 
 bool weights_give_output(const WeightProbe& probe, const FailedCase& of, const HeadRow& at) {
   if (!(probe.seen.sum() > 0.0)) return false;
-  const reference::SequenceRows& sequence = of.sequence_of(at);
-  const reference::Matrix v = reference::gather_head(of.inputs.kv.v, sequence.block_table_row,
-                                                     sequence.context_length, at.head / of.group());
-  const reference::Vector out = out_of(of.seen, of.row_of(at), at.head);
+  const reference::Matrix v = values_of(of, at);
+  const reference::Vector out = row_output(of.seen, of.row_of(at), at.head).out;
   const reference::Vector error = (v.transpose() * probe.seen - out).cwiseAbs();
   const reference::Vector magnitude = v.cwiseAbs().transpose() * probe.seen.cwiseAbs();
   // Two roundings to bf16, with a generous margin.

@@ -7,7 +7,6 @@
 #include <optional>
 #include <string>
 
-#include "verify/comparison.h"
 #include "verify/explain/failed_case.h"
 #include "verify/explain/weight_probe.h"
 
@@ -44,16 +43,13 @@ Diagnosis diagnose_wrong_weights(const WeightProbe& probe);
 std::optional<Diagnosis> diagnose_no_number(const ComparedValues& values);
 // For a row with keys whose results depend on previous memory contents.
 Diagnosis diagnose_stale_row(const StaleRow& row, std::int64_t head_dim);
-// For a row whose backend cannot be run with other V.
-Diagnosis diagnose_outputs(const Comparison& comparison);
-// For a row that was computed elsewhere, such as in a file of results.
+// For a row with keys whose weights are not known.
 Diagnosis diagnose_results(const FailedCase& of, const HeadRow& at);
 
 // For a row without a key to attend to: its context is empty, or its position precedes the first
 // key. By definition out is zeros there, and lse_ln is -inf, or the head's sink. `attended` are the
 // keys that get weight nevertheless.
-Diagnosis diagnose_empty_row(const FailedCase& of, const HeadRow& at, const StaleRow& stale,
-                             const Keys& attended);
+Diagnosis diagnose_empty_row(const FailedCase& of, const HeadRow& at, const Keys& attended);
 // Whether the probe's weights, of keys that should have none, account for the row's output.
 bool weights_give_output(const WeightProbe& probe, const FailedCase& of, const HeadRow& at);
 

@@ -7,8 +7,8 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "reference/rounding.h"
 #include "verify/explain/fault_model.h"
-#include "verify/explain/second_run.h"
 #include "verify/quoted_text.h"
 
 namespace recto::verify {
@@ -19,6 +19,40 @@ bool has_no_numbers(const reference::AttentionResult& seen) {
   return std::ranges::any_of(seen.out, is_nan) || std::ranges::any_of(seen.lse_ln, is_nan);
 }
 
+// Makes two runs on memory with different contents. Nothing if the backend does not accept initial
+// contents, or does not run.
+std::optional<StaleRows> find_stale_rows(const Backend& backend, const PagedAttentionInputs& inputs,
+                                         CallOptions options) {
+  if (!backend.capabilities.takes_stale_memory) return std::nullopt;
+  constexpr std::uint32_t kPattern = 0x3c003c00U;  // not zero in any type
+  const auto run_on = [&](std::uint32_t memory) {
+    options.stale_memory = memory;
+    return result_or_reason(backend.call(inputs, options));
+  };
+  const auto on_zeros = run_on(0);
+  const auto on_pattern = run_on(kPattern);
+  if (!on_zeros.is_ok() || !on_pattern.is_ok()) return std::nullopt;
+  const auto follows = [&](double first, double second, ElementType type, StaleRow& row) {
+    if (is_right({.seen = first, .expected = second})) return false;
+    const std::uint32_t code = element_bytes(type) == 2 ? kPattern & 0xffffU : kPattern;
+    row.is_unwritten &= first == 0.0 && second == reference::decode(code, type);
+    return true;
+  };
+  StaleRows rows;
+  for (std::int64_t row = 0; row < inputs.q.num_rows; ++row) {
+    for (std::int64_t head = 0; head < inputs.q.num_heads; ++head) {
+      const auto first = row_output(on_zeros.value(), row, head);
+      const auto second = row_output(on_pattern.value(), row, head);
+      StaleRow& stale = rows.emplace_back();
+      for (std::int64_t dim = 0; dim < first.out.size(); ++dim)
+        if (follows(first.out[dim], second.out[dim], inputs.q.type, stale))
+          stale.dims.push_back(dim);
+      stale.has_lse_ln = follows(first.lse_ln, second.lse_ln, ElementType::kFp32, stale);
+    }
+  }
+  return rows;
+}
+
 // The part of an explanation that needs no second run.
 Explanation compared(const FailedCase& of, const Comparison& comparison) {
   Explanation explanation;
@@ -26,7 +60,7 @@ Explanation compared(const FailedCase& of, const Comparison& comparison) {
   if (comparison.passed()) return explanation;
   const ElementPlace& worst = comparison.worst->place;
   explanation.place = {.sequence = worst.sequence, .row = worst.row, .head = worst.head};
-  explanation.is_empty_row = of.visible_keys(explanation.place).size() == 0;
+  explanation.is_empty_row = of.is_empty(explanation.place);
   explanation.faults = find_faults(of);
   return explanation;
 }
@@ -34,12 +68,13 @@ Explanation compared(const FailedCase& of, const Comparison& comparison) {
 // A failure that only the case's own V shows may also not occur each time.
 std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawCase& law_case,
                                               const FailedCase& of, const HeadRow& at) {
-  const auto again = try_run(backend, of.inputs, backend.options_for(law_case.placement));
+  const auto again =
+      result_or_reason(backend.call(of.inputs, backend.options_for(law_case.placement)));
   const std::string start =
       "weights and lse are right with V of ones and zeros; the case run again ";
   if (!again.is_ok()) return Diagnosis{.why = start + "ends: " + again.status().message()};
-  if (count_wrong({of.inputs, again.value(), of.right, of.numerics, of.bound_kind}, at) > 0)
-    return std::nullopt;
+  const FailedCase other_run{of.inputs, again.value(), of.right, of.numerics, of.bound_kind};
+  if (other_run.count_wrong(at) > 0) return std::nullopt;
   std::string why = start + "is right in this row";
   const Comparison all = compare(of.inputs, again.value(), of.right.exact, of.bound());
   if (!all.passed()) {
@@ -50,50 +85,61 @@ std::optional<Diagnosis> diagnose_second_call(const Backend& backend, const LawC
   return Diagnosis{.why = why + ": it does not fail each time"};
 }
 
+// Null if the results are from elsewhere, such as a file.
+Result<WeightProbe> probe_row(const Backend* backend, const LawCase& law_case, const FailedCase& of,
+                              const HeadRow& at) {
+  if (backend == nullptr)
+    return Status::failed("results in a file cannot be computed again with another V");
+  return probe_weights(*backend, law_case, at, of.bound_kind);
+}
+
+// Masked keys may still get weight.
+void look_at_empty_row(const Backend* backend, const LawCase& law_case, const FailedCase& of,
+                       Explanation& explanation) {
+  const HeadRow& at = explanation.place;
+  Keys attended;
+  const bool may_attend =
+      of.has_lse_ln() && of.sequence_of(at).context_length > 0 && of.stale_at(at).dims.empty();
+  if (may_attend) {
+    const auto probe = probe_row(backend, law_case, of, at);
+    if (probe.is_ok() && weights_give_output(probe.value(), of, at)) {
+      explanation.probe = probe.value();
+      attended = probe.value().extra_keys();
+    }
+  }
+  explanation.diagnosis = diagnose_empty_row(of, at, attended);
+}
+
 // Runs the case again with other V, to measure the weights of the row's keys.
-void look_at_row(const Backend& backend, const LawCase& law_case, const FailedCase& of,
+void look_at_row(const Backend* backend, const LawCase& law_case, const FailedCase& of,
                  Explanation& explanation) {
   const HeadRow& at = explanation.place;
-  const StaleRow stale = of.stale_at(at);
-  if (explanation.is_empty_row) {
-    // Masked keys may still get weight.
-    Keys attended;
-    const bool has_lse_ln = !of.seen.lse_ln.empty();
-    if (has_lse_ln && of.sequence_of(at).context_length > 0 && stale.dims.empty()) {
-      const auto probe = probe_weights(backend, law_case, at, of.bound_kind);
-      if (probe.is_ok() && weights_give_output(probe.value(), of, at)) {
-        explanation.probe = probe.value();
-        attended = probe.value().extra_keys();
-      }
-    }
-    explanation.diagnosis = diagnose_empty_row(of, at, stale, attended);
-    return;
+  if (explanation.is_empty_row) return look_at_empty_row(backend, law_case, of, explanation);
+  const auto without_probe = [&](const std::string& why, const Diagnosis& diagnosis) {
+    explanation.why_no_probe = why;
+    explanation.diagnosis = diagnosis;
+  };
+  if (const auto no_number = diagnose_no_number(explanation.comparison.worst->values))
+    return without_probe("there are no expected weights to compare with", *no_number);
+  if (const StaleRow stale = of.stale_at(at); stale.is_stale()) {
+    return without_probe("the row's results depend on what memory held before",
+                         diagnose_stale_row(stale, of.seen.head_dim));
   }
-  if (const auto diagnosis = diagnose_no_number(explanation.comparison.worst->values)) {
-    explanation.why_no_probe = "there are no expected weights to compare with";
-    explanation.diagnosis = *diagnosis;
-    return;
+  if (!of.has_lse_ln()) {
+    return without_probe("the results have no lse_ln, by which weights are judged",
+                         diagnose_results(of, at));
   }
-  if (stale.is_stale()) {
-    explanation.why_no_probe = "the row's results depend on what memory held before";
-    explanation.diagnosis = diagnose_stale_row(stale, of.seen.head_dim);
-    return;
-  }
-  if (of.seen.lse_ln.empty()) {
-    explanation.why_no_probe = "the results have no lse_ln, by which weights are judged";
-    explanation.diagnosis = diagnose_results(of, at);
-    return;
-  }
-  const auto probe = probe_weights(backend, law_case, at, of.bound_kind);
+  const auto probe = probe_row(backend, law_case, of, at);
   if (!probe.is_ok()) {
-    explanation.why_no_probe = probe.status().message();
-    explanation.diagnosis = diagnose_outputs(explanation.comparison);
+    without_probe(probe.status().message(), diagnose_results(of, at));
+    // A smaller case would show the step.
+    if (backend != nullptr) explanation.diagnosis.step = Step::kUnknown;
     return;
   }
   explanation.probe = probe.value();
   explanation.diagnosis = diagnose(probe.value(), of, at);
   if (!probe.value().wrong_keys().empty() || !probe.value().lse_ln_is_right()) return;
-  if (const auto diagnosis = diagnose_second_call(backend, law_case, of, at))
+  if (const auto diagnosis = diagnose_second_call(*backend, law_case, of, at))
     explanation.diagnosis = *diagnosis;
 }
 
@@ -182,7 +228,7 @@ Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind b
   const CallOptions options = backend.options_for(law_case.placement);
   const PlacedProblem placed(law_case.problem, law_case.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
-  const auto seen = try_run(backend, inputs, options);
+  const auto seen = result_or_reason(backend.call(inputs, options));
   if (!seen.is_ok()) return {.not_run = seen.status().message()};
   const reference::KernelNumerics numerics = backend.numerics(inputs, options);
   const auto right = reference::bounded_attention(inputs, numerics);
@@ -192,25 +238,21 @@ Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind b
   if (has_no_numbers(seen.value())) stale = find_stale_rows(backend, inputs, options);
   if (stale) of.stale = &*stale;
   Explanation explanation = compared(of, compare(inputs, seen.value(), right.exact, of.bound()));
-  if (explanation.is_wrong()) look_at_row(backend, law_case, of, explanation);
+  if (explanation.is_wrong()) look_at_row(&backend, law_case, of, explanation);
   return explanation;
 }
 
 Explanation explain_results(const reference::AttentionResult& seen, const Comparison& comparison,
-                            const LawCase& law_case, BoundKind bound_kind) {
+                            const LawCase& law_case, BoundKind bound_kind,
+                            const reference::DeclaredNumerics& declared) {
   const PlacedProblem placed(law_case.problem, law_case.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
-  const auto numerics = reference::third_party_numerics(inputs.q.type, inputs.kv.k.type);
+  const auto numerics =
+      with_declared(declared, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type));
   const auto right = reference::bounded_attention(inputs, numerics);
   const FailedCase of{inputs, seen, right, numerics, bound_kind};
   Explanation explanation = compared(of, comparison);
-  if (!explanation.is_wrong()) return explanation;
-  explanation.why_no_probe = "results in a file cannot be computed again with another V";
-  const auto no_number = diagnose_no_number(comparison.worst->values);
-  explanation.diagnosis = explanation.is_empty_row
-                              ? diagnose_empty_row(of, explanation.place, {}, {})
-                          : no_number ? *no_number
-                                      : diagnose_results(of, explanation.place);
+  if (explanation.is_wrong()) look_at_row(nullptr, law_case, of, explanation);
   return explanation;
 }
 

@@ -31,9 +31,10 @@ struct Explanation {
 Explanation explain(const Backend& backend, const LawCase& law_case, BoundKind bound_kind);
 
 // Explains results that cannot be computed again, such as those in a file. `comparison` compares
-// them with the oracle, by third_party_numerics. `seen.lse_ln` may be empty.
+// them with the oracle, by third_party_numerics with the declared ones. `seen.lse_ln` may be empty.
 Explanation explain_results(const reference::AttentionResult& seen, const Comparison& comparison,
-                            const LawCase& law_case, BoundKind bound_kind);
+                            const LawCase& law_case, BoundKind bound_kind,
+                            const reference::DeclaredNumerics& declared = {});
 
 // Several lines, ending in a newline.
 std::string explanation_text(const Explanation& explanation, const LawCase& law_case);

@@ -151,6 +151,25 @@ TEST_CASE("the key that is missing is shown where it lies") {
   CHECK((text.find("measured with V of ones and zeros in 3 runs\n") != std::string::npos));
 }
 
+TEST_CASE("results in a file are explained by the numerics that their author declares") {
+  const LawCase law_case = small_case();
+  const PlacedProblem placed(law_case.problem, law_case.placement);
+  const PagedAttentionInputs& inputs = placed.inputs();
+  reference::AttentionResult seen = attend_with_fault(inputs, Fault::kWindowOffByOne);
+  for (double& out : seen.out) out *= 1.0 + 0x1p-10;  // as with weights in bf16
+  const auto named = [&](const reference::DeclaredNumerics& declared) {
+    const auto oracle = reference::bounded_attention(
+        inputs,
+        with_declared(declared, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type)));
+    const Comparison comparison = compare(inputs, seen, oracle.exact, oracle.probabilistic);
+    return explain_results(seen, comparison, law_case, BoundKind::kProbabilistic, declared)
+        .faults.fitting;
+  };
+  CHECK(named({.weights = ElementType::kBf16}) ==
+        std::vector<std::string>{"the window is one key too narrow"});
+  CHECK(named({}).empty());
+}
+
 TEST_CASE("what throws, or does not take the case, gives nothing to look at") {
   Backend broken = canary_backend("broken", Fault::kNone);
   broken.attend = always_done([](const PagedAttentionInputs&) -> reference::AttentionResult {

@@ -2,50 +2,54 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
+#include <limits>
+#include <utility>
 
 #include "verify/explain/fault_model.h"
 
 namespace recto::verify {
 namespace {
 
-using reference::AttentionResult;
-using reference::BoundedResult;
+using reference::RowOutput;
 
-// Limits the search to some seconds.
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+// Of q with K and of weights with V: limits the search for the faults of a family to some seconds.
 constexpr double kProductsMax = 4e9;
 
 // In the order of the report.
 constexpr FaultFamily (*kFamilies[])(const FailedCase&) = {
-    mask_and_score_faults, capped_alibi,    alibi_origins, sum_faults,
-    truncations,           narrowings,      cache_faults,  cut_offs,
-    unscaled_sums,         row_searches,    head_counts,   padded_groups,
-    head_limits,           tile_ends,       table_strides, tables,
-    unwritten_rows,        empty_row_faults};
+    faults_of_table, truncations,    narrowings,      cut_offs,  unscaled_sums,
+    row_searches,    padded_groups,  head_limits,     tile_ends, table_strides,
+    other_blocks,    unwritten_rows, empty_row_faults};
 
-struct Element {
-  double seen;
-  double exact;
-  double bound;
+bool are_right(const RowOutput& seen, const RowOutput& expected, const RowOutput& bound) {
+  for (std::int64_t dim = 0; dim < seen.out.size(); ++dim)
+    if (!is_right({seen.out[dim], expected.out[dim], bound.out[dim]})) return false;
+  return is_right({seen.lse_ln, expected.lse_ln, bound.lse_ln});
+}
 
-  // Unlike a comparison, accepts NaN for an expected NaN, since a fault may read NaN.
-  bool is_right() const {
-    return seen == exact || (std::isnan(seen) && std::isnan(exact)) ||
-           std::abs(seen - exact) <= bound;
-  }
+// The sum of squared errors, each in units of its bound.
+double squared_distance(const RowOutput& seen, const RowOutput& expected, const RowOutput& bound) {
+  const auto squared = [](const ComparedValues& at) {
+    if (at.seen == at.expected || !(at.bound > 0.0)) return 0.0;
+    return std::pow((at.seen - at.expected) / at.bound, 2);
+  };
+  double sum = squared({seen.lse_ln, expected.lse_ln, bound.lse_ln});
+  for (std::int64_t dim = 0; dim < seen.out.size(); ++dim)
+    sum += squared({seen.out[dim], expected.out[dim], bound.out[dim]});
+  return sum;
+}
+
+// What a fault would make of the case.
+struct Trial {
+  bool is_changing = false;       // anything
+  bool is_fitting = true;         // all observed results are right under it
+  double squared_distance = 0.0;  // if fitting: from the observed results, by the right bounds
+
+  bool explains() const { return is_changing && is_fitting; }
 };
 
-// Visits out, then lse_ln if it is known.
-template <typename Predicate>
-bool all_elements(const AttentionResult& seen, const AttentionResult& exact,
-                  const AttentionResult& bound, const Predicate& predicate) {
-  for (std::size_t i = 0; i < seen.out.size(); ++i)
-    if (!std::invoke(predicate, Element{seen.out[i], exact.out[i], bound.out[i]})) return false;
-  for (std::size_t i = 0; i < seen.lse_ln.size(); ++i)
-    if (!std::invoke(predicate, Element{seen.lse_ln[i], exact.lse_ln[i], bound.lse_ln[i]}))
-      return false;
-  return true;
-}
+void no_change(AttentionRow& row) { row.leave(); }
 
 class FaultSearch {
  public:
@@ -53,10 +57,17 @@ class FaultSearch {
 
   void try_family(const FaultFamily& family) {
     report_.left_out.insert(report_.left_out.end(), family.left_out.begin(), family.left_out.end());
-    if (const auto why = why_too_many(of_, family.what, family.changes))
-      return report_.left_out.push_back(*why);
-    if (family.naming != Naming::kAllThatFit) return try_roundings(family);
-    for (const FaultModel& model : family.models) try_model(model);
+    products_left_ = family.what.empty() ? kInfinity : kProductsMax;
+    is_cut_short_ = false;
+    if (family.naming == Naming::kAllThatFit) {
+      try_models(family.models);
+    } else {
+      try_roundings(family);
+    }
+    if (is_cut_short_) {
+      report_.left_out.push_back(
+          fmt::format("further {}, after {:.2g} products", family.what, kProductsMax));
+    }
   }
 
   FaultReport take() {
@@ -65,41 +76,46 @@ class FaultSearch {
   }
 
  private:
-  bool fits(const AttentionResult& seen, const BoundedResult& result) const {
-    const AttentionResult& bound =
-        of_.bound_kind == BoundKind::kWorstCase ? result.worst_case : result.probabilistic;
-    return all_elements(seen, result.exact, bound, &Element::is_right);
-  }
-
-  // A fault that changes nothing in this case is not counted.
-  bool explains(const BoundedResult& faulty) {
-    if (fits(faulty.exact, of_.right)) return false;
-    ++report_.tried;
-    return fits(of_.seen, faulty);
-  }
-
-  void try_model(const FaultModel& model) {
-    const bool is_list = model.name.find("{}") != std::string::npos;
-    std::vector<std::string> fitting;
-    for (const auto& [text, change] : model.variants) {
-      if (!explains(evaluate(of_, change))) continue;
-      fitting.push_back(text);
-      if (!is_list) break;
+  // A fault that changes nothing in this case is not counted. Most end at the first wrong row.
+  Trial try_change(const RowChange& change, Naming naming) {
+    const bool is_within_bounds = naming == Naming::kClosest;
+    Trial trial;
+    if (products_left_ < 0.0) {
+      is_cut_short_ = true;
+      return trial;
     }
-    if (fitting.empty()) return;
-    const std::string name = fmt::format(fmt::runtime(model.name), either_of(fitting));
-    // Several models may have the same name.
-    if (report_.fitting.empty() || report_.fitting.back() != name) report_.fitting.push_back(name);
+    evaluate(of_, change, [&](const AttentionRow& row) {
+      products_left_ -= static_cast<double>(row.k.size() + row.v.size());
+      const RowResult right = row.right();
+      const RowResult& faulty = row.is_left ? right : *row.result;
+      const RowOutput& right_bound = bound_of(right, of_.bound_kind);
+      const RowOutput& bound = is_within_bounds ? right_bound : bound_of(faulty, of_.bound_kind);
+      RowOutput seen = row_output(of_.seen, of_.row_of(row.at), row.at.head);
+      if (!of_.has_lse_ln()) seen.lse_ln = faulty.exact.lse_ln;
+      trial.is_fitting = trial.is_fitting && are_right(seen, faulty.exact, bound);
+      const bool is_other = is_within_bounds ? faulty.exact.out != right.exact.out ||
+                                                   faulty.exact.lse_ln != right.exact.lse_ln
+                                             : !are_right(faulty.exact, right.exact, right_bound);
+      trial.is_changing |= is_other && !row.is_left;
+      trial.squared_distance += squared_distance(seen, faulty.exact, right_bound);
+      return trial.is_fitting || !trial.is_changing;
+    });
+    report_.tried += trial.is_changing ? 1 : 0;
+    return trial;
   }
 
-  // Distance from the observed results: each error in units of its bound in the right result.
-  double squared_distance(const AttentionResult& exact) const {
-    double sum = 0.0;
-    all_elements(of_.seen, exact, of_.bound(), [&](const Element& at) {
-      if (at.seen != at.exact && at.bound > 0) sum += std::pow((at.seen - at.exact) / at.bound, 2);
-      return true;
-    });
-    return sum;
+  void try_models(const std::vector<FaultModel>& models) {
+    std::vector<std::string> fitting;  // variants of the current name
+    for (std::size_t i = 0; i < models.size(); ++i) {
+      const auto& [name, change, variant] = models[i];
+      const bool is_list = name.find("{}") != std::string::npos;
+      if (is_list || fitting.empty())
+        if (try_change(change, Naming::kAllThatFit).explains()) fitting.push_back(variant);
+      if (i + 1 < models.size() && models[i + 1].name == name) continue;
+      if (!fitting.empty())
+        report_.fitting.push_back(fmt::format(fmt::runtime(name), either_of(fitting)));
+      fitting.clear();
+    }
   }
 
   void try_roundings(const FaultFamily& family) {
@@ -108,27 +124,16 @@ class FaultSearch {
       double squared_distance;
     };
     const bool is_within_bounds = family.naming == Naming::kClosest;
+    const Trial right = try_change(no_change, family.naming);
     // An expected NaN fails every comparison, and is no evidence of a rounding fault.
-    if (is_within_bounds && fits(of_.seen, of_.right)) return;
-    const double right = squared_distance(of_.right.exact);
+    if (is_within_bounds && right.is_fitting) return;
     std::vector<Fit> fitting;
     for (const FaultModel& model : family.models) {
-      BoundedResult faulty = evaluate(of_, model.variants.front().change);
-      if (is_within_bounds) {
-        if (faulty.exact.out == of_.right.exact.out &&
-            faulty.exact.lse_ln == of_.right.exact.lse_ln)
-          continue;
-        ++report_.tried;
-        faulty.worst_case = of_.right.worst_case;
-        faulty.probabilistic = of_.right.probabilistic;
-        if (!fits(of_.seen, faulty)) continue;
-      } else if (!explains(faulty)) {
-        continue;
-      }
-      const double distance = squared_distance(faulty.exact);
+      const Trial trial = try_change(model.change, family.naming);
       // Bounds wide enough for narrowed weights also admit other faults of that size. A result of
       // such a fault is no closer to the observed one than the right result.
-      if (is_within_bounds || distance < right) fitting.push_back({model.name, distance});
+      const bool is_closer = is_within_bounds || trial.squared_distance < right.squared_distance;
+      if (trial.explains() && is_closer) fitting.push_back({model.name, trial.squared_distance});
     }
     if (fitting.empty()) return;
     const Fit closest = std::ranges::min(fitting, {}, &Fit::squared_distance);
@@ -147,7 +152,7 @@ class FaultSearch {
     std::int64_t num_wrong = 0;
     std::int64_t most_keys = 0;
     of_.for_each_row([&](const HeadRow& at) {
-      const std::int64_t wrong = count_wrong(of_, at);
+      const std::int64_t wrong = of_.count_wrong(at);
       num_wrong += wrong;
       if (wrong > 0) most_keys = std::max(most_keys, of_.visible_keys(at).size());
     });
@@ -159,46 +164,28 @@ class FaultSearch {
 
   const FailedCase& of_;
   FaultReport report_;
+  double products_left_ = 0.0;  // for this family
+  bool is_cut_short_ = false;
 };
 
 }  // namespace
 
-std::int64_t count_wrong(const FailedCase& of, const HeadRow& at) {
-  const std::int64_t row = of.row_of(at);
-  std::int64_t wrong = 0;
-  for (std::int64_t dim = 0; dim < of.seen.head_dim; ++dim) {
-    const Element out{of.seen.out_at(row, at.head, dim), of.right.exact.out_at(row, at.head, dim),
-                      of.bound().out_at(row, at.head, dim)};
-    wrong += out.is_right() ? 0 : 1;
-  }
-  if (of.seen.lse_ln.empty()) return wrong;
-  const Element lse_ln{of.seen.lse_ln_at(row, at.head), of.right.exact.lse_ln_at(row, at.head),
-                       of.bound().lse_ln_at(row, at.head)};
-  return wrong + (lse_ln.is_right() ? 0 : 1);
-}
-
 std::string either_of(const std::vector<std::string>& names) {
-  // Shows up to five names, rather than four and "1 other".
-  const std::size_t named = names.size() <= 5 ? names.size() : 4;
-  std::string text;
-  for (std::size_t i = 0; i < named; ++i) {
-    const bool is_last = i + 1 == names.size();
-    text += (i == 0 ? "" : is_last ? " or " : ", ") + names[i];
+  std::vector<std::string> shown = names;
+  if (names.size() > 5) {
+    shown.resize(4);
+    shown.push_back(fmt::format("{} others", names.size() - 4));
   }
-  return names.size() > named ? text + fmt::format(" or {} others", names.size() - named) : text;
+  std::string text = shown.front();
+  for (std::size_t i = 1; i < shown.size(); ++i)
+    text += (i + 1 == shown.size() ? " or " : ", ") + shown[i];
+  return text;
 }
 
-std::optional<std::string> why_too_many(const FailedCase& of, const std::string& what,
-                                        std::int64_t changes) {
-  double products = 0.0;
-  for (const reference::SequenceRows& sequence : of.sequences)
-    products +=
-        static_cast<double>(sequence.num_rows) * static_cast<double>(sequence.context_length);
-  products *= static_cast<double>(of.inputs.q.num_heads) *
-              static_cast<double>(of.inputs.q.head_dim + of.inputs.kv.v.head_dim) *
-              static_cast<double>(changes);
-  if (products <= kProductsMax) return std::nullopt;
-  return fmt::format("{}: {:.2g} products, more than {:.2g}", what, products, kProductsMax);
+FaultReport find_faults(const FailedCase& of) {
+  FaultSearch search(of);
+  for (const auto family : kFamilies) search.try_family(family(of));
+  return search.take();
 }
 
 std::string faults_text(const FaultReport& report) {
@@ -213,12 +200,6 @@ std::string faults_text(const FaultReport& report) {
   }
   for (const std::string& what : report.left_out) text += "  not tried: " + what + "\n";
   return text;
-}
-
-FaultReport find_faults(const FailedCase& of) {
-  FaultSearch search(of);
-  for (const auto family : kFamilies) search.try_family(family(of));
-  return search.take();
 }
 
 }  // namespace recto::verify

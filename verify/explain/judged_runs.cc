@@ -1,15 +1,16 @@
 #include "verify/explain/judged_runs.h"
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
-#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <utility>
 #include <vector>
 
 #include "reference/error_bound.h"
+#include "reference/kv_cache_reader.h"
 #include "verify/explain/explanation.h"
-#include "verify/explain/run_inputs.h"
 #include "verify/law_runner.h"
 #include "verify/quoted_text.h"
 
@@ -17,6 +18,84 @@ namespace recto::verify {
 namespace {
 
 using reference::AttentionResult;
+
+template <typename Numbers>
+std::string numbers_text(const Numbers& numbers) {
+  return numbers.empty() ? "none" : fmt::format("{}", fmt::join(numbers, " "));
+}
+
+std::string strides_text(const KvTensorView& view) {
+  return fmt::format("{} {} {}", view.block_stride, view.head_stride, view.slot_stride);
+}
+
+std::vector<float> scales_of(const KvTensorView& view) {
+  if (view.scale.kind == ScaleKind::kNone) return {};
+  const std::int64_t count = view.scale.kind == ScaleKind::kPerTensor ? 1 : view.num_kv_heads;
+  return {view.scale.data, view.scale.data + count};
+}
+
+// Sizes and options, by name; the same names for all inputs.
+std::vector<std::pair<const char*, std::string>> facts_of(const PagedAttentionInputs& inputs) {
+  const AttentionOptions& options = inputs.options;
+  const KvTensorView& k = inputs.kv.k;
+  const KvTensorView& v = inputs.kv.v;
+  std::vector<std::int64_t> rows;
+  for (const reference::SequenceRows& sequence : reference::sequences_of(inputs))
+    rows.push_back(sequence.num_rows);
+  return {{"sequences", fmt::format("{}", rows.size())},
+          {"rows", numbers_text(rows)},
+          {"contexts", numbers_text(inputs.context_length)},
+          {"q heads", fmt::format("{}", inputs.q.num_heads)},
+          {"KV heads", fmt::format("{}", k.num_kv_heads)},
+          {"head dims", fmt::format("{} of q and k, {} of v", k.head_dim, v.head_dim)},
+          {"layout", kv_layout_name(k.layout)},
+          {"block size", fmt::format("{}", k.block_size)},
+          {"blocks", fmt::format("{}", k.num_blocks)},
+          {"K's strides", strides_text(k)},
+          {"V's strides", strides_text(v)},
+          {"table", fmt::format("{} wide", inputs.block_table.row_stride)},
+          {"scale", fmt::format("{}", options.scale)},
+          {"soft cap", fmt::format("{}", options.softcap)},
+          {"causal", options.causal ? "yes" : "no"},
+          {"window", options.window ? fmt::format("{}", *options.window) : "none"},
+          {"ALiBi", numbers_text(options.alibi_slopes)},
+          {"sinks", numbers_text(options.sinks)},
+          {"K's scales", numbers_text(scales_of(k))},
+          {"V's scales", numbers_text(scales_of(v))}};
+}
+
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kShown = 40;  // characters per list
+  return text.size() <= kShown ? text : text.substr(0, kShown) + "...";
+}
+
+void append(const Eigen::RowVectorXd& row, std::vector<float>& values) {
+  for (const double value : row) values.push_back(static_cast<float>(value));
+}
+
+// [num_rows, num_heads, head_dim]
+std::vector<float> rows_of(const RowsView& view, const reference::SequenceRows& sequence) {
+  std::vector<float> values;
+  for (std::int64_t row = 0; row < sequence.num_rows; ++row)
+    for (std::int64_t head = 0; head < view.num_heads; ++head)
+      append(reference::read_rows(view, head, sequence.first_row + row, 1).row(0), values);
+  return values;
+}
+
+// The cache's codes, without the scale: [context_length, num_kv_heads, head_dim]
+std::vector<float> codes_of(KvTensorView view, const reference::SequenceRows& sequence) {
+  view.scale = {};
+  std::vector<float> values;
+  Eigen::RowVectorXd codes(view.head_dim);
+  for (std::int64_t key = 0; key < sequence.context_length; ++key) {
+    const std::int64_t block = sequence.block_table_row[key / view.block_size];
+    for (std::int64_t head = 0; head < view.num_kv_heads; ++head) {
+      reference::read_slot(view, block, head, key % view.block_size, codes);
+      append(codes, values);
+    }
+  }
+  return values;
+}
 
 using Calls =
     std::function<CallOutcome(const PagedAttentionInputs& inputs, const CallOptions& options)>;
@@ -45,8 +124,7 @@ void judge(const AttentionResult& seen, const PagedAttentionInputs& inputs, cons
   if (runs.work_left < 0) return runs.first.reset();
   const auto oracle =
       reference::bounded_attention(inputs, tried.backend.numerics(inputs, runs.first->options));
-  const auto& bound =
-      tried.bound_kind == BoundKind::kWorstCase ? oracle.worst_case : oracle.probabilistic;
+  const AttentionResult& bound = bound_of(oracle, tried.bound_kind);
   const bool is_judged =
       are_judged(oracle.exact.out, bound.out) && are_judged(oracle.exact.lse_ln, bound.lse_ln);
   if (!is_judged) return runs.first.reset();
@@ -114,6 +192,44 @@ std::string departed_text(const JudgedRuns& runs, const DepartedRun& run) {
 }
 
 }  // namespace
+
+std::string differing_text(const PagedAttentionInputs& inputs,
+                           const PagedAttentionInputs& of_case) {
+  const auto own = facts_of(inputs);
+  const auto others = facts_of(of_case);
+  std::string text;
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (own[i].second == others[i].second) continue;
+    text += fmt::format("  {:<11} {}, of the case {}\n", own[i].first, shortened(own[i].second),
+                        shortened(others[i].second));
+  }
+  return text;
+}
+
+LawCase case_of(const PagedAttentionInputs& inputs, Placement placement) {
+  const KvTensorView& k = inputs.kv.k;
+  const KvTensorView& v = inputs.kv.v;
+  placement.layout = k.layout;
+  placement.block_size = k.block_size;
+  AttentionProblem problem{.shape = {.num_q_heads = inputs.q.num_heads,
+                                     .num_kv_heads = k.num_kv_heads,
+                                     .head_dim_k = k.head_dim,
+                                     .head_dim_v = v.head_dim,
+                                     .q_type = inputs.q.type,
+                                     .kv_type = k.type},
+                           .options = options_as<OwnedAttentionOptions>(inputs.options),
+                           .k_scales = scales_of(k),
+                           .v_scales = scales_of(v),
+                           .sequences = {}};
+  for (const reference::SequenceRows& sequence : reference::sequences_of(inputs)) {
+    problem.sequences.push_back({.num_rows = sequence.num_rows,
+                                 .context_length = sequence.context_length,
+                                 .q = rows_of(inputs.q, sequence),
+                                 .k = codes_of(k, sequence),
+                                 .v = codes_of(v, sequence)});
+  }
+  return {.problem = std::move(problem), .placement = placement};
+}
 
 LawVerdict judged_verdict(const TriedLaw& tried, JudgedRuns& runs, double work_max) {
   runs = {.work_left = work_max};

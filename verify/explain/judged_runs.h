@@ -40,6 +40,14 @@ struct JudgedRuns {
 // The oracle's work for all runs of a law: about ten seconds.
 inline constexpr double kJudgedWorkMax = 2e9;
 
+// A line, indented by two spaces, for each size or option in which a run's inputs differ from the
+// case's.
+std::string differing_text(const PagedAttentionInputs& inputs, const PagedAttentionInputs& of_case);
+
+// The problem that a run's inputs pose, in the same layout and block size. The positions of blocks,
+// and gaps with their contents, are those of `placement`. Inputs exist only during the call.
+LawCase case_of(const PagedAttentionInputs& inputs, Placement placement);
+
 // verdict_of the law, with each of its runs compared with the oracle on the run's own inputs. Runs
 // in which a row sees a non-finite input are not judged.
 LawVerdict judged_verdict(const TriedLaw& tried, JudgedRuns& runs,

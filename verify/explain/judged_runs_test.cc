@@ -11,7 +11,6 @@
 
 #include "bazel/testing/catch.h"
 #include "verify/cases/case_spec.h"
-#include "verify/explain/run_inputs.h"
 #include "verify/explain/testing/changed_results.h"
 #include "verify/laws/laws.h"
 

@@ -21,14 +21,11 @@ using reference::SequenceRows;
 constexpr std::int64_t kBlocksCutMax = 64;  // multiples of the block size after which keys are cut
 constexpr std::int64_t kSplitsMax = 16;
 
-std::int64_t longest_context(const FailedCase& of) {
-  return std::ranges::max(of.sequences, {}, &SequenceRows::context_length).context_length;
-}
-
 // Powers of two and multiples of the block size, below the longest context.
 std::set<std::int64_t> usual_sizes(const FailedCase& of, std::int64_t multiples) {
   const std::int64_t block_size = of.inputs.kv.k.block_size;
-  const std::int64_t end = longest_context(of);
+  const std::int64_t end =
+      std::ranges::max(of.sequences, {}, &SequenceRows::context_length).context_length;
   std::set<std::int64_t> sizes;
   for (std::int64_t size = 1; size < end; size *= 2) sizes.insert(size);
   for (std::int64_t i = 1; i <= multiples && i * block_size < end; ++i)
@@ -43,31 +40,35 @@ void end_at(AttentionRow& row, std::int64_t end) {
   row.keys = {visible.begin, std::max(visible.begin, end)};
 }
 
-// A way of summing keys in parts, sequentially or independently.
-enum class Maximum : std::uint8_t { kRunning, kOwn };  // to which a part's weights are relative
-enum class Unscaled : std::uint8_t { kBoth, kOutput, kSum, kMeanOfParts };
+// What the weights of a part's keys are relative to, as a kernel goes through the parts.
+enum class Beside : std::uint8_t {
+  kRunningMaximum,
+  kOwnMaximum,
+  kOwnSum,  // and each part counts the same
+};
 
+// A fault of sums in parts: whether output and sum have such weights.
 struct UnscaledSum {
-  Maximum maximum;
-  Unscaled unscaled;
+  Beside beside;
+  bool is_of_output;
+  bool is_of_sum;
   const char* name;
 };
 
 constexpr UnscaledSum kUnscaledSums[] = {
-    {Maximum::kRunning, Unscaled::kBoth,
+    {Beside::kRunningMaximum, true, true,
      "sum and output of the keys before are not rescaled as the running maximum grows, by {}"},
-    {Maximum::kRunning, Unscaled::kOutput,
+    {Beside::kRunningMaximum, true, false,
      "the output of the keys before is not rescaled as the running maximum grows, by {}"},
-    {Maximum::kRunning, Unscaled::kSum,
+    {Beside::kRunningMaximum, false, true,
      "the sum of the keys before is not rescaled as the running maximum grows, by {}"},
-    {Maximum::kOwn, Unscaled::kBoth,
+    {Beside::kOwnMaximum, true, true,
      "sums and outputs of parts are merged without rescaling to their common maximum, by {}"},
-    {Maximum::kOwn, Unscaled::kOutput,
+    {Beside::kOwnMaximum, true, false,
      "outputs of parts are merged without rescaling to their common maximum, by {}"},
-    {Maximum::kOwn, Unscaled::kSum,
+    {Beside::kOwnMaximum, false, true,
      "sums of parts are merged without rescaling to their common maximum, by {}"},
-    {Maximum::kOwn, Unscaled::kMeanOfParts,
-     "normalised outputs of parts are averaged, unweighted, by {}"}};
+    {Beside::kOwnSum, true, false, "normalised outputs of parts are averaged, unweighted, by {}"}};
 
 void sum_wrongly(AttentionRow& row, const UnscaledSum& fault, std::int64_t part_size) {
   row.weigh();
@@ -81,33 +82,14 @@ void sum_wrongly(AttentionRow& row, const UnscaledSum& fault, std::int64_t part_
     const auto scores = row.scores.segment(begin - keys.begin, end - begin);
     auto weights = wrong.segment(begin - keys.begin, end - begin);
     running = std::max(running, scores.maxCoeff());
-    weights =
-        (scores.array() - (fault.maximum == Maximum::kOwn ? scores.maxCoeff() : running)).exp();
-    if (fault.unscaled == Unscaled::kMeanOfParts)
+    const bool is_running = fault.beside == Beside::kRunningMaximum;
+    weights = (scores.array() - (is_running ? running : scores.maxCoeff())).exp();
+    if (fault.beside == Beside::kOwnSum)
       weights *= row.weights.sum() / weights.sum() / static_cast<double>(parts);
     begin = end;
   }
-  if (fault.unscaled != Unscaled::kSum) row.weights_of_out = wrong;
-  if (fault.unscaled == Unscaled::kBoth || fault.unscaled == Unscaled::kSum)
-    row.weights_of_sum = wrong;
-}
-
-std::vector<FaultVariant> by_usual_parts(const FailedCase& of, const UnscaledSum& fault) {
-  std::vector<FaultVariant> variants;
-  for (const std::int64_t size : usual_sizes(of, 8)) {
-    variants.push_back({fmt::format("parts of {}", size),
-                        [=](AttentionRow& row) { sum_wrongly(row, fault, size); }});
-  }
-  for (std::int64_t splits = 2; splits <= kSplitsMax; ++splits) {
-    variants.push_back(
-        {fmt::format("{} splits", splits), [=](AttentionRow& row) {
-           const std::int64_t block_size = row.of.inputs.kv.k.block_size;
-           const std::int64_t blocks = ceil_div(row.context.context_length, block_size);
-           sum_wrongly(row, fault,
-                       std::max<std::int64_t>(1, ceil_div(blocks, splits)) * block_size);
-         }});
-  }
-  return variants;
+  if (fault.is_of_output) row.weights_of_out = wrong;
+  if (fault.is_of_sum) row.weights_of_sum = wrong;
 }
 
 // Rows of tiles: of matrix instructions and of the tiles that kernels build from them; and keys.
@@ -122,7 +104,7 @@ void end_with_tile(AttentionRow& row, std::int64_t rows, std::int64_t keys) {
   const std::int64_t pair = row.at.row * group + row.at.head % group;
   const std::int64_t last_token = pair / rows * rows / group + (rows - 1) / group;
   const std::int64_t position =
-      reference::position_of(last_token, row.context.num_rows, row.context.context_length);
+      reference::position_of(last_token, row.num_rows, row.context_length);
   end_at(row, ceil_div(std::max<std::int64_t>(0, position + 1), keys) * keys);
 }
 
@@ -175,10 +157,11 @@ void take_for_found(AttentionRow& row, const Search& search, Standing standing) 
   const std::int64_t in_batch = row.of.row_of(row.at);
   const std::int64_t found = search.find(row.of.sequences, row.at.sequence, in_batch);
   if (found == row.at.sequence) return row.leave();
-  row.context = row.of.sequences[static_cast<std::size_t>(found)];
-  const std::int64_t keys = row.context.context_length;
+  const SequenceRows& sequence = row.of.sequences[static_cast<std::size_t>(found)];
+  row.read_sequence(sequence);
+  const std::int64_t keys = sequence.context_length;
   const SequenceRows& counted =
-      standing == Standing::kAsOwn ? row.of.sequence_of(row.at) : row.context;
+      standing == Standing::kAsOwn ? row.of.sequence_of(row.at) : sequence;
   std::int64_t position =
       reference::position_of(in_batch - counted.first_row, counted.num_rows, keys);
   if (standing == Standing::kAtOrBeforeLast) position = std::min(position, keys - 1);
@@ -190,19 +173,30 @@ void take_for_found(AttentionRow& row, const Search& search, Standing standing) 
 }  // namespace
 
 FaultFamily cut_offs(const FailedCase& of) {
-  std::vector<FaultVariant> ends;
-  for (const std::int64_t end : usual_sizes(of, kBlocksCutMax))
-    ends.push_back({std::to_string(end), [=](AttentionRow& row) { end_at(row, end); }});
-  return {.models = {{"only the first {} keys of a context are seen", ends}},
-          .what = "contexts cut off after their first keys",
-          .changes = std::ssize(ends)};
+  FaultFamily family{.what = "contexts cut off after their first keys"};
+  for (const std::int64_t end : usual_sizes(of, kBlocksCutMax)) {
+    family.models.push_back({"only the first {} keys of a context are seen",
+                             [=](AttentionRow& row) { end_at(row, end); }, std::to_string(end)});
+  }
+  return family;
 }
 
 FaultFamily unscaled_sums(const FailedCase& of) {
   FaultFamily family{.what = "sums that are not rescaled"};
-  for (const UnscaledSum& fault : kUnscaledSums)
-    family.models.emplace_back(fault.name, by_usual_parts(of, fault));
-  family.changes = std::ssize(family.models.front().variants);
+  for (const UnscaledSum& fault : kUnscaledSums) {
+    for (const std::int64_t size : usual_sizes(of, 8)) {
+      family.models.push_back({fault.name,
+                               [=](AttentionRow& row) { sum_wrongly(row, fault, size); },
+                               fmt::format("parts of {}", size)});
+    }
+    for (std::int64_t splits = 2; splits <= kSplitsMax; ++splits) {
+      const auto change = [=](AttentionRow& row) {
+        const std::int64_t blocks = ceil_div(std::ssize(row.blocks), splits);
+        sum_wrongly(row, fault, std::max<std::int64_t>(1, blocks) * row.block_size());
+      };
+      family.models.push_back({fault.name, change, fmt::format("{} splits", splits)});
+    }
+  }
   return family;
 }
 
@@ -213,29 +207,26 @@ FaultFamily row_searches(const FailedCase& of) {
   for (const Search& search : kSearches) {
     for (const Standing standing :
          {Standing::kAsFound, Standing::kAtOrBeforeLast, Standing::kAsOwn}) {
-      family.models.emplace_back(search.name,
-                                 [=](AttentionRow& row) { take_for_found(row, search, standing); });
+      family.models.push_back(
+          {search.name, [=](AttentionRow& row) { take_for_found(row, search, standing); }});
     }
   }
-  family.changes = std::ssize(family.models);
   return family;
 }
 
 FaultFamily tile_ends(const FailedCase& of) {
   if (!of.inputs.options.causal || of.inputs.query_start.empty()) return {};
-  FaultFamily family{.what = "tiles whose keys end early",
-                     .changes = std::ssize(kTileRows) * std::ssize(kTileKeys)};
+  FaultFamily family{.what = "tiles whose keys end early"};
   for (const std::int64_t rows : kTileRows) {
     if (rows % of.group() == 0) continue;
-    std::vector<FaultVariant> variants;
-    for (const std::int64_t keys : kTileKeys)
-      variants.push_back(
-          {std::to_string(keys), [=](AttentionRow& row) { end_with_tile(row, rows, keys); }});
-    family.models.emplace_back(
-        fmt::format("tiles of {} rows (tokens times heads of a group) read keys, {{}} at a time, "
-                    "as if all heads of their first token were in the tile",
-                    rows),
-        variants);
+    const std::string name = fmt::format(
+        "tiles of {} rows (tokens times heads of a group) read keys, {{}} at a time, as if all "
+        "heads of their first token were in the tile",
+        rows);
+    for (const std::int64_t keys : kTileKeys) {
+      family.models.push_back(
+          {name, [=](AttentionRow& row) { end_with_tile(row, rows, keys); }, std::to_string(keys)});
+    }
   }
   return family;
 }

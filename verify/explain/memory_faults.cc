@@ -2,17 +2,16 @@
 // without a key to attend to that hold something other than zeros and the sink.
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
-#include "reference/kv_cache_reader.h"
 #include "verify/explain/fault_model.h"
 
 namespace recto::verify {
@@ -23,101 +22,94 @@ constexpr double kInfinity = std::numeric_limits<double>::infinity();
 // The scores' magnitudes are smaller, and finite numbers used as masks are at least this large.
 constexpr double kFarFromScores = 1e4;
 
-// Counts stale parts, separately for rows with and without keys.
-struct StaleCounts {
-  struct Rows {
-    std::int64_t all = 0;
-    std::int64_t stale = 0;
+struct RowCount {
+  std::int64_t all = 0;
+  std::int64_t stale = 0;
 
-    std::string text(std::string_view what) const {
-      if (stale == all) return fmt::format("rows {}", what);
-      return fmt::format("{} of {} rows {}", stale, all, what);
-    }
-  };
-  Rows empty;
-  Rows keyed;
-  bool has_out = false;
-  bool has_lse_ln = false;
-  bool is_unwritten = true;
-  std::optional<std::int64_t> dims = {};  // of each stale row that has some; 0 if the number varies
-
-  explicit StaleCounts(const FailedCase& of) {
-    of.for_each_row([&](const HeadRow& at) {
-      const StaleRow row = of.stale_at(at);
-      Rows& rows = of.visible_keys(at).size() == 0 ? empty : keyed;
-      ++rows.all;
-      if (!row.is_stale()) return;
-      ++rows.stale;
-      has_out |= !row.dims.empty();
-      has_lse_ln |= row.has_lse_ln;
-      is_unwritten &= row.is_unwritten;
-      if (row.dims.empty()) return;
-      const std::int64_t count = std::ssize(row.dims);
-      dims = dims.value_or(count) == count ? count : 0;
-    });
-  }
-
-  std::string text(std::int64_t head_dim) const {
-    const std::string rows = keyed.stale == 0 ? empty.text("without keys")
-                             : empty.stale == 0
-                                 ? keyed.text("with keys")
-                                 : empty.text("without keys") + " and " + keyed.text("with keys");
-    const bool is_one = empty.stale + keyed.stale == 1 && rows.starts_with("1 of");
-    const std::string what = has_out && has_lse_ln ? rows + (is_one ? " is " : " are ")
-                             : has_out             ? "out of " + rows + " is "
-                                                   : "the lse of " + rows + " is ";
-    const std::int64_t some = dims.value_or(head_dim);
-    const std::string where =
-        some == 0 || some == head_dim ? "" : fmt::format(" in {} of {} dims", some, head_dim);
-    return what + (is_unwritten ? "not written" : "derived from what memory held before") + where;
+  std::string text(const char* what) const {
+    return stale == all ? fmt::format("rows {}", what)
+                        : fmt::format("{} of {} rows {}", stale, all, what);
   }
 };
 
+// Counts stale parts, separately for rows with and without keys.
+std::string stale_text(const FailedCase& of) {
+  RowCount empty;
+  RowCount keyed;
+  bool has_out = false;
+  bool has_lse_ln = false;
+  bool is_unwritten = true;
+  std::optional<std::int64_t> dims;  // of each stale row that has some; 0 if the number varies
+  of.for_each_row([&](const HeadRow& at) {
+    const StaleRow row = of.stale_at(at);
+    RowCount& rows = of.is_empty(at) ? empty : keyed;
+    ++rows.all;
+    if (!row.is_stale()) return;
+    ++rows.stale;
+    has_out |= !row.dims.empty();
+    has_lse_ln |= row.has_lse_ln;
+    is_unwritten &= row.is_unwritten;
+    const std::int64_t count = std::ssize(row.dims);
+    if (count > 0) dims = dims.value_or(count) == count ? count : 0;
+  });
+  std::vector<std::string> counts;
+  if (empty.stale > 0) counts.push_back(empty.text("without keys"));
+  if (keyed.stale > 0) counts.push_back(keyed.text("with keys"));
+  const std::string rows = fmt::format("{}", fmt::join(counts, " and "));
+  const bool is_one = empty.stale + keyed.stale == 1 && rows.starts_with("1 of");
+  const std::string what = has_out && has_lse_ln ? rows + (is_one ? " is " : " are ")
+                           : has_out             ? "out of " + rows + " is "
+                                                 : "the lse of " + rows + " is ";
+  const std::int64_t head_dim = of.seen.head_dim;
+  const std::int64_t some = dims.value_or(head_dim);
+  const std::string where =
+      some == 0 || some == head_dim ? "" : fmt::format(" in {} of {} dims", some, head_dim);
+  return what + (is_unwritten ? "not written" : "derived from what memory held before") + where;
+}
+
 // The lse that faulty kernels return for rows without keys.
 using EmptyLseLn = double (*)(const AttentionRow& row);
-double of_fault(const AttentionRow& row) { return row.result->lse_ln; }
-double right(const AttentionRow& row) { return row.right().lse_ln; }
+double of_fault(const AttentionRow& row) { return row.result->exact.lse_ln; }
+double right(const AttentionRow& row) { return row.right().exact.lse_ln; }
 double minus_infinity(const AttentionRow& /*row*/) { return -kInfinity; }
 double zero(const AttentionRow& /*row*/) { return 0.0; }
 double no_number(const AttentionRow& /*row*/) { return kNaN; }
 // The exact number depends on the type and on the number of keys.
 double large_negative(const AttentionRow& row) {
-  if (row.of.seen.lse_ln.empty()) return right(row);
-  const double seen = row.of.seen.lse_ln_at(row.of.row_of(row.at), row.at.head);
+  if (!row.of.has_lse_ln()) return right(row);
+  const double seen = row.of.lse_ln_at(row.at).seen;
   return std::isfinite(seen) && seen <= -kFarFromScores ? seen : right(row);
 }
 
 // Applies to rows without keys, which begin as zeros and the sink.
 RowChange of_empty_rows(const RowChange& change) {
-  return [change](AttentionRow& row) {
-    if (!row.is_empty()) return row.leave();
-    change(row);
-  };
+  return
+      [change](AttentionRow& row) { return row.of.is_empty(row.at) ? change(row) : row.leave(); };
 }
 
-RowChange holding(std::optional<double> out, EmptyLseLn lse_ln) {
-  return of_empty_rows([=](AttentionRow& row) {
-    row.result = row.right();
-    if (out) row.result->out.setConstant(*out);
-    row.result->lse_ln = lse_ln(row);
-  });
+RowChange holding(double out, EmptyLseLn lse_ln) {
+  return of_empty_rows([=](AttentionRow& row) { row.hold(out, lse_ln(row)); });
 }
 
 // Adds a fault of the output, combined with each of the usual wrong lse.
 void add_with_usual_lse_ln(const FailedCase& of, const std::string& name, const RowChange& change,
                            FaultFamily& family) {
-  const auto faulty =
-      std::make_shared<reference::BoundedResult>(evaluate(of, of_empty_rows(change)));
-  if (faulty->exact.out == of.right.exact.out) return;
-  std::vector<FaultVariant> variants;
+  bool changes_out = false;
+  evaluate(of, of_empty_rows(change), [&](const AttentionRow& row) {
+    changes_out = !row.is_left && row.result->exact.out != row.right().exact.out;
+    return !changes_out;
+  });
+  if (!changes_out) return;
   for (const EmptyLseLn lse_ln :
        {of_fault, right, minus_infinity, zero, no_number, large_negative}) {
-    variants.push_back({"", of_empty_rows([=](AttentionRow& row) {
-                          row.result = result_at(*faulty, row.of.row_of(row.at), row.at.head);
-                          row.result->lse_ln = lse_ln(row);
-                        })});
+    const auto with_lse_ln = [=](AttentionRow& row) {
+      change(row);
+      row.finish();
+      if (std::exchange(row.is_left, false)) row.result = row.right();
+      row.result->exact.lse_ln = lse_ln(row);
+    };
+    family.models.push_back({name, of_empty_rows(with_lse_ln)});
   }
-  family.models.emplace_back(name, variants);
 }
 
 // Requires a context with keys.
@@ -127,7 +119,7 @@ void attend_to_first(AttentionRow& row, std::int64_t keys) {
 }
 
 void attend_equally(AttentionRow& row) {
-  attend_to_first(row, row.context.context_length);
+  attend_to_first(row, row.context_length);
   if (row.is_left) return;
   row.options.alibi_slope = 0.0;
   row.options.sink.reset();
@@ -156,20 +148,20 @@ void hold_row_of_neighbour(AttentionRow& row, std::int64_t step) {
 void attend_to_neighbour(AttentionRow& row, std::int64_t step) {
   const reference::SequenceRows* const other = neighbour(row, step);
   if (other == nullptr) return row.leave();
-  row.context = *other;
-  row.keys = {0, other->context_length};
-  row.origin = other->context_length - 1;
+  row.read_sequence(*other);
+  row.keys = {0, row.context_length};
+  row.origin = row.context_length - 1;
 }
 
 }  // namespace
 
 FaultFamily unwritten_rows(const FailedCase& of) {
   if (of.stale == nullptr) return {};
-  return {.models = {{StaleCounts(of).text(of.right.exact.head_dim), [](AttentionRow& row) {
+  return {.models = {{stale_text(of), [](AttentionRow& row) {
                         const StaleRow stale = row.of.stale_at(row.at);
                         row.result = row.right();
-                        for (const std::int64_t dim : stale.dims) row.result->out[dim] = kNaN;
-                        if (stale.has_lse_ln) row.result->lse_ln = kNaN;
+                        for (const std::int64_t dim : stale.dims) row.result->exact.out[dim] = kNaN;
+                        if (stale.has_lse_ln) row.result->exact.lse_ln = kNaN;
                       }}}};
 }
 
@@ -177,40 +169,38 @@ FaultFamily empty_row_faults(const FailedCase& of) {
   bool has_wrong = false;
   bool has_stale = false;
   of.for_each_row([&](const HeadRow& at) {
-    if (of.visible_keys(at).size() > 0) return;
-    has_wrong |= count_wrong(of, at) > 0;
+    if (!of.is_empty(at)) return;
+    has_wrong |= of.count_wrong(at) > 0;
     has_stale |= of.stale_at(at).is_stale();
   });
   if (!has_wrong) return {};
-  constexpr std::int64_t kWays = 10;
-  if (const auto why = why_too_many(of, "faults of rows without keys", kWays))
-    return {.left_out = {*why}};
-  FaultFamily family;
+  FaultFamily family{.what = "faults of rows without keys"};
   const auto add = [&](const std::string& name, const RowChange& change) {
     add_with_usual_lse_ln(of, name, change, family);
+  };
+  const auto add_holding = [&](const std::string& name, double out, EmptyLseLn lse_ln) {
+    family.models.push_back({name, holding(out, lse_ln)});
   };
   // Stale memory is reported separately if the backend accepts stale contents; otherwise NaN may
   // mean either.
   if (of.stale == nullptr) {
-    family.models.emplace_back("rows without keys are not written, or only added to",
-                               std::vector<FaultVariant>{{"", holding(kNaN, no_number)},
-                                                         {"", holding(kNaN, of_fault)},
-                                                         {"", holding({}, no_number)}});
+    const std::string name = "rows without keys are not written, or only added to";
+    add_holding(name, kNaN, no_number);
+    add_holding(name, kNaN, right);
+    add_holding(name, 0.0, no_number);
   }
-  if (!has_stale) add("rows without keys are divided by their sum, 0 / 0", holding(kNaN, of_fault));
+  if (!has_stale) add("rows without keys are divided by their sum, 0 / 0", holding(kNaN, right));
   const std::string lse_ln = "the lse of rows without keys is ";
-  family.models.emplace_back(of.inputs.options.sinks.empty()
-                                 ? lse_ln + "-inf"
-                                 : "the sink is left out of rows without keys",
-                             holding({}, minus_infinity));
-  family.models.emplace_back(lse_ln + "0", holding({}, zero));
-  if (!has_stale) family.models.emplace_back(lse_ln + "NaN", holding({}, no_number));
-  family.models.emplace_back(lse_ln + "a large negative number", holding({}, large_negative));
+  add_holding(of.inputs.options.sinks.empty() ? lse_ln + "-inf"
+                                              : "the sink is left out of rows without keys",
+              0.0, minus_infinity);
+  add_holding(lse_ln + "0", 0.0, zero);
+  if (!has_stale) add_holding(lse_ln + "NaN", 0.0, no_number);
+  add_holding(lse_ln + "a large negative number", 0.0, large_negative);
   const std::string see = "rows before the first key of their context see ";
-  add(see + "all its keys",
-      [](AttentionRow& row) { attend_to_first(row, row.context.context_length); });
+  add(see + "all its keys", [](AttentionRow& row) { attend_to_first(row, row.context_length); });
   add(see + "its first key", [](AttentionRow& row) {
-    attend_to_first(row, std::min<std::int64_t>(1, row.context.context_length));
+    attend_to_first(row, std::min<std::int64_t>(1, row.context_length));
     row.origin = 0;
   });
   // Added to such a number, all scores become equal.

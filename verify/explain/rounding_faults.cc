@@ -74,8 +74,8 @@ void truncate(AttentionRow& row, const Truncation& truncation) {
   if (truncation.weights) cut_off_weights(row);
   row.finish();
   if (truncation.outputs && !row.is_left)
-    row.result->out =
-        row.result->out.unaryExpr([type](double value) { return cut_off(value, type); });
+    row.result->exact.out =
+        row.result->exact.out.unaryExpr([type](double value) { return cut_off(value, type); });
 }
 
 struct NarrowType {
@@ -150,9 +150,9 @@ FaultFamily truncations(const FailedCase& of) {
     if (truncation.weights) names.emplace_back("weights");
     if (truncation.cache) names.emplace_back("K and V out of fp8");
     if (truncation.outputs) names.emplace_back("outputs");
-    family.models.emplace_back(fmt::format("{} are cut off to {}, not rounded to nearest",
-                                           fmt::join(names, " and "), element_type_name(type)),
-                               [=](AttentionRow& row) { truncate(row, truncation); });
+    family.models.push_back({fmt::format("{} are cut off to {}, not rounded to nearest",
+                                         fmt::join(names, " and "), element_type_name(type)),
+                             [=](AttentionRow& row) { truncate(row, truncation); }});
   }
   return family;
 }
@@ -167,11 +167,10 @@ FaultFamily narrowings(const FailedCase& of) {
       for (const auto& [of_scores, of_output] :
            {std::pair{true, false}, std::pair{false, true}, std::pair{true, true}}) {
         const Narrowing narrowing{type, is_cut_off, of_scores, of_output};
-        family.models.emplace_back(narrowing.text(), narrowing);
+        family.models.push_back({narrowing.text(), narrowing});
       }
     }
   }
-  family.changes = std::ssize(family.models);
   return family;
 }
 

@@ -9,19 +9,17 @@
 #include <utility>
 
 #include "core/units.h"
+#include "reference/kv_cache_reader.h"
 #include "verify/explain/attention_row.h"
-#include "verify/explain/second_run.h"
 
 namespace recto::verify {
 namespace {
 
-// The row's result in one run, and the right result.
+// A row in one run, before V's scale.
 struct ProbedRow {
-  reference::Vector seen;  // [head_dim_v]
-  double lse_ln_seen = 0.0;
-  RowResult right;
-  reference::Vector bound;  // [head_dim_v]
-  double lse_ln_bound = 0.0;
+  reference::RowOutput seen;
+  reference::RowOutput expected;
+  reference::RowOutput bound;
 };
 
 Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const HeadRow& at,
@@ -29,7 +27,7 @@ Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const 
   const PlacedProblem placed(changed.problem, changed.placement);
   const PagedAttentionInputs& inputs = placed.inputs();
   const CallOptions call = backend.options_for(changed.placement);
-  const auto seen = try_run(backend, inputs, call);
+  const auto seen = result_or_reason(backend.call(inputs, call));
   RECTO_RETURN_IF_ERROR(seen.status());
   const reference::BoundedResult unknown;  // bounds of other rows
   const FailedCase of{inputs, seen.value(), unknown, backend.numerics(inputs, call), bound_kind};
@@ -37,18 +35,16 @@ Result<ProbedRow> run_row(const Backend& backend, const LawCase& changed, const 
   AttentionRow row(of, at, cache);
   // A causal row is computed as the last row of the context up to it.
   if (row.options.causal && row.position() >= 0) {
-    row.context.context_length = row.position() + 1;
-    row.context.num_rows = at.row + 1;
+    row.context_length = row.position() + 1;
+    row.num_rows = at.row + 1;
   }
   row.finish();
-  const bool is_worst_case = bound_kind == BoundKind::kWorstCase;
-  const reference::RowBound& bound = row.result->bound;
-  return ProbedRow{
-      .seen = out_of(seen.value(), of.row_of(at), at.head),
-      .lse_ln_seen = seen.value().lse_ln_at(of.row_of(at), at.head),
-      .right = *row.result,
-      .bound = is_worst_case ? bound.worst_case : bound.probabilistic,
-      .lse_ln_bound = is_worst_case ? bound.lse_ln_worst_case : bound.lse_ln_probabilistic};
+  ProbedRow probed{row_output(seen.value(), of.row_of(at), at.head), row.result->exact,
+                   bound_of(*row.result, bound_kind)};
+  const double scale = reference::scale_of(inputs.kv.v, row.v_head);
+  for (reference::RowOutput* const part : {&probed.seen, &probed.expected, &probed.bound})
+    part->out /= scale;
+  return probed;
 }
 
 // Sets V of key j to 1 in dim j - first, and to 0 elsewhere.
@@ -79,19 +75,8 @@ bool is_weighed_at_zero_q(const Backend& backend, LawCase law_case, const HeadRo
   const auto run = run_row(backend, law_case, at, bound_kind);
   if (!run.is_ok()) return false;
   const ProbedRow& row = run.value();
-  return std::abs(row.right.out[0]) > kTellingBounds * row.bound[0] &&
-         std::abs(row.seen[0] - row.right.out[0]) <= row.bound[0];
-}
-
-double scale_of_v(const AttentionProblem& problem, std::int64_t head) {
-  const std::vector<float>& scales = problem.v_scales;
-  if (scales.empty()) return 1.0;
-  return scales[scales.size() == 1 ? 0 : static_cast<std::size_t>(head / problem.shape.group())];
-}
-
-double seconds_now() {
-  const auto since_epoch = std::chrono::steady_clock::now().time_since_epoch();
-  return std::chrono::duration<double>(since_epoch).count();
+  return std::abs(row.expected.out[0]) > kTellingBounds * row.bound.out[0] &&
+         std::abs(row.seen.out[0] - row.expected.out[0]) <= row.bound.out[0];
 }
 
 }  // namespace
@@ -158,14 +143,14 @@ Result<WeightProbe> probe_weights(const Backend& backend, const LawCase& law_cas
   if (runs > limits.runs) {
     return Status::failed(fmt::format("it would take {} runs, more than {}", runs, limits.runs));
   }
-  const double scale = scale_of_v(problem, at.head);
-  const double begin = seconds_now();
+  const auto begin = std::chrono::steady_clock::now();
   WeightProbe probe{.seen = reference::Vector(keys),
                     .expected = reference::Vector(keys),
                     .bound = reference::Vector(keys),
                     .has_sink = !problem.options.sinks.empty()};
   for (; probe.runs < runs; ++probe.runs) {
-    if (probe.runs > 0 && seconds_now() - begin > limits.seconds) {
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - begin;
+    if (probe.runs > 0 && elapsed.count() > limits.seconds) {
       return Status::failed(
           fmt::format("after {:.6g} s not all of {} runs were made", limits.seconds, runs));
     }
@@ -173,17 +158,16 @@ Result<WeightProbe> probe_weights(const Backend& backend, const LawCase& law_cas
     const std::int64_t shown = std::min(dims, keys - first);
     const auto run = run_row(backend, with_shown_keys(law_case, first), at, bound_kind);
     RECTO_RETURN_IF_ERROR(run.status());
-    const ProbedRow& row = run.value();
-    probe.seen.segment(first, shown) = row.seen.head(shown) / scale;
-    probe.expected.segment(first, shown) = row.right.out.head(shown) / scale;
-    probe.bound.segment(first, shown) = row.bound.head(shown) / scale;
-    if (probe.runs == 0) probe.lse_ln_seen = row.lse_ln_seen;
-    probe.lse_ln_expected = row.right.lse_ln;
-    probe.lse_ln_bound = row.lse_ln_bound;
-    if (!probe.is_same_lse_ln(row.lse_ln_seen)) probe.other_lse_ln = row.lse_ln_seen;
+    const auto& [seen, expected, bound] = run.value();
+    probe.seen.segment(first, shown) = seen.out.head(shown);
+    probe.expected.segment(first, shown) = expected.out.head(shown);
+    probe.bound.segment(first, shown) = bound.out.head(shown);
+    if (probe.runs == 0) probe.lse_ln_seen = seen.lse_ln;
+    probe.lse_ln_expected = expected.lse_ln;
+    probe.lse_ln_bound = bound.lse_ln;
+    if (!probe.is_same_lse_ln(seen.lse_ln)) probe.other_lse_ln = seen.lse_ln;
   }
-  const auto has_weight = [](double weight) { return weight > 0.0; };
-  if (std::ranges::none_of(probe.seen, has_weight))
+  if (!(probe.seen.array() > 0.0).any())
     probe.is_weighed_at_zero_q = is_weighed_at_zero_q(backend, law_case, at, bound_kind);
   return probe;
 }

@@ -145,9 +145,7 @@ Comparison compare_answer(const PagedAttentionInputs& inputs,
   const reference::BoundedResult oracle = reference::bounded_attention(
       inputs,
       with_declared(declared, reference::third_party_numerics(inputs.q.type, inputs.kv.k.type)));
-  const auto& bound =
-      bound_kind == BoundKind::kWorstCase ? oracle.worst_case : oracle.probabilistic;
-  return compare(inputs, seen, oracle.exact, bound);
+  return compare(inputs, seen, oracle.exact, bound_of(oracle, bound_kind));
 }
 
 LawVerdict judge_answer(CaseOperation operation, const CaseSpec& spec, const NpzArrays& arrays,
