@@ -58,7 +58,11 @@ const char* check_name(Check check) {
 
 std::string CodePlace::text() const {
   std::string text;
-  if (line != 0) text = (file.empty() ? "line" : file) + ":" + std::to_string(line) + " (";
+  if (line != 0) {
+    text = (file.empty() ? "line" : file) + ":" + std::to_string(line);
+    if (!inlined_at.empty()) text += ", inlined at " + inlined_at;
+    text += " (";
+  }
   if (ptx_line != 0) text += "PTX line " + std::to_string(ptx_line) + ", " + instruction;
   if (line != 0) text += ")";
   return text;
