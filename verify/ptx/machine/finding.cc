@@ -73,6 +73,11 @@ std::string ThreadPlace::text() const {
          std::to_string(linear % 32) + ") of block " + block.text();
 }
 
+bool Finding::is_of_one_store() const {
+  return check == Check::kRace && thread && other_thread && place == other_place &&
+         place.instruction.starts_with("st.") && thread->block == other_thread->block;
+}
+
 std::string Finding::text() const {
   const auto party = [](const CodePlace& place, const std::optional<ThreadPlace>& thread,
                         const std::string& what) {

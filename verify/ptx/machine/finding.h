@@ -81,6 +81,8 @@ struct Finding {
   CodePlace other_place = {};
   std::string other_what = {};
 
+  // A race of a store with itself, by two threads of a thread block.
+  bool is_of_one_store() const;
   // "race in kernel 'merge': a.cu:17 (...): thread ... reads ...; b.cu:9 (...): thread ... wrote
   // it"
   std::string text() const;
