@@ -101,7 +101,7 @@ LaunchReport launch(const Kernel& kernel, const LaunchShape& given, const Argume
   LaunchShape shape = given;
   const auto& [x, y, z] = program.cluster;
   if (x != 0) shape.cluster = {x, y, z};
-  LaunchRun run(program, kernel.files(), shape, options);
+  LaunchRun run(program, kernel.sources(), shape, options);
   std::string problem = why_invalid(program, shape, arguments, options);
   if (given.cluster.count() != 1 && given.cluster != shape.cluster) {
     problem = "clusters of " + given.cluster.text() + " thread blocks, the kernel has " +

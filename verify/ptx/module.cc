@@ -119,7 +119,7 @@ Result<Kernel> Module::kernel(std::string_view name) const {
   Kernel kernel;
   kernel.tracked_ = std::make_shared<Program>(layout(draft.value(), {.tracks_undefined = true}));
   kernel.plain_ = std::make_shared<Program>(layout(std::move(draft).value(), {}));
-  kernel.files_ = &state_->text.files;
+  kernel.sources_ = &state_->text.sources;
   kernel.variables_ = &state_->variables;
   return kernel;
 }

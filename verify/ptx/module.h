@@ -28,14 +28,14 @@ class Kernel {
   const Program& program() const { return *plain_; }
   // The same, with the steps marked that undefined registers may reach.
   const Program& tracked_program() const { return *tracked_; }
-  const std::vector<std::string>& files() const { return *files_; }
+  const text::Sources& sources() const { return *sources_; }
   const DeviceMemory& variables() const { return *variables_; }
 
  private:
   friend class Module;
   std::shared_ptr<const Program> plain_;
   std::shared_ptr<const Program> tracked_;
-  const std::vector<std::string>* files_ = nullptr;
+  const text::Sources* sources_ = nullptr;
   const DeviceMemory* variables_ = nullptr;
 };
 

@@ -81,7 +81,11 @@ void* CheckedCall::add_workspace(const std::string& name, std::int64_t bytes, In
 void CheckedCall::blocks_communicate(const void* data) { buffers_->blocks_communicate(data); }
 
 std::string CheckedCall::find_faults(const std::function<void()>& launches) {
-  const std::string found = faults_of(*buffers_, {}, launches);
+  ptx::Checks checks = ptx::Checks::all();
+  checks.uninitialised_memory = uninitialised_reads_ == UninitialisedReads::kAreFaults;
+  cudart::RunOptions options = {.launch = {.checks = checks}};
+  options.allows_equal_stores = common_stores_ == CommonStores::kAreEqual;
+  const std::string found = faults_of(*buffers_, options, launches);
   if (!found.empty()) return found;
   std::vector<std::vector<std::byte>> first;
   for (const CallBuffers::Kept& result : buffers_->results()) {
@@ -89,11 +93,9 @@ std::string CheckedCall::find_faults(const std::function<void()>& launches) {
     std::memcpy(result.data, result.before.data(), result.before.size());
   }
   // Any warp and any lane may be next; asynchronous copies, with an odd seed, and streams are late.
-  const cudart::RunOptions at_random = {
-      .launch = {.checks = ptx::Checks::all(),
-                 .schedule = {.policy = simt::SchedulePolicy::kRandomThread, .seed = 1}},
-      .order = simt::HostOrder::kLate};
-  const std::string found_at_random = faults_of(*buffers_, at_random, launches);
+  options.launch.schedule = {.policy = simt::SchedulePolicy::kRandomThread, .seed = 1};
+  options.order = simt::HostOrder::kLate;
+  const std::string found_at_random = faults_of(*buffers_, options, launches);
   if (!found_at_random.empty() || dependence_ == ScheduleDependence::kIsMeant) {
     return found_at_random;
   }

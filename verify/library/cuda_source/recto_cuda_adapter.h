@@ -61,6 +61,21 @@ enum class ScheduleDependence : std::uint8_t {
   kIsMeant,
 };
 
+// Reads of shared memory that nobody has written. It holds NaN then.
+enum class UninitialisedReads : std::uint8_t {
+  kAreFaults,
+  // By a kernel that masks what it has computed from them.
+  kAreMasked,
+};
+
+// Stores by threads of a thread block, in one instruction, to one place.
+enum class CommonStores : std::uint8_t {
+  kAreFaults,  // unless lanes of a warp execute it together, with the same value
+  // Their values are equal. Where lanes of a warp execute it together that is checked; else other
+  // values show only as results that depend on the schedule.
+  kAreEqual,
+};
+
 class CallBuffers;
 
 // One call by recto, with all its memory named after its fields, such as "k.data".
@@ -96,6 +111,8 @@ class CheckedCall {
   void set_sequence_of_thread_block(std::vector<std::uint32_t> sequences);
 
   void allow(ScheduleDependence dependence) { dependence_ = dependence; }
+  void allow(UninitialisedReads reads) { uninitialised_reads_ = reads; }
+  void allow(CommonStores stores) { common_stores_ = stores; }
 
   // Calls `launches` twice. Returns kRectoOk, or kRectoFailed with the findings as the message:
   // invalid accesses, races, barrier errors, refused launches, results that depend on the schedule,
@@ -110,6 +127,8 @@ class CheckedCall {
 
   const RectoCallContext& context_;
   ScheduleDependence dependence_ = ScheduleDependence::kIsFault;
+  UninitialisedReads uninitialised_reads_ = UninitialisedReads::kAreFaults;
+  CommonStores common_stores_ = CommonStores::kAreFaults;
   std::unique_ptr<CallBuffers> buffers_;
 };
 

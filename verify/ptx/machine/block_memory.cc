@@ -11,6 +11,7 @@ namespace recto::ptx {
 namespace {
 
 constexpr std::uint64_t kOffsetMask = (std::uint64_t{1} << kWindowShift) - 1;
+constexpr std::byte kNan{0xff};  // each byte of one, in every type
 
 }  // namespace
 
@@ -36,6 +37,8 @@ void BlockMemory::begin(const ClusterPlace& place) {
   has_ended_ = false;
   mbarriers_.begin();
   if (!checker_) return;
+  const bool is_poisoned = !run_.options.checks.uninitialised_memory;
+  if (is_poisoned) std::fill(shared_.begin(), shared_.end(), kNan);
   std::vector<std::uint32_t> blocks;
   for (const std::uint64_t block : place.blocks) {
     blocks.push_back(static_cast<std::uint32_t>(block + 1));

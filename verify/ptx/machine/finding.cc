@@ -58,7 +58,11 @@ const char* check_name(Check check) {
 
 std::string CodePlace::text() const {
   std::string text;
-  if (line != 0) text = (file.empty() ? "line" : file) + ":" + std::to_string(line) + " (";
+  if (line != 0) {
+    text = (file.empty() ? "line" : file) + ":" + std::to_string(line);
+    if (!inlined_at.empty()) text += ", inlined at " + inlined_at;
+    text += " (";
+  }
   if (ptx_line != 0) text += "PTX line " + std::to_string(ptx_line) + ", " + instruction;
   if (line != 0) text += ")";
   return text;
@@ -67,6 +71,11 @@ std::string CodePlace::text() const {
 std::string ThreadPlace::text() const {
   return "thread " + std::to_string(linear) + " (warp " + std::to_string(linear / 32) + ", lane " +
          std::to_string(linear % 32) + ") of block " + block.text();
+}
+
+bool Finding::is_of_one_store() const {
+  return check == Check::kRace && thread && other_thread && place == other_place &&
+         place.instruction.starts_with("st.") && thread->block == other_thread->block;
 }
 
 std::string Finding::text() const {

@@ -53,10 +53,12 @@ const char* check_name(Check check);
 struct CodePlace {
   std::string file = {};
   std::uint32_t line = 0;
+  std::string inlined_at = {};  // Sources::calls_text()
   std::uint32_t ptx_line = 0;
   std::string instruction = {};
 
-  std::string text() const;  // "decode.cu:12 (PTX line 345, ld.shared.f32)"
+  // "load.cuh:12, inlined at decode.cu:40 (PTX line 345, ld.shared.f32)"
+  std::string text() const;
   friend bool operator==(const CodePlace&, const CodePlace&) = default;
 };
 
@@ -79,6 +81,8 @@ struct Finding {
   CodePlace other_place = {};
   std::string other_what = {};
 
+  // A race of a store with itself, by two threads of a thread block.
+  bool is_of_one_store() const;
   // "race in kernel 'merge': a.cu:17 (...): thread ... reads ...; b.cu:9 (...): thread ... wrote
   // it"
   std::string text() const;

@@ -6,10 +6,10 @@
 
 namespace recto::ptx {
 
-LaunchRun::LaunchRun(const Program& launched, const std::vector<std::string>& names,
+LaunchRun::LaunchRun(const Program& launched, const text::Sources& from,
                      const LaunchShape& with_shape, const LaunchOptions& with)
     : program(launched),
-      files(names),
+      sources(from),
       shape(with_shape),
       options(with),
       image(launched.image),
@@ -60,7 +60,7 @@ void LaunchRun::report(Finding finding) {
 
 CodePlace LaunchRun::code_place(std::uint32_t place) const {
   const text::Place& at = program.places[place];
-  return {at.file < files.size() ? files[at.file] : "", at.line, at.ptx_line,
+  return {sources.file(at.file), at.line, sources.calls_text(at), at.ptx_line,
           program.instructions[place]};
 }
 

@@ -17,9 +17,9 @@
 namespace recto::ptx {
 
 struct LaunchRun {
-  // `parameters` holds all parameters of the program. The program, the names of source files and
-  // the options outlive the run.
-  LaunchRun(const Program& program, const std::vector<std::string>& files, const LaunchShape& shape,
+  // `parameters` holds all parameters of the program. The program, its sources and the options
+  // outlive the run.
+  LaunchRun(const Program& program, const text::Sources& sources, const LaunchShape& shape,
             const LaunchOptions& options);
 
   // The caller's buffers and the module's variables.
@@ -31,7 +31,7 @@ struct LaunchRun {
   CodePlace code_place(std::uint32_t place) const;
 
   const Program& program;
-  const std::vector<std::string>& files;
+  const text::Sources& sources;
   const LaunchShape& shape;
   const LaunchOptions& options;
   DeviceMemory memory = {};

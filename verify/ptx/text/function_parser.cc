@@ -1,5 +1,6 @@
 #include "verify/ptx/text/function_parser.h"
 
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -11,8 +12,9 @@ constexpr std::uint64_t kRegistersMax = std::uint64_t{1} << 20;
 
 }  // namespace
 
-FunctionParser::FunctionParser(TokenReader& tokens, Function& function)
-    : tokens_(tokens), function_(function), scopes_(1) {
+FunctionParser::FunctionParser(TokenReader& tokens, Function& function,
+                               std::vector<CallSite>& call_sites)
+    : tokens_(tokens), function_(function), call_sites_(call_sites), scopes_(1) {
   for (std::uint32_t i = 0; i < function.variables.size(); ++i) {
     scopes_[0].variables[function.variables[i].name] = i;
   }
@@ -102,24 +104,43 @@ bool FunctionParser::read_registers() {
   return tokens_.expect(';');
 }
 
-// .loc file line column [, function_name label [+ offset], inlined_at file line column]
-bool FunctionParser::read_location() {
-  std::uint64_t file = 0;
-  std::uint64_t line = 0;
-  std::uint64_t column = 0;
-  if (!tokens_.read_unsigned(1 << 20, &file) || !tokens_.read_unsigned(UINT32_MAX, &line) ||
-      !tokens_.read_unsigned(UINT32_MAX, &column)) {
+// file line column
+bool FunctionParser::read_call_site(std::uint32_t* site) {
+  std::array<std::uint64_t, 3> at = {};
+  if (!tokens_.read_unsigned(1 << 20, &at[0]) || !tokens_.read_unsigned(UINT32_MAX, &at[1]) ||
+      !tokens_.read_unsigned(UINT32_MAX, &at[2])) {
     return false;
   }
-  place_.file = static_cast<std::uint32_t>(file);
-  place_.line = static_cast<std::uint32_t>(line);
-  if (!tokens_.take(',')) return true;
-  std::string word;
-  if (!tokens_.read_name(&word) || !tokens_.read_name(&word)) return false;
-  if (tokens_.take('+') && !tokens_.read_unsigned(UINT32_MAX, &column)) return false;
-  if (!tokens_.expect(',') || !tokens_.read_name(&word)) return false;
-  return tokens_.read_unsigned(UINT32_MAX, &column) && tokens_.read_unsigned(UINT32_MAX, &column) &&
-         tokens_.read_unsigned(UINT32_MAX, &column);
+  const auto next = static_cast<std::uint32_t>(call_sites_.size());
+  const auto [known, is_new] = known_sites_.emplace(at, next);
+  if (is_new) {
+    call_sites_.push_back(
+        {static_cast<std::uint32_t>(at[0]), static_cast<std::uint32_t>(at[1]), {}});
+  }
+  *site = known->second;
+  return true;
+}
+
+// .loc file line column [, function_name label [+ offset], inlined_at file line column]
+// The .loc of a call comes before those of what was inlined there.
+bool FunctionParser::read_location() {
+  std::uint32_t site = 0;
+  if (!read_call_site(&site)) return false;
+  place_.file = call_sites_[site].file;
+  place_.line = call_sites_[site].line;
+  place_.inlined_at = 0;
+  if (tokens_.take(',')) {
+    std::string word;
+    std::uint64_t offset = 0;
+    if (!tokens_.read_name(&word) || !tokens_.read_name(&word)) return false;
+    if (tokens_.take('+') && !tokens_.read_unsigned(UINT32_MAX, &offset)) return false;
+    if (!tokens_.expect(',') || !tokens_.read_name(&word)) return false;
+    if (!read_call_site(&place_.inlined_at)) return false;
+  }
+  std::vector<std::uint32_t>& callers = call_sites_[site].inlined_at;
+  const bool is_known = std::ranges::find(callers, place_.inlined_at) != callers.end();
+  if (!is_known && callers.size() < CallSite::kCallersMax) callers.push_back(place_.inlined_at);
+  return true;
 }
 
 bool FunctionParser::read_label(const std::string& name) {

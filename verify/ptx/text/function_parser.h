@@ -2,6 +2,8 @@
 
 // Parses a function's body, and resolves its names as it goes.
 
+#include <array>
+#include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
@@ -15,7 +17,8 @@ namespace recto::ptx::text {
 
 class FunctionParser {
  public:
-  FunctionParser(TokenReader& tokens, Function& function);
+  // `call_sites` is Sources::call_sites of the module, to which those of the function are added.
+  FunctionParser(TokenReader& tokens, Function& function, std::vector<CallSite>& call_sites);
 
   // From behind '{' to behind '}'. False after an error.
   bool read_body();
@@ -41,6 +44,7 @@ class FunctionParser {
   bool read_directive();
   bool read_registers();
   bool read_location();
+  bool read_call_site(std::uint32_t* site);
   bool read_label(const std::string& name);
   bool read_targets(const std::string& name);
   bool read_instruction(std::string opcode);
@@ -58,6 +62,8 @@ class FunctionParser {
 
   TokenReader& tokens_;
   Function& function_;
+  std::vector<CallSite>& call_sites_;
+  std::map<std::array<std::uint64_t, 3>, std::uint32_t> known_sites_;  // by file, line, column
   Place place_;
   std::vector<Scope> scopes_;
   std::uint32_t scope_ = 0;  // the current one; the function's is 0

@@ -83,8 +83,9 @@ class ModuleParser {
     std::uint64_t fact = 0;
     if (!tokens_.read_unsigned(1 << 16, &index)) return false;
     if (tokens_.now().kind != TokenKind::kString) return tokens_.fail_expecting("a file's name");
-    if (module_.files.size() <= index) module_.files.resize(index + 1);
-    module_.files[index] = tokens_.take_text();
+    std::vector<std::string>& files = module_.sources.files;
+    if (files.size() <= index) files.resize(index + 1);
+    files[index] = tokens_.take_text();
     while (tokens_.take(',')) {  // time and size
       if (!tokens_.read_unsigned(UINT64_MAX, &fact)) return false;
     }
@@ -162,7 +163,7 @@ class ModuleParser {
     if (!tokens_.take(';')) {
       if (!tokens_.expect('{')) return false;
       function.is_defined = true;
-      if (!FunctionParser(tokens_, function).read_body()) return false;
+      if (!FunctionParser(tokens_, function, module_.sources.call_sites).read_body()) return false;
     }
     const auto [known, is_new] = functions_.emplace(function.name, module_.functions.size());
     if (is_new) {

@@ -3,6 +3,7 @@
 #include "verify/ptx/text/parser.h"
 
 #include <string>
+#include <vector>
 
 #include "bazel/testing/catch.h"
 
@@ -36,7 +37,7 @@ TEST_CASE("a module has a version, a target, files and variables") {
   CHECK(module.version_major == 8);
   CHECK(module.version_minor == 4);
   CHECK(module.target == "sm_90a");
-  CHECK(module.files.at(1) == "a b.cu");
+  CHECK(module.sources.files.at(1) == "a b.cu");
   REQUIRE(module.variables.size() == 4);
   const Variable& pointers = module.variables[0];
   CHECK(pointers.bytes == 16);
@@ -79,6 +80,41 @@ TEST_CASE("an instruction has a guard, modifiers, operands and a place") {
   CHECK(shuffle.operands[2].bits == 16);
   CHECK(shuffle.operands[4].bits == ~std::uint64_t{0});
   CHECK(function.instructions[2].operands[1].name == "%tid.x");
+}
+
+TEST_CASE("an inlined place names the calls by which it got there") {
+  const Module module = parsed(
+      ".entry k() {\n"
+      ".loc 1 9 1\nret;\n"
+      ".loc 2 5 1, function_name $a, inlined_at 1 9 1\nret;\n"
+      ".loc 3 7 1, function_name $b+8, inlined_at 2 5 1\nret;\n"
+      ".loc 1 10 1\nret;\n"
+      ".loc 2 6 1, function_name $a, inlined_at 1 10 1\nret;\n"
+      ".loc 2 5 1, function_name $a, inlined_at 1 10 1\nret;\n"
+      ".loc 3 7 1, function_name $b+8, inlined_at 2 5 1\nret;\n"
+      ".loc 3 7 1, function_name $b+8, inlined_at 2 6 1\nret;\n"
+      ".loc 1 11 1\nret;\n}\n"
+      ".file 1 \"/a/k.cu\"\n.file 2 \"/a/b.cuh\"\n.file 3 \"c.cuh\"\n");
+  std::vector<std::string> calls;
+  for (const Instruction& instruction : module.functions[0].instructions) {
+    calls.push_back(module.sources.calls_text(instruction.place));
+  }
+  // The PTX does not say of which call in k.cu the copy of line 5 of b.cuh is.
+  CHECK(calls == std::vector<std::string>{"", "k.cu:9", "b.cuh:5, k.cu:9 or k.cu:10", "", "k.cu:10",
+                                          "k.cu:10", "b.cuh:5, k.cu:9 or k.cu:10",
+                                          "b.cuh:6, k.cu:10", ""});
+}
+
+TEST_CASE("calls that are copied to many places end the text") {
+  Sources sources;
+  sources.files = {"", "a.cu"};
+  sources.call_sites = {{},          {1, 3, {2, 3, 4, 5}}, {1, 4, {0}},
+                        {1, 5, {0}}, {1, 6, {0}},          {1, 7, {0}}};
+  CHECK(sources.calls_text({.inlined_at = 1}) == "a.cu:3, ...");
+  CHECK(sources.calls_text({.inlined_at = 2}) == "a.cu:4");
+  CHECK(sources.calls_text({}) == "");
+  sources.call_sites[2].inlined_at = {2};  // no compiler writes this
+  CHECK_THAT(sources.calls_text({.inlined_at = 2}), Catch::Matchers::EndsWith("a.cu:4, ..."));
 }
 
 TEST_CASE("names belong to their scope") {

@@ -10,16 +10,11 @@
 #include <vector>
 
 #include "verify/ptx/text/scalar_type.h"
+#include "verify/ptx/text/sources.h"
 
 namespace recto::ptx::text {
 
 enum class Space : std::uint8_t { kGlobal, kConst, kShared, kLocal, kParam };
-
-struct Place {
-  std::uint32_t ptx_line = 0;
-  std::uint32_t file = 0;  // an index as in `.file`; 0 if there is no .loc
-  std::uint32_t line = 0;
-};
 
 enum class OperandKind : std::uint8_t {
   kRegister,   // index
@@ -114,8 +109,8 @@ struct Function {
 struct Module {
   std::uint32_t version_major = 0;
   std::uint32_t version_minor = 0;
-  std::string target = {};              // "sm_80"
-  std::vector<std::string> files = {};  // by the index of `.file`
+  std::string target = {};  // "sm_80"
+  Sources sources = {};
   std::vector<Variable> variables = {};
   std::vector<Function> functions = {};  // the definition of a name replaces its declaration
 };

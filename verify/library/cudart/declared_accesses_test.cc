@@ -1,0 +1,110 @@
+// Accesses that host code may declare to be meant: equal stores to one place, and reads
+// of shared memory that nobody has written.
+
+#include <cstdint>
+#include <cstring>
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "verify/library/cudart/device_test_parts.h"
+
+namespace recto::cudart {
+namespace {
+
+using Catch::Matchers::ContainsSubstring;
+
+// Lanes part, and each stores what `value` says to one place; y gets what nobody has written.
+std::string parted_stores(const std::string& kernel, const std::string& value) {
+  return R"(.version 8.0
+.target sm_80
+.address_size 64
+.visible .entry )" +
+         kernel + R"((.param .u64 x, .param .u64 y)
+{
+.shared .align 4 .b8 place[8];
+.reg .b32 %r<4>;
+.reg .pred %p1;
+.reg .b64 %rd<4>;
+mov.u32 %r1, %tid.x;
+mov.u32 %r2, )" +
+         value + R"(;
+and.b32 %r3, %r1, 1;
+setp.eq.u32 %p1, %r3, 0;
+@%p1 bra B;
+bra A;
+A:
+st.shared.u32 [place], %r2;
+bra C;
+B:
+bra A;
+C:
+ld.shared.u32 %r3, [place+4];
+mul.wide.u32 %rd1, %r1, 4;
+ld.param.u64 %rd2, [y];
+add.s64 %rd2, %rd2, %rd1;
+st.global.u32 [%rd2], %r3;
+ret;
+}
+)";
+}
+
+const char equal_kernel = 0;
+const char other_kernel = 0;
+
+// The findings of a launch.
+std::string findings(const void* kernel, const RunOptions& options, Arrays& arrays) {
+  static const bool is_added = [] {
+    Modules& modules = Device::instance().modules();
+    modules.add_kernel(modules.add(parted_stores("equal", "7")), &equal_kernel, "equal");
+    modules.add_kernel(modules.add(parted_stores("other", "%tid.x")), &other_kernel, "other");
+    return true;
+  }();
+  REQUIRE(is_added);
+  arrays.begin(options);
+  void* x = arrays.x.data();
+  void* y = arrays.y.data();
+  void* arguments[] = {&x, &y};
+  CHECK(cudaLaunchKernel(kernel, {1, 1, 1}, {kThreads, 1, 1}, arguments, 0, nullptr) ==
+        cudaSuccess);
+  return device().end_run();
+}
+
+RunOptions at_random() {
+  RunOptions options = {.launch = {.checks = {.races = true},
+                                   .schedule = {.policy = simt::SchedulePolicy::kRandomThread}}};
+  return options;
+}
+
+TEST_CASE("stores by lanes that have parted are races, unless they are declared equal") {
+  Arrays arrays;
+  std::size_t races = 0;
+  for (std::uint64_t seed = 0; seed < 16; ++seed) {
+    RunOptions options = at_random();
+    options.launch.schedule.seed = seed;
+    const std::string found = findings(&equal_kernel, options, arrays);
+    races += found.find("race in kernel 'equal'") != std::string::npos ? 1 : 0;
+    options.allows_equal_stores = true;
+    CHECK(findings(&equal_kernel, options, arrays).empty());
+  }
+  CHECK(races > 0);
+}
+
+TEST_CASE("lanes that stay together store other values: a race, whatever is declared") {
+  Arrays arrays;
+  RunOptions options = {.launch = {.checks = {.races = true}}};
+  options.allows_equal_stores = true;
+  CHECK_THAT(findings(&other_kernel, options, arrays),
+             ContainsSubstring("another lane overwrites in the same instruction"));
+  CHECK(findings(&equal_kernel, options, arrays).empty());
+}
+
+TEST_CASE("shared memory that nobody has written holds NaN, where reads of it are declared") {
+  Arrays arrays;
+  CHECK_THAT(findings(&equal_kernel, {}, arrays), ContainsSubstring("uninitialised read"));
+  const RunOptions options = {.launch = {.checks = {.races = true, .undefined_registers = true}}};
+  CHECK(findings(&equal_kernel, options, arrays).empty());
+  CHECK(arrays.y == std::vector<std::uint32_t>(kThreads, ~std::uint32_t{0}));
+}
+
+}  // namespace
+}  // namespace recto::cudart
