@@ -114,7 +114,7 @@ Result<Kernel> Module::kernel(std::string_view name) const {
   if (found == functions.end()) {
     return Status::invalid_input("the module has no kernel '" + std::string(name) + "'");
   }
-  Result<Draft> draft = Decoder(state_->text, state_->symbols).decode(*found);
+  Result<Draft> draft = decode(state_->text, state_->symbols, *found);
   if (!draft.is_ok()) return draft.status();
   Kernel kernel;
   kernel.tracked_ = std::make_shared<Program>(layout(draft.value(), {.tracks_undefined = true}));

@@ -22,7 +22,7 @@ Draft draft_of(const std::string& body) {
   const Result<text::Module> module = text::parse(text);
   REQUIRE(module.status() == Status::ok());
   const Symbols symbols;
-  Result<Draft> draft = Decoder(module.value(), symbols).decode(module.value().functions[0]);
+  Result<Draft> draft = decode(module.value(), symbols, module.value().functions[0]);
   REQUIRE(draft.status() == Status::ok());
   return std::move(draft).value();
 }

@@ -4,6 +4,7 @@
 
 #include <initializer_list>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -16,11 +17,15 @@ namespace recto::ptx {
 
 class InstructionReader {
  public:
-  explicit InstructionReader(const text::Instruction& instruction) : instruction_(instruction) {}
+  // From its first modifier on. The instruction outlives the reader.
+  void read(const text::Instruction& instruction) {
+    modifiers_ = instruction.modifiers;
+    next_ = 0;
+  }
 
-  bool has_more() const { return next_ < instruction_.modifiers.size(); }
+  bool has_more() const { return next_ < modifiers_.size(); }
   std::string_view peek() const {
-    return has_more() ? std::string_view(instruction_.modifiers[next_]) : std::string_view();
+    return has_more() ? std::string_view(modifiers_[next_]) : std::string_view();
   }
   bool take(std::string_view modifier) {
     if (peek() != modifier) return false;
@@ -82,7 +87,7 @@ class InstructionReader {
   }
 
  private:
-  const text::Instruction& instruction_;
+  std::span<const std::string> modifiers_ = {};
   std::size_t next_ = 0;
 };
 

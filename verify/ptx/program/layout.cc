@@ -75,6 +75,7 @@ class Layout {
         if (*field == kNoValue) *field = 0;
       }
     }
+    number_sites();
     mark_joins(flow);
     mark_straight();
     return std::move(program_);
@@ -182,6 +183,13 @@ class Layout {
     program_.touches = register_touches_of(draft_, flow);
     for (const RegisterTouch& touch : program_.touches) {
       program_.steps[touch.step].is_tracked = true;
+    }
+  }
+
+  void number_sites() {
+    for (Detail& detail : program_.details) {
+      detail.memory.site = program_.num_sites++;
+      detail.source.site = program_.num_sites++;
     }
   }
 

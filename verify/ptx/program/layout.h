@@ -3,7 +3,7 @@
 // Gives values their places in a warp's registers, by the time in which they are needed, so that a
 // warp's registers fit into a core's first cache.
 
-#include "verify/ptx/program/decoder.h"
+#include "verify/ptx/program/draft.h"
 
 namespace recto::ptx {
 

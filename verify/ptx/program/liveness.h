@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "verify/ptx/program/control_flow.h"
-#include "verify/ptx/program/decoder.h"
+#include "verify/ptx/program/draft.h"
 
 namespace recto::ptx {
 

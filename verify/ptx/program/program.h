@@ -45,8 +45,9 @@ inline constexpr std::uint32_t kLocalBegin = 64;
 struct MemoryOperand {
   MemorySpace space = MemorySpace::kGeneric;
   Width address_width = 8;
-  ValuePlace address = kNoValue;  // or none: the offset is the address
+  ValuePlace address = kNoValue;
   std::int64_t offset = 0;
+  std::uint32_t site = 0;  // its number in the program
 };
 
 enum class AtomicOperation : std::uint8_t {
@@ -221,6 +222,7 @@ struct Program {
   std::array<std::uint32_t, 3> cluster = {};  // thread blocks; 0: not given
   std::vector<Step> steps;
   std::vector<Detail> details;
+  std::uint32_t num_sites = 0;            // operands in memory
   std::vector<text::Place> places;        // of steps
   std::vector<std::string> instructions;  // their text, by the same index
   // Registers of a warp: rows, then predicates.
