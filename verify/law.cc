@@ -65,8 +65,7 @@ LawVerdict compare_with_oracle(const Backend& backend, const PagedAttentionInput
   if (done == nullptr) return verdict;
   const reference::BoundedResult oracle =
       reference::bounded_attention(inputs, backend.numerics(inputs, options));
-  verdict.comparison =
-      compare(inputs, done->result, oracle.exact, bound_of(oracle, bound_kind));
+  verdict.comparison = compare(inputs, done->result, oracle.exact, bound_of(oracle, bound_kind));
   if (verdict.comparison.elements == 0) verdict.skipped = "nothing to compare";
   if (verdict.comparison.passed()) {
     if (observer) observer(backend, inputs, done->result, oracle);

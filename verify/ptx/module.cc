@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "verify/ptx/program/copy_removal.h"
 #include "verify/ptx/program/decoder.h"
 #include "verify/ptx/program/layout.h"
 #include "verify/ptx/text/parser.h"
@@ -116,6 +117,7 @@ Result<Kernel> Module::kernel(std::string_view name) const {
   }
   Result<Draft> draft = decode(state_->text, state_->symbols, *found);
   if (!draft.is_ok()) return draft.status();
+  remove_copies(draft.value());
   Kernel kernel;
   kernel.tracked_ = std::make_shared<Program>(layout(draft.value(), {.tracks_undefined = true}));
   kernel.plain_ = std::make_shared<Program>(layout(std::move(draft).value(), {}));

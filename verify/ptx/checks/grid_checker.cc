@@ -14,7 +14,7 @@ void merge(Clocks& into, const Clocks& from) {
 }
 
 void GridChecker::add(std::uintptr_t begin, std::size_t bytes, Contents contents) {
-  regions_.push_back({begin, bytes, contents, std::make_unique<ShadowMemory>(bytes)});
+  regions_.push_back({begin, bytes, std::make_unique<ShadowMemory>(bytes, contents)});
   std::sort(regions_.begin(), regions_.end(),
             [](const Region& a, const Region& b) { return a.begin < b.begin; });
 }

@@ -24,7 +24,6 @@ class GridChecker {
   struct Region {
     std::uintptr_t begin = 0;
     std::size_t bytes = 0;
-    Contents contents = Contents::kGiven;
     std::unique_ptr<ShadowMemory> shadow = {};
   };
 

@@ -1,7 +1,6 @@
 #include "verify/ptx/checks/race_checker.h"
 
 #include <algorithm>
-#include <utility>
 
 namespace recto::ptx {
 namespace {
@@ -22,10 +21,8 @@ bool is_known(const Clocks& clocks, std::uint64_t key, std::uint32_t clock) {
 
 }  // namespace
 
-void BlockChecker::begin(std::uint32_t block, std::uint32_t warps,
-                         std::vector<std::uint32_t> cluster) {
+void BlockChecker::begin(std::uint32_t block, std::uint32_t warps) {
   block_ = block;
-  cluster_ = std::move(cluster);
   warps_.assign(warps, {});
   for (WarpOrder& warp : warps_) {
     warp.known.assign(warps, 0);
@@ -33,9 +30,15 @@ void BlockChecker::begin(std::uint32_t block, std::uint32_t warps,
   }
 }
 
+// The clock up to which something is told.
+std::uint32_t BlockChecker::end_epoch(WarpOrder& warp) {
+  warp.epoch = warp.clock + 1;
+  return warp.clock++;
+}
+
 void BlockChecker::pass_warp_barrier(std::uint32_t number, LaneMask lanes) {
   WarpOrder& warp = warps_[number];
-  const std::uint32_t now = warp.clock++;
+  const std::uint32_t now = end_epoch(warp);
   if (lanes == kAllLanes) {
     warp.all_lanes = now;
     return;
@@ -95,7 +98,7 @@ void BlockChecker::pass_proxy_fence(std::uint32_t number, LaneMask lanes) {
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
     if ((lanes >> lane & 1) != 0) warp.proxy_fences[lane] = warp.clock;
   }
-  warp.proxy_fence = warp.clock++;
+  warp.proxy_fence = end_epoch(warp);
   for (std::uint32_t w = 0; w < warps_.size(); ++w) warp.proxy_known[w] = known_clock(warp, w);
 }
 
@@ -125,7 +128,7 @@ void BlockChecker::release(const Releasing& who, Clocks& into) {
     }
   }
   merge(into, warp.others);
-  ++warp.clock;
+  end_epoch(warp);
 }
 
 void BlockChecker::finish_operations(std::uint32_t warp, const GridChecker::Operation& end) {
@@ -166,120 +169,6 @@ bool BlockChecker::is_fenced(const Stamp& past, std::uint32_t number) const {
   if (warps_[past_warp].proxy_fences[past.thread % kWarpSize] >= past.clock) return true;
   const WarpOrder& warp = warps_[number];
   return (past_warp == number ? warp.proxy_fence : warp.proxy_known[past_warp]) >= past.clock;
-}
-
-bool BlockChecker::is_of_cluster(const Stamp& stamp) const {
-  return stamp.block == block_ ||
-         std::find(cluster_.begin(), cluster_.end(), stamp.block) != cluster_.end();
-}
-
-Stamp BlockChecker::stamp(const Access& access) const {
-  return {block_,
-          static_cast<std::uint16_t>(access.warp * kWarpSize + access.lane),
-          0,
-          access.kind,
-          is_async(access.kind) ? access.operation : warps_[access.warp].clock,
-          access.place};
-}
-
-Conflict BlockChecker::compare(const Cell& cell, const Stamp& now, const Access& access,
-                               Contents contents) const {
-  using enum Conflict::Kind;
-  const auto conflict_with = [&](const Stamp& past) -> Conflict {
-    if (is_atomic(now.kind) && is_atomic(past.kind)) return {};
-    if (past.kind == AccessKind::kCopyWrite) return {kUnfinishedCopy, past};
-    if (!options_.races) return {};
-    const bool is_same_step = past.block == now.block && past.clock == now.clock &&
-                              past.thread / kWarpSize == now.thread / kWarpSize &&
-                              is_async(past.kind) == is_async(now.kind);
-    if (is_same_step) return {};
-    if (precedes(past, access.warp, access.lane)) {
-      const bool crosses = is_async(now.kind) && is_write(past.kind) && !is_async(past.kind);
-      if (crosses && !is_fenced(past, access.warp)) return {kMissingProxyFence, past};
-      return {};
-    }
-    if (past.block != now.block) return {kGridRace, past};
-    return {is_async(past.kind) ? kUnfinishedCopy : kRace, past};
-  };
-  if (cell.write.block != 0) {
-    const Conflict conflict = conflict_with(cell.write);
-    if (conflict.kind != kNone) return conflict;
-  } else if (!is_write(now.kind) && contents == Contents::kNothing && options_.uninitialised) {
-    return {kUninitialised, {}};
-  }
-  if (!is_write(now.kind)) return {};
-  for (const Stamp& read : cell.reads) {
-    if (read.block == 0) continue;
-    const Conflict conflict = conflict_with(read);
-    if (conflict.kind != kNone) return conflict;
-  }
-  return {};
-}
-
-Conflict BlockChecker::touch(Cell& cell, const Stamp& now, const Access& access,
-                             Contents contents) {
-  const Conflict conflict = compare(cell, now, access, contents);
-  if (is_write(now.kind)) {
-    cell.write = now;
-    cell.reads = {};
-    return conflict;
-  }
-  // The reads of two warps are kept, each by its last one.
-  Stamp& first = cell.reads[0];
-  Stamp& second = cell.reads[1];
-  const auto is_of_warp = [&](const Stamp& read) {
-    return read.block == now.block && read.thread / kWarpSize == now.thread / kWarpSize;
-  };
-  Stamp& kept = first.block == 0 || is_of_warp(first) ? first : second;
-  // A read that has not ended says more than any other.
-  if (is_of_warp(kept) && kept.kind == AccessKind::kAsyncRead && !is_over(kept, access.warp)) {
-    return conflict;
-  }
-  const bool is_shared_by_lanes =
-      is_of_warp(kept) && kept.thread != now.thread &&
-      (kept.clock == now.clock || !precedes(kept, access.warp, access.lane));
-  const bool was_shared = is_of_warp(kept) && kept.clock == now.clock && kept.lanes != 0;
-  kept = now;
-  kept.lanes = is_shared_by_lanes || was_shared || access.is_for_lanes ? 1 : 0;
-  return conflict;
-}
-
-Conflict BlockChecker::touch_shared(ShadowMemory& shadow, std::size_t offset, std::size_t bytes,
-                                    const Access& access) {
-  const Stamp now = stamp(access);
-  Conflict conflict;
-  shadow.for_each(offset, bytes, [&](Cell& cell) {
-    // What earlier thread blocks left does not exist.
-    if (!is_of_cluster(cell.write)) cell.write = {};
-    for (Stamp& read : cell.reads) {
-      if (!is_of_cluster(read)) read = {};
-    }
-    const Conflict found = touch(cell, now, access, Contents::kNothing);
-    if (conflict.kind == Conflict::Kind::kNone) conflict = found;
-    return true;
-  });
-  return conflict;
-}
-
-Conflict BlockChecker::touch_global(GridChecker::Region& region, std::size_t offset,
-                                    std::size_t bytes, const Access& access) {
-  const Stamp now = stamp(access);
-  Conflict conflict;
-  region.shadow->for_each(offset, bytes, [&](Cell& cell) {
-    const Conflict found = touch(cell, now, access, region.contents);
-    if (conflict.kind == Conflict::Kind::kNone) conflict = found;
-    return true;
-  });
-  return conflict;
-}
-
-void BlockChecker::finish_copy(ShadowMemory& shadow, std::size_t offset, std::size_t bytes,
-                               const Access& access) {
-  const Stamp now = stamp(access);
-  shadow.for_each(offset, bytes, [&](Cell& cell) {
-    if (cell.write.block == block_ && cell.write.kind == AccessKind::kCopyWrite) cell.write = now;
-    return true;
-  });
 }
 
 }  // namespace recto::ptx

@@ -41,8 +41,7 @@ class BlockChecker {
 
   BlockChecker(const Options& options, GridChecker& grid) : options_(options), grid_(grid) {}
 
-  // `cluster`: the thread blocks that may touch each other's shared memory, this one included.
-  void begin(std::uint32_t block, std::uint32_t warps, std::vector<std::uint32_t> cluster);
+  void begin(std::uint32_t block, std::uint32_t warps);
 
   // Warp barriers order these lanes; block barriers order the warps with a non-zero bit: those that
   // arrive before those that wait.
@@ -81,7 +80,6 @@ class BlockChecker {
     std::uint32_t warp = 0;
     unsigned lane = 0;
     std::uint32_t place = 0;
-    bool is_for_lanes = false;    // others of its warp do the same
     std::uint32_t operation = 0;  // of asynchronous kinds
   };
   // When a thread does something, and whether that precedes what another does now.
@@ -89,11 +87,19 @@ class BlockChecker {
   bool precedes(const Stamp& past, std::uint32_t warp, unsigned lane) const;
   // Before the lanes of a step make their accesses: those of one step are not ordered.
   void begin_step(std::uint32_t warp) { ++warps_[warp].clock; }
-  // Records the access and says with what it conflicts, if with anything.
-  Conflict touch_shared(ShadowMemory& shadow, std::size_t offset, std::size_t bytes,
-                        const Access& access);
-  Conflict touch_global(GridChecker::Region& region, std::size_t offset, std::size_t bytes,
-                        const Access& access);
+  // Records accesses by lanes of a warp, in one step, and says with what they conflict; lanes
+  // without a conflict are left out.
+  struct LaneRanges {
+    const std::uint64_t* addresses = nullptr;  // [kWarpSize]
+    std::uint64_t begin = 0;                   // of the shadow's memory
+    std::uint32_t bytes = 0;
+    LaneMask lanes = 0;
+  };
+  struct LaneConflict {
+    unsigned lane = 0;
+    Conflict conflict = {};
+  };
+  std::vector<LaneConflict> touch(ShadowMemory& shadow, const LaneRanges& ranges, Access access);
   // The copy has ended: its bytes are written by the thread, now, or by an operation.
   void finish_copy(ShadowMemory& shadow, std::size_t offset, std::size_t bytes,
                    const Access& access);
@@ -101,6 +107,7 @@ class BlockChecker {
  private:
   struct WarpOrder {
     std::uint32_t clock = 1;
+    std::uint32_t epoch = 1;                // the clock after what others may have been told
     std::vector<std::uint32_t> known = {};  // clocks of the block's warps
     std::uint32_t all_lanes = 0;            // the clock up to which all lanes know all
     // Within the warp, [who knows][whom]; empty until lanes meet in smaller groups.
@@ -116,18 +123,21 @@ class BlockChecker {
     std::vector<std::uint32_t> proxy_known = {};
   };
 
+  static std::uint32_t end_epoch(WarpOrder& warp);
   bool is_over(const Stamp& past, std::uint32_t warp) const;
   bool is_fenced(const Stamp& past, std::uint32_t warp) const;
-  bool is_of_cluster(const Stamp& stamp) const;
   std::uint32_t known_clock(const WarpOrder& warp, std::uint32_t other) const;
+  bool is_settled(const Stamp& past, const Stamp& now, const WarpOrder& warp) const;
+  bool is_harmless(const Cell& cell, const Stamp& now, const WarpOrder& warp,
+                   Contents contents) const;
   Conflict compare(const Cell& cell, const Stamp& now, const Access& access,
                    Contents contents) const;
-  Conflict touch(Cell& cell, const Stamp& now, const Access& access, Contents contents);
+  void record_read(Cell& cell, const Stamp& now, const Access& access) const;
+  bool is_recorded(const Cell& cell, const Stamp& now, const WarpOrder& warp) const;
 
   Options options_;
   GridChecker& grid_;
   std::uint32_t block_ = 0;
-  std::vector<std::uint32_t> cluster_;
   std::vector<WarpOrder> warps_;
 };
 

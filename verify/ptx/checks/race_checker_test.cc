@@ -9,22 +9,38 @@ namespace {
 
 using Kind = Conflict::Kind;
 
+// Of an access by one lane.
+Kind kind_of(BlockChecker& checker, ShadowMemory& shadow, const BlockChecker::Access& access,
+             std::size_t offset, std::size_t bytes) {
+  std::array<std::uint64_t, kWarpSize> addresses = {};
+  addresses[access.lane] = offset;
+  const auto conflicts = checker.touch(shadow,
+                                       {.addresses = addresses.data(),
+                                        .bytes = static_cast<std::uint32_t>(bytes),
+                                        .lanes = LaneMask{1} << access.lane},
+                                       access);
+  return conflicts.empty() ? Kind::kNone : conflicts[0].conflict.kind;
+}
+
 // Two warps of one thread block.
 class Accesses {
  public:
-  Accesses() : shadow_(4096), checker_({}, grid_) { checker_.begin(1, 2, {1}); }
+  Accesses() : shadow_(4096), checker_({}, grid_) { checker_.begin(1, 2); }
 
   Kind touch(AccessKind kind, unsigned thread, std::size_t offset, std::size_t bytes = 4) {
     checker_.begin_step(thread / kWarpSize);
-    return checker_
-        .touch_shared(shadow_, offset, bytes, {kind, thread / kWarpSize, thread % kWarpSize, 0})
-        .kind;
+    return kind_of(checker_, shadow_, {kind, thread / kWarpSize, thread % kWarpSize, 0}, offset,
+                   bytes);
   }
   Kind write(unsigned thread, std::size_t offset, std::size_t bytes = 4) {
     return touch(AccessKind::kWrite, thread, offset, bytes);
   }
   Kind read(unsigned thread, std::size_t offset, std::size_t bytes = 4) {
     return touch(AccessKind::kRead, thread, offset, bytes);
+  }
+  void begin_block(std::uint32_t block) {
+    shadow_.forget();
+    checker_.begin(block, 2);
   }
   void block_barrier() { checker_.pass_barrier({kAllLanes, kAllLanes}, {kAllLanes, kAllLanes}); }
   BlockChecker& checker() { return checker_; }
@@ -93,7 +109,7 @@ TEST_CASE("atomic operations do not race with each other, but with others") {
 TEST_CASE("an earlier thread block's accesses to shared memory do not exist") {
   Accesses accesses;
   CHECK(accesses.write(0, 0) == Kind::kNone);
-  accesses.checker().begin(2, 2, {2});
+  accesses.begin_block(2);
   CHECK(accesses.read(32, 0) == Kind::kUninitialised);
   CHECK(accesses.write(33, 0) == Kind::kRace);  // after the read of its own block
 }
@@ -107,16 +123,16 @@ TEST_CASE("a fence and an atomic operation on each side order thread blocks") {
     CHECK(grid.find(5120) == nullptr);
     BlockChecker first({}, grid);
     BlockChecker second({}, grid);
-    first.begin(1, 1, {1});
-    second.begin(2, 1, {2});
+    first.begin(1, 1);
+    second.begin(2, 1);
     first.begin_step(0);
-    CHECK(first.touch_global(region, 0, 4, {AccessKind::kWrite, 0, 5, 0}).kind == Kind::kNone);
+    CHECK(kind_of(first, *region.shadow, {AccessKind::kWrite, 0, 5, 0}, 0, 4) == Kind::kNone);
     if (has_fences) first.pass_fence(0, kAllLanes);
     first.pass_atomic({0, 5, 4200});
     second.pass_atomic({0, 7, 4200});
     if (has_fences) second.pass_fence(0, kAllLanes);
     second.begin_step(0);
-    CHECK(second.touch_global(region, 0, 4, {AccessKind::kRead, 0, 7, 0}).kind ==
+    CHECK(kind_of(second, *region.shadow, {AccessKind::kRead, 0, 7, 0}, 0, 4) ==
           (has_fences ? Kind::kNone : Kind::kGridRace));
   }
 }

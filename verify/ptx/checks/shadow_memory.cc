@@ -4,6 +4,13 @@
 
 namespace recto::ptx {
 
+void ShadowMemory::forget() {
+  for (Piece& piece : pieces_) {
+    piece.cells.clear();
+    piece.shift = Piece{}.shift;
+  }
+}
+
 void ShadowMemory::divide(Piece& piece, unsigned shift) {
   if (!piece.cells.empty()) {
     std::vector<Cell> finer(kPieceBytes >> shift);

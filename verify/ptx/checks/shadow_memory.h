@@ -3,6 +3,7 @@
 // What was last done to memory, cell by cell.
 
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -50,13 +51,17 @@ struct Cell {
   std::array<Stamp, 2> reads = {};  // of two warps
 };
 
-// Cells for a range of memory. Pieces of 256 bytes have a cell for every 4 bytes, until smaller
-// accesses need one for 2 or 1.
+// Cells for a range of memory. Pieces of 256 bytes have a cell for every 16 bytes, until smaller
+// accesses need one for 8, 4, 2 or 1.
 class ShadowMemory {
  public:
-  explicit ShadowMemory(std::size_t bytes) : pieces_((bytes + kPieceBytes - 1) / kPieceBytes) {}
+  explicit ShadowMemory(std::size_t bytes, Contents contents = Contents::kNothing)
+      : pieces_((bytes + kPieceBytes - 1) / kPieceBytes), contents_(contents) {}
 
-  // Calls visit(cell) for each cell of the range, until it returns false.
+  Contents contents() const { return contents_; }
+  void forget();  // what was done
+
+  // Calls visit(cell) for each cell of the range.
   template <typename Visit>
   void for_each(std::size_t offset, std::size_t bytes, Visit visit) {
     while (bytes > 0) {
@@ -67,9 +72,7 @@ class ShadowMemory {
       if (shift < piece.shift) divide(piece, shift);
       if (piece.cells.empty()) piece.cells.resize(kPieceBytes >> piece.shift);
       const std::size_t end = (begin + here - 1) >> piece.shift;
-      for (std::size_t i = begin >> piece.shift; i <= end; ++i) {
-        if (!visit(piece.cells[i])) return;
-      }
+      for (std::size_t i = begin >> piece.shift; i <= end; ++i) visit(piece.cells[i]);
       offset += here;
       bytes -= here;
     }
@@ -77,18 +80,20 @@ class ShadowMemory {
 
  private:
   static constexpr std::size_t kPieceBytes = 256;
+  static constexpr int kCoarsestShift = 4;
   struct Piece {
-    std::uint8_t shift = 2;
+    std::uint8_t shift = kCoarsestShift;
     std::vector<Cell> cells = {};
   };
 
   static unsigned shift_for(std::size_t begin, std::size_t bytes) {
-    const std::size_t both = begin | bytes;
-    return (both & 1) != 0 ? 0 : (both & 2) != 0 ? 1 : 2;
+    return static_cast<unsigned>(
+        std::countr_zero(begin | bytes | std::size_t{1} << kCoarsestShift));
   }
   static void divide(Piece& piece, unsigned shift);
 
   std::vector<Piece> pieces_;
+  Contents contents_;
 };
 
 }  // namespace recto::ptx

@@ -8,13 +8,18 @@
 namespace recto::ptx {
 namespace {
 
-bool has_avx2() {
+// Instruction sets contain those before them.
+enum class InstructionSet : std::uint8_t { kPortable, kAvx2, kAvx512 };
+
+InstructionSet instruction_set() {
 #if defined(__x86_64__)
-  return __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-         __builtin_cpu_supports("f16c");
-#else
-  return false;
+  const bool has_avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
+                        __builtin_cpu_supports("f16c");
+  const bool has_avx512 = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl");
+  if (has_avx2) return has_avx512 ? InstructionSet::kAvx512 : InstructionSet::kAvx2;
 #endif
+  return InstructionSet::kPortable;
 }
 
 using FormMap = std::unordered_map<std::string_view, const LaneForm*>;
@@ -32,8 +37,11 @@ FormMap map_of(const LaneTables& tables) {
 
 const LaneTables& lane_tables() {
   static const LaneTables kTables = [] {
-    const LaneTables best = has_avx2() ? avx2_lane_tables() : LaneTables();
-    return best.load_all_lanes != nullptr ? best : portable_lane_tables();
+    const InstructionSet best = instruction_set();
+    LaneTables tables;
+    if (best == InstructionSet::kAvx512) tables = avx512_lane_tables();
+    if (best == InstructionSet::kAvx2) tables = avx2_lane_tables();
+    return tables.load_all_lanes != nullptr ? tables : portable_lane_tables();
   }();
   return kTables;
 }

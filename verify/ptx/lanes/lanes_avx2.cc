@@ -15,8 +15,8 @@ namespace recto::ptx {
 
 LaneTables avx2_lane_tables() {
 #ifdef __AVX2__
-  return {kIntegerForms,       kFloatForms,      kConversionForms,
-          kApproximationForms, sum_up_addresses, load_all_lanes};
+  return {kIntegerForms,     kFloatForms, kConversionForms, kApproximationForms,
+          resolve_addresses, extent_of,   load_all_lanes,   load};
 #else
   return {};
 #endif

@@ -8,8 +8,8 @@
 namespace recto::ptx {
 
 LaneTables portable_lane_tables() {
-  return {kIntegerForms,       kFloatForms,      kConversionForms,
-          kApproximationForms, sum_up_addresses, load_all_lanes};
+  return {kIntegerForms,     kFloatForms, kConversionForms, kApproximationForms,
+          resolve_addresses, extent_of,   load_all_lanes,   load};
 }
 
 }  // namespace recto::ptx

@@ -109,6 +109,7 @@ struct Step {
   std::uint32_t join = kNoStep;  // of a branch: where its lanes meet again at the latest
   std::uint32_t place = 0;       // index into the program's places
   std::uint16_t straight = 0;    // how many steps from here on are unguarded kLanes of one block
+  std::uint16_t copies = 0;      // moves before it that need no step
   Action action = Action::kLanes;
   bool is_guard_negated = false;
   std::uint8_t defs = 0;

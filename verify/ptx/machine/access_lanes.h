@@ -2,34 +2,15 @@
 
 // The lanes of an access, looked at together.
 
+#include <array>
 #include <bit>
 #include <string>
 
+#include "verify/ptx/lanes/lane_tables.h"
 #include "verify/ptx/machine/reporter.h"
 #include "verify/ptx/machine/warp.h"
 
 namespace recto::ptx {
-
-struct Extent {
-  std::uint64_t low = ~std::uint64_t{0};
-  std::uint64_t high = 0;
-  std::uint64_t bits = 0;  // of all addresses
-};
-
-inline Extent extent_of(const LaneAddresses& addresses, LaneMask lanes) {
-  Extent extent;
-  const auto add = [&](std::uint64_t address) {
-    extent.low = address < extent.low ? address : extent.low;
-    extent.high = address > extent.high ? address : extent.high;
-    extent.bits |= address;
-  };
-  if (lanes == kAllLanes) {
-    for (const std::uint64_t address : addresses) add(address);
-  } else {
-    for_each_lane_of(lanes, [&](unsigned lane) { add(addresses[lane]); });
-  }
-  return extent;
-}
 
 inline void fill_others(LaneMask lanes, LaneAddresses& addresses) {
   if (lanes == kAllLanes) return;
@@ -44,13 +25,28 @@ inline std::string what_of(const Access& access) {
          (access.bytes == 1 ? " byte of " : " bytes of ");
 }
 
-// If all lanes read one place, two of them stand for all.
-inline LaneMask lanes_to_check(const Access& access, const Extent& extent) {
-  if (extent.low != extent.high || access.kind != AccessKind::kRead ||
-      std::popcount(access.lanes) < 3) {
-    return access.lanes;
+inline BlockChecker::Access access_of(const Warp& warp, const Access& access) {
+  return {access.kind, warp.number, 0, access.step->place, access.operation};
+}
+
+// Of lanes that read one place, two stand for all. Others are seldom found unless they are near.
+inline LaneMask lanes_to_check(const Access& access, const AddressExtent& extent,
+                               const LaneAddresses& addresses) {
+  const bool may_overlap =
+      !std::has_single_bit(access.bytes) || (extent.bits & (access.bytes - 1)) != 0;
+  if (access.kind != AccessKind::kRead || may_overlap) return access.lanes;
+  if (extent.low == extent.high) {
+    return (access.lanes & -access.lanes) | std::bit_floor(access.lanes);
   }
-  return LaneMask{1} << std::countr_zero(access.lanes) | std::bit_floor(access.lanes);
+  const int shift = std::countr_zero(access.bytes);
+  std::array<LaneMask, kWarpSize / 2> readers = {};
+  if ((extent.high - extent.low) >> shift >= readers.size()) return access.lanes;
+  for_each_lane_of(access.lanes, [&](unsigned lane) {
+    readers[(addresses[lane] - extent.low) >> shift] |= LaneMask{1} << lane;
+  });
+  LaneMask lanes = 0;
+  for (const LaneMask each : readers) lanes |= (each & -each) | std::bit_floor(each);
+  return lanes;
 }
 
 }  // namespace recto::ptx

@@ -5,6 +5,11 @@
 #include <utility>
 
 namespace recto::ptx {
+namespace {
+
+constexpr std::uint8_t kBytesMax = 16;  // of a copy
+
+}  // namespace
 
 void AsyncCopies::begin(std::uint32_t threads) { threads_.assign(threads, {}); }
 
@@ -14,13 +19,17 @@ bool AsyncCopies::is_late() const {
 
 void AsyncCopies::run(std::byte* shared, const Copy& copy) {
   std::byte* const d = shared + copy.destination;
-  std::memcpy(d, reinterpret_cast<const std::byte*>(copy.source), copy.source_bytes);
+  const auto* const source = reinterpret_cast<const std::byte*>(copy.source);
+  if (copy.source_bytes == kBytesMax) {  // mostly, and the compiler knows how to copy these
+    std::memcpy(d, source, kBytesMax);
+    return;
+  }
+  std::memcpy(d, source, copy.source_bytes);
   std::memset(d + copy.source_bytes, 0, copy.bytes - copy.source_bytes);
 }
 
 bool AsyncCopies::copy(const WarpStep& at, const Detail& detail) {
   const auto bytes = static_cast<std::uint32_t>(detail.count);
-  LaneAddresses offsets;
   LaneAddresses to;
   LaneAddresses from = {};
   std::array<std::uint32_t, kWarpSize> sizes;
@@ -29,7 +38,6 @@ bool AsyncCopies::copy(const WarpStep& at, const Detail& detail) {
     std::copy_n(at.warp.row<std::uint32_t>(detail.uses[0]), kWarpSize, sizes.begin());
     for (std::uint32_t& size : sizes) size = std::min(size, bytes);
   }
-  memory_.compute_addresses(at.warp, detail.memory, at.lanes, offsets);
   if (!memory_.access(at.warp, detail.memory,
                       {&at.step, at.lanes, bytes, AccessKind::kCopyWrite, "copies to"}, to)) {
     return false;
@@ -51,14 +59,16 @@ bool AsyncCopies::copy(const WarpStep& at, const Detail& detail) {
     memory_.compute_addresses(at.warp, detail.source, LaneMask{1} << lane, part);
     from[lane] = part[lane];
   }
+  std::byte* const shared = memory_.shared(0);
+  const auto base = reinterpret_cast<std::uintptr_t>(shared);
   for_each_lane_of(at.lanes, [&](unsigned lane) {
-    const Copy copy{static_cast<std::uint32_t>(offsets[lane]) & ~kRankMask,
+    const Copy copy{static_cast<std::uint32_t>(to[lane] - base),
                     from[lane],
                     static_cast<std::uint8_t>(bytes),
                     static_cast<std::uint8_t>(sizes[lane]),
                     thread(at, lane).committed,
                     at.step.place};
-    if (!is_late()) run(reinterpret_cast<std::byte*>(to[lane]) - copy.destination, copy);
+    if (!is_late()) run(shared, copy);
     if (memory_.checker() != nullptr) thread(at, lane).copies.push_back(copy);
   });
   return true;
@@ -117,7 +127,7 @@ bool AsyncCopies::arrive(const WarpStep& at, const Detail& detail) {
       for (const Copy& copy : copies) {
         checker->finish_copy(
             memory_.shadow(), copy.destination, copy.bytes,
-            {AccessKind::kAsyncWrite, at.warp.number, lane, copy.place, false, operation});
+            {AccessKind::kAsyncWrite, at.warp.number, lane, copy.place, operation});
       }
     }
     if (is_late()) {

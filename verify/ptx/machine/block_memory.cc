@@ -39,22 +39,15 @@ void BlockMemory::begin(const ClusterPlace& place) {
   if (!checker_) return;
   const bool is_poisoned = !run_.options.checks.uninitialised_memory;
   if (is_poisoned) std::fill(shared_.begin(), shared_.end(), kNan);
-  std::vector<std::uint32_t> blocks;
-  for (const std::uint64_t block : place.blocks) {
-    blocks.push_back(static_cast<std::uint32_t>(block + 1));
-  }
+  shadow_.forget();
   const std::uint64_t threads = run_.shape.block.count();
-  checker_->begin(blocks[place.rank],
-                  static_cast<std::uint32_t>((threads + kWarpSize - 1) / kWarpSize), blocks);
+  checker_->begin(static_cast<std::uint32_t>(place.blocks[place.rank] + 1),
+                  static_cast<std::uint32_t>((threads + kWarpSize - 1) / kWarpSize));
 }
 
 void BlockMemory::compute_addresses(const Warp& warp, const MemoryOperand& operand, LaneMask lanes,
                                     LaneAddresses& addresses) const {
   const auto offset = static_cast<std::uint64_t>(operand.offset);
-  if (operand.address == kNoValue) {
-    addresses.fill(offset);
-    return;
-  }
   if (operand.address_width == 8) {
     const std::uint64_t* const base = warp.row<std::uint64_t>(operand.address);
     for (unsigned lane = 0; lane < kWarpSize; ++lane) addresses[lane] = base[lane] + offset;
@@ -69,11 +62,19 @@ void BlockMemory::compute_addresses(const Warp& warp, const MemoryOperand& opera
 
 bool BlockMemory::access(const Warp& warp, const MemoryOperand& operand, const Access& access,
                          LaneAddresses& pointers) {
+  if (access_usual(warp, operand, access, pointers)) return !reporter_.has_abandoned();
   compute_addresses(warp, operand, access.lanes, pointers);
-  if (operand.space != MemorySpace::kGeneric) {
-    return access_space(warp, operand.space, access, pointers);
-  }
-  // Generic addresses: mostly those of one space.
+  const bool is_right = operand.space == MemorySpace::kGeneric
+                            ? access_generic(warp, access, pointers)
+                            : access_space(warp, operand.space, access, pointers);
+  if (!is_right) return false;
+  fill_others(access.lanes, pointers);
+  learn_place(operand, access, pointers);
+  return true;
+}
+
+// Mostly, lanes have addresses of one space.
+bool BlockMemory::access_generic(const Warp& warp, const Access& access, LaneAddresses& pointers) {
   constexpr MemorySpace kSpaces[] = {MemorySpace::kGlobal, MemorySpace::kSharedCluster,
                                      MemorySpace::kLocal, MemorySpace::kParam};
   for (LaneMask left = access.lanes; left != 0;) {
@@ -99,7 +100,7 @@ bool BlockMemory::access(const Warp& warp, const MemoryOperand& operand, const A
 bool BlockMemory::is_aligned(const Warp& warp, MemorySpace space, const Access& access,
                              const LaneAddresses& addresses) {
   const std::uint64_t mask = std::min<std::uint32_t>(access.bytes, 16) - 1;
-  if ((extent_of(addresses, access.lanes).bits & mask) == 0) return true;
+  if ((tables_.extent_of(addresses.data()).bits & mask) == 0) return true;
   for_each_lane_of(access.lanes, [&](unsigned lane) {
     if ((addresses[lane] & mask) == 0 || reporter_.has_abandoned()) return;
     const bool is_global = space == MemorySpace::kGlobal || space == MemorySpace::kConst;
@@ -129,24 +130,19 @@ bool BlockMemory::access_space(const Warp& warp, MemorySpace space, const Access
 }
 
 bool BlockMemory::access_global(const Warp& warp, const Access& access, LaneAddresses& pointers) {
-  const Extent extent = extent_of(pointers, access.lanes);
   const bool stores = is_write(access.kind);
-  const std::size_t step = static_cast<std::size_t>(access.step - program_.steps.data());
-  const std::vector<Buffer>& buffers = run_.memory.buffers();
-  std::uint32_t& last = run_.last_buffer[step];
-  const auto holds = [&](const Buffer& buffer, std::uint64_t low, std::uint64_t high) {
-    return low >= buffer.begin && high + access.bytes <= buffer.end() && high >= low &&
-           !(stores && buffer.access == BufferAccess::kReadOnly);
+  const auto holds = [&](const Buffer* buffer, std::uint64_t low, std::uint64_t high) {
+    return buffer != nullptr && low >= buffer->begin && high < buffer->end() &&
+           access.bytes <= buffer->end() - high &&
+           !(stores && buffer->access == BufferAccess::kReadOnly);
   };
-  if (last >= buffers.size() || !holds(buffers[last], extent.low, extent.high)) {
-    // Lanes in several buffers, a buffer that is new to the step, or an error.
+  const AddressExtent extent = tables_.extent_of(pointers.data());
+  if (!holds(run_.memory.find(extent.low), extent.low, extent.high)) {
+    // Lanes in several buffers, or an error.
     for_each_lane_of(access.lanes, [&](unsigned lane) {
       if (reporter_.has_abandoned()) return;
       const Buffer* const found = run_.memory.find(pointers[lane]);
-      if (found != nullptr && holds(*found, pointers[lane], pointers[lane])) {
-        last = static_cast<std::uint32_t>(found - buffers.data());
-        return;
-      }
+      if (holds(found, pointers[lane], pointers[lane])) return;
       const bool is_inside = found != nullptr && pointers[lane] + access.bytes <= found->end();
       reporter_.abandon(is_inside ? Check::kReadOnly : Check::kOutOfBounds, warp.thread(lane),
                         *access.step, what_of(access) + run_.memory.text_of(pointers[lane]));
@@ -154,26 +150,32 @@ bool BlockMemory::access_global(const Warp& warp, const Access& access, LaneAddr
     if (reporter_.has_abandoned()) return false;
   }
   if (!stays_in_pieces(warp, access, pointers)) return false;
-  if (!checker_) return true;
-  GridChecker::Region* region = nullptr;
-  checker_->begin_step(warp.number);
-  const LaneMask lanes = lanes_to_check(access, extent);
-  for_each_lane_of(lanes, [&](unsigned lane) {
-    const std::uint64_t address = pointers[lane];
-    if (region == nullptr || address - region->begin >= region->bytes) {
-      region = run_.checker->find(address);
-    }
-    if (region == nullptr) return;
-    const Conflict conflict =
-        checker_->touch_global(*region, address - region->begin, access.bytes,
-                               {access.kind, warp.number, lane, access.step->place,
-                                lanes != access.lanes, access.operation});
-    if (conflict.kind == Conflict::Kind::kNone) return;
-    reporter_.report_conflict(
-        warp.thread(lane), access, conflict,
-        std::to_string(access.bytes) + " bytes of " + run_.memory.text_of(address));
-  });
+  if (checker_) record_global(warp, access, pointers);
   return true;
+}
+
+void BlockMemory::record_global(const Warp& warp, const Access& access,
+                                const LaneAddresses& addresses) {
+  checker_->begin_step(warp.number);
+  const AddressExtent extent = tables_.extent_of(addresses.data());
+  for (LaneMask left = lanes_to_check(access, extent, addresses); left != 0;) {
+    const LaneMask first = left & -left;
+    GridChecker::Region* const region =
+        run_.checker->find(addresses[static_cast<unsigned>(std::countr_zero(first))]);
+    LaneMask here = first;
+    for_each_lane_of(region != nullptr ? left : 0, [&](unsigned lane) {
+      if (addresses[lane] - region->begin < region->bytes) here |= LaneMask{1} << lane;
+    });
+    left &= ~here;
+    if (region == nullptr) continue;
+    const BlockChecker::LaneRanges ranges{addresses.data(), region->begin, access.bytes, here};
+    for (const auto& [lane, conflict] :
+         checker_->touch(*region->shadow, ranges, access_of(warp, access))) {
+      reporter_.report_conflict(
+          warp.thread(lane), access, conflict,
+          std::to_string(access.bytes) + " bytes of " + run_.memory.text_of(addresses[lane]));
+    }
+  }
 }
 
 // Buffers whose pieces belong to owners: a wrong block id leads to memory that is in bounds.
@@ -211,7 +213,7 @@ bool BlockMemory::access_private(const Warp& warp, MemorySpace space, const Acce
   const bool is_local = space == MemorySpace::kLocal;
   const std::uint64_t begin = is_local ? kLocalBegin : 0;
   const std::uint64_t end = is_local ? program_.local_bytes : program_.parameter_bytes;
-  const Extent extent = extent_of(pointers, access.lanes);
+  const AddressExtent extent = tables_.extent_of(pointers.data());
   const bool is_wrong = extent.low < begin || extent.high >= end ||
                         extent.high + access.bytes > end || (!is_local && is_write(access.kind));
   if (is_wrong) {
@@ -234,39 +236,52 @@ bool BlockMemory::access_private(const Warp& warp, MemorySpace space, const Acce
   return true;
 }
 
-bool BlockMemory::access_fast(const Warp& warp, const MemoryOperand& operand, const Access& access,
-                              LaneAddresses& pointers, AddressSummary* summary) {
-  if (run_.options.counts || operand.address == kNoValue) return false;
-  AddressRange range{
-      operand.address_width, static_cast<std::uint64_t>(operand.offset), 0, 0, access.bytes,
-      access.bytes - 1};
-  const bool is_shared = operand.space == MemorySpace::kShared;
-  if (is_shared) {
-    if (checker_) return false;
+// After an access that was right.
+void BlockMemory::learn_place(const MemoryOperand& operand, const Access& access,
+                              const LaneAddresses& pointers) {
+  if (run_.options.counts) return;
+  UsualPlace place{{operand.address_width, static_cast<std::uint64_t>(operand.offset)},
+                   access.bytes,
+                   operand.space == MemorySpace::kShared,
+                   checker_.has_value()};
+  AddressRange& range = place.range;
+  range.alignment_mask = std::min<std::uint32_t>(access.bytes, 16) - 1;
+  if (place.is_shared) {
     range.begin = kSharedBegin;
     range.last = std::uint64_t{shared_end_} - kSharedBegin - access.bytes;
+  } else if (operand.space == MemorySpace::kGlobal || operand.space == MemorySpace::kGeneric) {
+    const Buffer* const buffer = run_.memory.find(pointers[0]);
+    if (buffer == nullptr || buffer->logical_bounds != nullptr) return;
+    range.begin = buffer->begin;
+    range.last = buffer->bytes - access.bytes;
+    place.is_recorded &= buffer->access != BufferAccess::kReadOnly;
   } else {
-    if (operand.space != MemorySpace::kGlobal && operand.space != MemorySpace::kGeneric) {
-      return false;
-    }
-    const auto step = static_cast<std::size_t>(access.step - program_.steps.data());
-    const std::uint32_t last = run_.last_buffer[step];
-    if (last >= run_.memory.buffers().size()) return false;
-    const Buffer& buffer = run_.memory.buffers()[last];
-    if (buffer.logical_bounds != nullptr) return false;
-    const bool is_read_only = buffer.access == BufferAccess::kReadOnly;
-    if (is_read_only ? is_write(access.kind) : checker_.has_value()) return false;
-    range.begin = buffer.begin;
-    range.last = buffer.bytes - access.bytes;
+    return;
   }
-  *summary = tables_.sum_up_addresses(warp.registers + operand.address, range, access.lanes,
-                                      pointers.data());
-  if (!summary->is_inside || !summary->is_aligned) return false;
-  if (is_shared) {
-    const auto base = reinterpret_cast<std::uintptr_t>(shared_.data());
-    for (std::uint64_t& pointer : pointers) pointer += base;
+  run_.usual_places[operand.site] = place;
+}
+
+bool BlockMemory::access_usual(const Warp& warp, const MemoryOperand& operand, const Access& access,
+                               LaneAddresses& pointers) {
+  const UsualPlace& place = run_.usual_places[operand.site];
+  if (place.bytes != access.bytes ||
+      !tables_.resolve_addresses(warp.registers + operand.address, place.range, origin_of(place),
+                                 access.lanes, pointers.data())) {
+    return false;
+  }
+  if (place.is_recorded && place.is_shared) {
+    touch(warp, *this, access, pointers);
+  } else if (place.is_recorded) {
+    record_global(warp, access, pointers);
   }
   return true;
+}
+
+bool BlockMemory::load_usual(const Warp& warp, const MemoryOperand& operand, const Access& access,
+                             const LoadShape& shape) const {
+  const UsualPlace& place = run_.usual_places[operand.site];
+  return place.bytes == access.bytes && !place.is_recorded &&
+         tables_.load(warp.registers, operand.address, place.range, origin_of(place), shape);
 }
 
 }  // namespace recto::ptx

@@ -37,14 +37,14 @@ class BlockMemory {
   // Addresses as a kernel has them. Lanes that take no part get that of one that does.
   void compute_addresses(const Warp& warp, const MemoryOperand& operand, LaneMask lanes,
                          LaneAddresses& addresses) const;
-  // Checks and records. Afterwards `pointers` has the lanes' memory on this machine. False if the
-  // kernel cannot go on.
+  // Checks and records. Afterwards `pointers` has the lanes' memory on this machine; lanes that
+  // take no part have that of one that does. False if the kernel cannot go on.
   bool access(const Warp& warp, const MemoryOperand& operand, const Access& access,
               LaneAddresses& pointers);
-  // The same for most accesses: those to one buffer or to shared memory, in bounds and aligned; if
-  // nobody records or counts them, that is all there is to see. False if there is more to see.
-  bool access_fast(const Warp& warp, const MemoryOperand& operand, const Access& access,
-                   LaneAddresses& pointers, AddressSummary* summary);
+  // All in one for loads of all 32 lanes, if they are where the operand's accesses mostly are, and
+  // nobody records them. False, and nothing is done, if they are not.
+  bool load_usual(const Warp& warp, const MemoryOperand& operand, const Access& access,
+                  const LoadShape& shape) const;
   // The same for addresses that are already known.
   bool access_global(const Warp& warp, const Access& access, LaneAddresses& pointers);
   bool access_shared(const Warp& warp, MemorySpace space, const Access& access,
@@ -77,9 +77,19 @@ class BlockMemory {
   LaunchRun& run() const { return run_; }
   BlockChecker* checker() { return checker_ ? &*checker_ : nullptr; }
   ShadowMemory& shadow() { return shadow_; }
+  const LaneTables& tables() const { return tables_; }
   std::string shared_text(std::uint64_t address) const;
 
  private:
+  void learn_place(const MemoryOperand& operand, const Access& access,
+                   const LaneAddresses& pointers);
+  std::uint64_t shared_origin() const { return reinterpret_cast<std::uintptr_t>(shared_.data()); }
+  std::uint64_t origin_of(const UsualPlace& place) const {
+    return place.is_shared ? shared_origin() : 0;
+  }
+  bool access_usual(const Warp& warp, const MemoryOperand& operand, const Access& access,
+                    LaneAddresses& pointers);
+  bool access_generic(const Warp& warp, const Access& access, LaneAddresses& pointers);
   bool access_space(const Warp& warp, MemorySpace space, const Access& access,
                     LaneAddresses& pointers);
   bool access_private(const Warp& warp, MemorySpace space, const Access& access,
@@ -89,8 +99,11 @@ class BlockMemory {
                   const LaneAddresses& addresses);
   const NamedPiece* shared_piece(std::uint64_t address) const;
   BlockMemory* owner_of(MemorySpace space, std::uint64_t address);
+  void record_global(const Warp& warp, const Access& access, const LaneAddresses& addresses);
   bool touch(const Warp& warp, BlockMemory& owner, const Access& access,
-             const LaneAddresses& offsets);
+             const LaneAddresses& pointers);
+  bool is_declared(const Warp& warp, BlockMemory& owner, const Access& access,
+                   const LaneAddresses& pointers);
 
   LaunchRun& run_;
   const Program& program_;

@@ -37,55 +37,61 @@ bool BlockMemory::access_shared(const Warp& warp, MemorySpace space, const Acces
                             ", rank " + std::to_string(rank - 1));
       return false;
     }
-    LaneAddresses offsets = pointers;
-    for (std::uint64_t& offset : offsets) offset &= ~std::uint64_t{kRankMask};
-    fill_others(part.lanes, offsets);
-    if (!touch(warp, *owner, part, offsets)) return false;
-    const auto base = reinterpret_cast<std::uintptr_t>(owner->shared_.data());
-    if (part.lanes == access.lanes) {
-      for (unsigned lane = 0; lane < kWarpSize; ++lane) pointers[lane] = base + offsets[lane];
-      return true;
-    }
-    for_each_lane_of(part.lanes, [&](unsigned lane) { pointers[lane] = base + offsets[lane]; });
+    LaneAddresses here = pointers;
+    const std::uint64_t origin = owner->shared_origin();
+    for (std::uint64_t& pointer : here) pointer = origin + (pointer & ~std::uint64_t{kRankMask});
+    fill_others(part.lanes, here);
+    if (!touch(warp, *owner, part, here)) return false;
+    for_each_lane_of(part.lanes, [&](unsigned lane) { pointers[lane] = here[lane]; });
     left &= ~part.lanes;
+  }
+  fill_others(access.lanes, pointers);
+  return true;
+}
+
+// Of one thread block's shared memory, by addresses on this machine.
+bool BlockMemory::touch(const Warp& warp, BlockMemory& owner, const Access& access,
+                        const LaneAddresses& pointers) {
+  const std::uint64_t origin = owner.shared_origin();
+  const AddressExtent extent = tables_.extent_of(pointers.data());
+  const std::uint64_t low = extent.low - origin;
+  const std::uint64_t end = extent.high - origin + access.bytes;
+  const bool is_inside = low >= kSharedBegin && end <= owner.shared_end_;
+  if (is_inside && !checker_) return true;
+  const NamedPiece* const piece = shared_piece(low);
+  const bool is_in_one_piece = is_inside && piece != nullptr &&
+                               end <= piece->begin + piece->bytes &&
+                               !owner.mbarriers_.is_within(low, end);
+  if (!is_in_one_piece && !is_declared(warp, owner, access, pointers)) return false;
+  if (!checker_) return true;
+  checker_->begin_step(warp.number);
+  const BlockChecker::LaneRanges ranges{pointers.data(), origin, access.bytes,
+                                        lanes_to_check(access, extent, pointers)};
+  for (const auto& [lane, conflict] :
+       checker_->touch(owner.shadow_, ranges, access_of(warp, access))) {
+    reporter_.report_conflict(
+        warp.thread(lane), access, conflict,
+        std::to_string(access.bytes) + " bytes of " + shared_text(pointers[lane] - origin));
   }
   return true;
 }
 
-// Of one thread block's shared memory.
-bool BlockMemory::touch(const Warp& warp, BlockMemory& owner, const Access& access,
-                        const LaneAddresses& offsets) {
-  const Extent extent = extent_of(offsets, access.lanes);
-  const bool is_inside = extent.low >= kSharedBegin &&
-                         extent.high + access.bytes <= owner.shared_end_ &&
-                         extent.high < owner.shared_end_;
-  if (is_inside && !checker_) return true;
-  if (checker_) checker_->begin_step(warp.number);
-  const NamedPiece* piece = nullptr;
-  const LaneMask lanes = lanes_to_check(access, extent);
-  for_each_lane_of(lanes, [&](unsigned lane) {
+// Each lane touches one variable, and no mbarrier. Gaps between variables belong to none.
+bool BlockMemory::is_declared(const Warp& warp, BlockMemory& owner, const Access& access,
+                              const LaneAddresses& pointers) {
+  for_each_lane_of(access.lanes, [&](unsigned lane) {
     if (reporter_.has_abandoned()) return;
-    const std::uint64_t address = offsets[lane];
-    if (piece == nullptr || address - piece->begin >= piece->bytes) piece = shared_piece(address);
-    // Gaps between variables belong to none.
-    if (piece == nullptr || address + access.bytes > piece->begin + piece->bytes) {
+    const std::uint64_t begin = pointers[lane] - owner.shared_origin();
+    const std::uint64_t end = begin + access.bytes;
+    const NamedPiece* const piece = shared_piece(begin);
+    if (piece == nullptr || end > piece->begin + piece->bytes) {
       reporter_.abandon(Check::kOutOfBounds, warp.thread(lane), *access.step,
-                        what_of(access) + shared_text(address));
-      return;
-    }
-    if (!checker_) return;
-    if (!is_atomic(access.kind) && owner.mbarriers_.is_within(address, address + access.bytes)) {
+                        what_of(access) + shared_text(begin));
+    } else if (!is_atomic(access.kind) && owner.mbarriers_.is_within(begin, end)) {
       reporter_.abandon(Check::kMbarrier, warp.thread(lane), *access.step,
-                        what_of(access) + shared_text(address) +
+                        what_of(access) + shared_text(begin) +
                             ", where there is an mbarrier that was not invalidated");
-      return;
     }
-    const Conflict conflict = checker_->touch_shared(
-        owner.shadow_, address, access.bytes,
-        {access.kind, warp.number, lane, access.step->place, false, access.operation});
-    if (conflict.kind == Conflict::Kind::kNone) return;
-    reporter_.report_conflict(warp.thread(lane), access, conflict,
-                              std::to_string(access.bytes) + " bytes of " + shared_text(address));
   });
   return !reporter_.has_abandoned();
 }

@@ -1,6 +1,5 @@
 #include "verify/ptx/machine/exchange.h"
 
-#include <algorithm>
 #include <bit>
 
 namespace recto::ptx {
@@ -13,11 +12,7 @@ LaneMask members_of(const WarpStep& at, const Detail& detail, unsigned lane) {
 
 void set_rows(const WarpStep& at, const std::array<std::uint32_t, kWarpSize>& results) {
   std::uint32_t* const d = at.warp.row<std::uint32_t>(at.step.d);
-  if (at.lanes == kAllLanes) {
-    std::copy(results.begin(), results.end(), d);
-  } else {
-    for_each_lane_of(at.lanes, [&](unsigned lane) { d[lane] = results[lane]; });
-  }
+  for_each_lane_of(at.lanes, [&](unsigned lane) { d[lane] = results[lane]; });
 }
 
 // The second result, if it is wanted.
@@ -25,28 +20,26 @@ void set_predicate(const WarpStep& at, LaneMask truths) {
   if ((at.step.defs & kFieldE) != 0) at.warp.set_mask(at.step.e, at.lanes, truths);
 }
 
-// Where the lane's value comes from; nothing if that is outside of its segment.
-std::optional<unsigned> source_of(ShuffleMode mode, unsigned lane, std::uint32_t b,
-                                  std::uint32_t c) {
+// Where a lane's value comes from, and whether that is inside of its segment.
+struct Source {
+  unsigned lane = 0;
+  bool is_inside = false;
+};
+
+template <ShuffleMode kMode>
+Source source_of(unsigned lane, std::uint32_t b, std::uint32_t c) {
   const unsigned distance = b & 31;
   const unsigned segment = c >> 8 & 31;
   const unsigned last = (lane & segment) | (c & 31 & ~segment);
-  switch (mode) {
-    case ShuffleMode::kUp: {
-      const int source = static_cast<int>(lane) - static_cast<int>(distance);
-      if (source < static_cast<int>(last)) return std::nullopt;
-      return static_cast<unsigned>(source);
-    }
-    case ShuffleMode::kDown:
-      return lane + distance <= last ? std::optional(lane + distance) : std::nullopt;
-    case ShuffleMode::kButterfly:
-      return (lane ^ distance) <= last ? std::optional(lane ^ distance) : std::nullopt;
-    case ShuffleMode::kIndex: {
-      const unsigned source = (lane & segment) | (distance & ~segment);
-      return source <= last ? std::optional(source) : std::nullopt;
-    }
+  if constexpr (kMode == ShuffleMode::kUp) {
+    return {lane - distance, lane >= distance + last};
+  } else {
+    const unsigned source = kMode == ShuffleMode::kDown ? lane + distance
+                            : kMode == ShuffleMode::kButterfly
+                                ? lane ^ distance
+                                : (lane & segment) | (distance & ~segment);
+    return {source, source <= last};
   }
-  return std::nullopt;
 }
 
 std::uint32_t combined(const Detail& detail, std::uint32_t total, std::uint32_t x) {
@@ -69,27 +62,44 @@ std::uint32_t combined(const Detail& detail, std::uint32_t total, std::uint32_t 
   }
 }
 
-}  // namespace
-
 // PTX ISA, "Data Movement and Conversion Instructions: shfl.sync".
-std::optional<MissingSource> shuffle(const WarpStep& at, const Detail& detail) {
+template <ShuffleMode kMode>
+std::optional<MissingSource> shuffle_as(const WarpStep& at) {
   const std::uint32_t* const a = at.warp.row<std::uint32_t>(at.step.a);
   const std::uint32_t* const b = at.warp.row<std::uint32_t>(at.step.b);
   const std::uint32_t* const c = at.warp.row<std::uint32_t>(at.step.c);
   std::array<std::uint32_t, kWarpSize> results = {};
   LaneMask valid = 0;
+  LaneMask missing = 0;
   for (unsigned lane = 0; lane < kWarpSize; ++lane) {
-    const std::optional<unsigned> source = source_of(detail.shuffle, lane, b[lane], c[lane]);
-    const unsigned from = source.value_or(lane) & 31;
-    if ((at.lanes >> lane & 1) != 0 && (at.lanes >> from & 1) == 0) {
-      return MissingSource{lane, from};
-    }
+    const Source source = source_of<kMode>(lane, b[lane], c[lane]);
+    const unsigned from = source.is_inside ? source.lane & 31 : lane;
     results[lane] = a[from];
-    if (source) valid |= LaneMask{1} << lane;
+    valid |= LaneMask{source.is_inside} << lane;
+    missing |= (~at.lanes >> from & 1) << lane;
+  }
+  if (missing &= at.lanes; missing != 0) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(missing));
+    return MissingSource{lane, source_of<kMode>(lane, b[lane], c[lane]).lane & 31};
   }
   set_rows(at, results);
   set_predicate(at, valid);
   return std::nullopt;
+}
+
+}  // namespace
+
+std::optional<MissingSource> shuffle(const WarpStep& at, const Detail& detail) {
+  switch (detail.shuffle) {
+    case ShuffleMode::kUp:
+      return shuffle_as<ShuffleMode::kUp>(at);
+    case ShuffleMode::kDown:
+      return shuffle_as<ShuffleMode::kDown>(at);
+    case ShuffleMode::kButterfly:
+      return shuffle_as<ShuffleMode::kButterfly>(at);
+    default:
+      return shuffle_as<ShuffleMode::kIndex>(at);
+  }
 }
 
 void vote(const WarpStep& at, const Detail& detail) {

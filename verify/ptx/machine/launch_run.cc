@@ -13,7 +13,7 @@ LaunchRun::LaunchRun(const Program& launched, const text::Sources& from,
       shape(with_shape),
       options(with),
       image(launched.image),
-      last_buffer(launched.steps.size(), ~std::uint32_t{0}) {
+      usual_places(launched.num_sites) {
   grid_workspace[0] = sizeof(grid_workspace);
 }
 

@@ -13,16 +13,11 @@ constexpr unsigned kRows = 8;  // of a matrix
 // Element `offset` of each lane's memory, extended to the register.
 template <typename Memory, typename Register>
 void load_rows(const LaneAddresses& pointers, LaneMask lanes, std::size_t offset, Register* d) {
-  const auto load = [&](unsigned lane) {
+  for_each_lane_of(lanes, [&](unsigned lane) {
     Memory value;
     std::memcpy(&value, reinterpret_cast<const std::byte*>(pointers[lane]) + offset, sizeof(value));
-    return static_cast<Register>(value);
-  };
-  if (lanes == kAllLanes) {
-    for (unsigned lane = 0; lane < kWarpSize; ++lane) d[lane] = load(lane);
-  } else {
-    for_each_lane_of(lanes, [&](unsigned lane) { d[lane] = load(lane); });
-  }
+    d[lane] = static_cast<Register>(value);
+  });
 }
 
 template <typename Register>
@@ -85,6 +80,13 @@ void pass_ordering(BlockMemory& memory, const WarpStep& at, const Detail& detail
 // Lanes of one step that store different values in one place: which of them stays is not defined.
 void check_lanes_agree(BlockMemory& memory, const WarpStep& at, const Detail& detail,
                        const LaneAddresses& pointers) {
+  // Mostly, each lane stores behind the one before.
+  const std::size_t bytes = detail.element_bytes * detail.uses.size();
+  bool is_in_order = true;
+  for (unsigned lane = 1; lane < kWarpSize; ++lane) {
+    is_in_order &= pointers[lane] == pointers[lane - 1] + bytes;
+  }
+  if (is_in_order) return;
   for (LaneMask left = at.lanes; left != 0; left &= left - 1) {
     const auto lane = static_cast<unsigned>(__builtin_ctz(left));
     for (std::size_t i = 0; i < detail.uses.size(); ++i) {
@@ -124,21 +126,21 @@ MatrixOrder order_of(const Detail& detail) {
 bool load(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   const std::size_t count = detail.defs.size();
   const Warp& warp = at.warp;
-  LaneAddresses pointers;
   const Access what{
       &at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
       detail.ordering == Ordering::kWeak ? AccessKind::kRead : AccessKind::kAtomicRead, "reads"};
-  AddressSummary summary;
-  if (memory.access_fast(warp, detail.memory, what, pointers, &summary)) {
-    const LoadShape shape{detail.width, static_cast<std::uint8_t>(count), detail.defs.data()};
-    const bool is_plain = at.lanes == warp.live && detail.width == detail.element_bytes;
-    if (is_plain && lane_tables().load_all_lanes(warp.registers, pointers.data(), summary, shape)) {
-      return true;
-    }
-  } else if (!memory.access(warp, detail.memory, what, pointers)) {
-    return false;
+  const bool is_plain = detail.width == detail.element_bytes;
+  const LoadShape shape{detail.width, static_cast<std::uint8_t>(count), detail.defs.data()};
+  if (is_plain && at.lanes == kAllLanes && memory.load_usual(warp, detail.memory, what, shape)) {
+    return true;
   }
+  LaneAddresses pointers;
+  if (!memory.access(warp, detail.memory, what, pointers)) return false;
   pass_ordering(memory, at, detail, pointers);
+  if (is_plain && at.lanes == warp.live) {
+    memory.tables().load_all_lanes(warp.registers, pointers.data(), shape);
+    return true;
+  }
   for (std::size_t i = 0; i < count; ++i) {
     const ValuePlace place = detail.defs[i];
     const std::size_t offset = i * detail.element_bytes;
@@ -159,16 +161,10 @@ bool store(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   LaneAddresses pointers;
   const Access what{&at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
                     is_weak ? AccessKind::kWrite : AccessKind::kAtomic, "writes"};
-  AddressSummary summary;
-  if (!memory.access_fast(at.warp, detail.memory, what, pointers, &summary) &&
-      !memory.access(at.warp, detail.memory, what, pointers)) {
-    return false;
-  }
+  if (!memory.access(at.warp, detail.memory, what, pointers)) return false;
   pass_ordering(memory, at, detail, pointers);
   for (std::size_t i = 0; i < count; ++i) store_rows(at, detail, i, pointers);
-  if (memory.run().options.checks.races && is_weak) {
-    check_lanes_agree(memory, at, detail, pointers);
-  }
+  if (memory.run().options.checks.races && is_weak) check_lanes_agree(memory, at, detail, pointers);
   return true;
 }
 

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <numeric>
+#include <span>
 #include <utility>
 
+#include "verify/ptx/machine/memory_steps.h"
 #include "verify/ptx/machine/special_registers.h"
 #include "verify/ptx/machine/undefined_registers.h"
 
@@ -16,6 +19,11 @@ constexpr std::uint64_t kTurnSteps = std::uint64_t{1} << 20;
 constexpr std::uint64_t kRandomTurnSteps = 256;
 // One in how many turns of the random policies releases lanes that wait where a branch ends.
 constexpr std::uint64_t kRandomRelease = 16;
+
+std::uint64_t count_with_copies(std::span<const Step> steps) {
+  return std::accumulate(steps.begin(), steps.end(), std::uint64_t{steps.size()},
+                         [](std::uint64_t sum, const Step& step) { return sum + step.copies; });
+}
 
 }  // namespace
 
@@ -139,8 +147,8 @@ void ThreadBlock::end_turn(Warp& warp, std::size_t group) {
 
 void ThreadBlock::run_group(Warp& warp, std::size_t index) {
   const Step* const steps = program_.steps.data();
-  std::byte* const registers = warp.registers;
-  std::uint64_t straight_steps = 0;
+  const bool counts = run_.options.counts;
+  std::uint64_t plain_steps = 0;
   // What the group's lanes and step are, as long as it is the one that runs.
   LaneMask lanes = warp.groups[index].lanes;
   std::uint32_t at = warp.groups[index].step;
@@ -153,14 +161,9 @@ void ThreadBlock::run_group(Warp& warp, std::size_t index) {
       break;
     }
     if (step.straight != 0) {
-      const Step* const end = &step + step.straight;
-      straight_steps += step.straight;
+      if (counts) plain_steps += count_with_copies(std::span(&step, step.straight));
+      run_straight({warp, step, lanes});
       at += step.straight;
-      if (lanes == warp.live) {
-        for (const Step* each = &step; each != end; ++each) each->lanes(registers, *each);
-      } else {
-        for (const Step* each = &step; each != end; ++each) run_masked({warp, *each, lanes});
-      }
       continue;
     }
     if (steps_left_ == 0) {
@@ -170,8 +173,9 @@ void ThreadBlock::run_group(Warp& warp, std::size_t index) {
     }
     --steps_left_;
     const LaneMask enabled = warp.enabled_lanes(step, lanes);
-    if (run_.options.counts && enabled != 0) {
-      ++run_.report_.counters.by_action[static_cast<std::size_t>(step.action)];
+    if (counts) {
+      plain_steps += step.copies;
+      run_.report_.counters.by_action[static_cast<std::size_t>(step.action)] += enabled != 0;
     }
     if (step.is_tracked && !is_well_defined(warp, step, lanes, enabled)) break;
     if (step.action == Action::kBranch) {
@@ -185,6 +189,12 @@ void ThreadBlock::run_group(Warp& warp, std::size_t index) {
         continue;
       }
     }
+    // Loads are frequent, and move no group.
+    if (step.action == Action::kLoad && enabled != 0 && !step.is_tracked) {
+      if (!load(memory_, {warp, step, enabled}, detail_of(step))) break;
+      ++at;
+      continue;
+    }
     warp.groups[index].step = at;
     const Next next = act(index, {warp, step, enabled});
     if (reporter_.has_abandoned() || next == Next::kBlocked || next == Next::kEnded) break;
@@ -193,8 +203,17 @@ void ThreadBlock::run_group(Warp& warp, std::size_t index) {
     at = next == Next::kStep ? at + 1 : group.step;
     join = warp.join_of(index);
   }
-  if (run_.options.counts) {
-    run_.report_.counters.by_action[static_cast<std::size_t>(Action::kLanes)] += straight_steps;
+  run_.report_.counters.by_action[static_cast<std::size_t>(Action::kLanes)] += plain_steps;
+}
+
+// Steps that only compute.
+void ThreadBlock::run_straight(const WarpStep& at) const {
+  const Step* const end = &at.step + at.step.straight;
+  if (at.lanes == at.warp.live) {
+    std::byte* const registers = at.warp.registers;
+    for (const Step* each = &at.step; each != end; ++each) each->lanes(registers, *each);
+  } else {
+    for (const Step* each = &at.step; each != end; ++each) run_masked({at.warp, *each, at.lanes});
   }
 }
 

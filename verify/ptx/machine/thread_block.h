@@ -53,6 +53,7 @@ class ThreadBlock {
   bool is_random() const { return run_.options.schedule.policy >= SchedulePolicy::kRandomWarp; }
 
   void run_group(Warp& warp, std::size_t group);
+  void run_straight(const WarpStep& at) const;
   void run_masked(const WarpStep& at) const;
   bool is_well_defined(Warp& warp, const Step& step, LaneMask lanes, LaneMask enabled);
 
@@ -76,7 +77,9 @@ class ThreadBlock {
   bool perform(const WarpStep& at);
   void order_lanes(const WarpStep& at);
   void multiply(const WarpStep& at) const;
+  ValuePlace masks_of(const Step& step) const;
   LaneMask member_mask(const Warp& warp, const Step& step, unsigned lane) const;
+  bool has_full_masks(const Warp& warp, const Step& step) const;
 
   const Detail& detail_of(const Step& step) const { return program_.details[step.detail]; }
   std::uint32_t index_of(const Step& step) const {

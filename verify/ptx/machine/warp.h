@@ -22,6 +22,10 @@ using LaneAddresses = std::array<std::uint64_t, kWarpSize>;
 // Calls visit(lane) for each lane of the mask.
 template <typename Visit>
 void for_each_lane_of(LaneMask lanes, Visit visit) {
+  if (lanes == kAllLanes) {  // mostly, and without a look at each bit
+    for (unsigned lane = 0; lane < kWarpSize; ++lane) visit(lane);
+    return;
+  }
   for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<unsigned>(__builtin_ctz(lanes)));
 }
 

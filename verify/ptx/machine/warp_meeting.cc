@@ -33,14 +33,25 @@ bool is_collective(Action action) {
 
 }  // namespace
 
+ValuePlace ThreadBlock::masks_of(const Step& step) const {
+  return step.action == Action::kWarpBarrier ? step.a : detail_of(step).uses[0];
+}
+
 LaneMask ThreadBlock::member_mask(const Warp& warp, const Step& step, unsigned lane) const {
-  if (is_collective(step.action)) return kAllLanes;
-  const ValuePlace masks = step.action == Action::kWarpBarrier ? step.a : detail_of(step).uses[0];
-  return warp.row<std::uint32_t>(masks)[lane];
+  return is_collective(step.action) ? kAllLanes : warp.row<std::uint32_t>(masks_of(step))[lane];
+}
+
+// Most masks are: all lanes of the warp.
+bool ThreadBlock::has_full_masks(const Warp& warp, const Step& step) const {
+  if (is_collective(step.action)) return true;
+  const std::uint32_t* const masks = warp.row<std::uint32_t>(masks_of(step));
+  LaneMask common = kAllLanes;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) common &= masks[lane];
+  return common == kAllLanes;
 }
 
 Next ThreadBlock::meet(std::size_t index, const WarpStep& at) {
-  LaneMask wanted = is_collective(at.step.action) ? kAllLanes : 0;
+  LaneMask wanted = has_full_masks(at.warp, at.step) ? kAllLanes : 0;
   if (wanted == 0) {
     for (LaneMask left = at.lanes; left != 0; left &= left - 1) {
       const auto lane = static_cast<unsigned>(std::countr_zero(left));

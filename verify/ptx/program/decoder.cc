@@ -112,7 +112,7 @@ Result<Draft> decode(const text::Module& module, const Symbols& symbols,
   at.check(at.variables().place_kernel(kernel, &frame.variables));
   if (at.status().is_ok()) decode_function(at, frame);
   if (!at.status().is_ok()) return at.status().in(kernel.name);
-  at.begin_instruction({}, "exit");
+  at.begin_instruction({}, "exit", {});
   at.emit(Action::kExit);  // behind the last instruction
   return at.finish();
 }

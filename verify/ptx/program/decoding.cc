@@ -72,10 +72,11 @@ std::uint64_t float_bits(const Operand& operand, ScalarType type) {
 void Decoding::begin(const text::Instruction& instruction) {
   instruction_ = &instruction;
   read(instruction);
-  begin_instruction(instruction.place, instruction.text());
+  Guard guard;
   if (instruction.guard) {
-    set_guard(frame_->values[instruction.guard->reg], instruction.guard->is_negated);
+    guard = {frame_->values[instruction.guard->reg], instruction.guard->is_negated};
   }
+  begin_instruction(instruction.place, instruction.text(), guard);
 }
 
 bool Decoding::has_modifier(std::string_view modifier) const {

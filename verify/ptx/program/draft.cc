@@ -33,15 +33,11 @@ ValuePlace DraftBuilder::special(SpecialValue value, Width width) {
   return found->second;
 }
 
-void DraftBuilder::begin_instruction(const text::Place& place, std::string text) {
+void DraftBuilder::begin_instruction(const text::Place& place, std::string text,
+                                     const Guard& guard) {
   place_ = place;
   text_ = std::move(text);
-  set_guard(kNoValue, false);
-}
-
-void DraftBuilder::set_guard(ValuePlace guard, bool is_negated) {
   guard_ = guard;
-  is_guard_negated_ = is_negated;
 }
 
 Step& DraftBuilder::emit(Action action, const Fields& fields) {
@@ -53,8 +49,8 @@ Step& DraftBuilder::emit(Action action, const Fields& fields) {
   }
   Step step;
   step.action = action;
-  step.guard = guard_;
-  step.is_guard_negated = is_guard_negated_;
+  step.guard = guard_.predicate;
+  step.is_guard_negated = guard_.is_negated;
   step.place = static_cast<std::uint32_t>(program.places.size() - 1);
   step.d = fields.d;
   step.d_width = fields.d_width;

@@ -49,10 +49,13 @@ class DraftBuilder {
   ValuePlace special(SpecialValue value, Width width);
   const Value& value(ValuePlace place) const { return draft_.values[place]; }
 
+  struct Guard {
+    ValuePlace predicate = kNoValue;
+    bool is_negated = false;
+  };
   // Steps belong to the instruction that was begun last.
-  void begin_instruction(const text::Place& place, std::string text);
-  void set_guard(ValuePlace guard, bool is_negated);
-  bool has_guard() const { return guard_ != kNoValue; }
+  void begin_instruction(const text::Place& place, std::string text, const Guard& guard);
+  bool has_guard() const { return guard_.predicate != kNoValue; }
   Step& emit(Action action, const Fields& fields = {});
   Step& emit(Action action, Detail detail, const Fields& fields = {});
   // At most four operands. False if there is no such form.
@@ -71,8 +74,7 @@ class DraftBuilder {
   std::map<std::pair<SpecialValue, Width>, ValuePlace> specials_;
   text::Place place_;
   std::string text_;
-  ValuePlace guard_ = kNoValue;
-  bool is_guard_negated_ = false;
+  Guard guard_;
 };
 
 }  // namespace recto::ptx
