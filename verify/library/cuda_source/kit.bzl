@@ -124,6 +124,8 @@ def cuda_source_library(
 _FORWARDED = {
     "ATen/ATen.h": "framework_tensors.h",
     "ATen/cuda/CUDAContext.h": "framework_streams.h",
+    "ATen/cuda/CUDAGeneratorImpl.h": "framework_random.h",
+    "ATen/cuda/detail/UnpackRaw.cuh": "framework_random.h",
     "c10/cuda/CUDAException.h": "framework_streams.h",
     "c10/cuda/CUDAGuard.h": "framework_streams.h",
     "c10/cuda/CUDAStream.h": "framework_streams.h",
