@@ -1,0 +1,39 @@
+"""Plants a fault in a copy of a subject's source, and looks for it in what recto says."""
+
+import re
+import shutil
+from pathlib import Path
+
+from packages import Refusal
+
+
+def line_of(fault, text):
+    """The number of the line in which fault.found_at ends."""
+    if text.count(fault.found_at) != 1:
+        raise Refusal(f"{fault.name}: {fault.file}: expected once, after the edit: "
+                      f"{fault.found_at.strip()!r}, found {text.count(fault.found_at)} times")
+    end = text.index(fault.found_at) + len(fault.found_at.rstrip())
+    return text.count("\n", 0, end) + 1
+
+
+def plant(fault, folder, copy):
+    """Copies the include folder, edits the file there. Returns the line that must be found."""
+    shutil.copytree(folder, copy)
+    path = copy / fault.file
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise Refusal(f"{fault.name}: {fault.file}: {error.strerror}") from error
+    if text.count(fault.before) != 1:
+        raise Refusal(f"{fault.name}: {fault.file}: expected once: "
+                      f"{fault.before.strip()!r}, found {text.count(fault.before)} times")
+    text = text.replace(fault.before, fault.after)
+    path.write_text(text, encoding="utf-8")
+    return line_of(fault, text)
+
+
+def finding_in(fault, line, output):
+    """The finding in recto's output that names the check and the line, or None."""
+    place = rf"\b{re.escape(Path(fault.file).name)}:{line}\b"  # calls have no folder
+    found = re.search(rf"^.*\b{fault.check} in kernel .*{place}.*$", output, re.MULTILINE)
+    return found.group(0).strip() if found else None
