@@ -21,13 +21,15 @@ bool is_known(const Clocks& clocks, std::uint64_t key, std::uint32_t clock) {
 
 }  // namespace
 
-void BlockChecker::begin(std::uint32_t block, std::uint32_t warps) {
+void BlockChecker::begin(std::uint32_t block, std::uint64_t threads) {
+  const auto warps = static_cast<std::uint32_t>((threads + kWarpSize - 1) / kWarpSize);
   block_ = block;
   warps_.assign(warps, {});
   for (WarpOrder& warp : warps_) {
     warp.known.assign(warps, 0);
     warp.proxy_known.assign(warps, 0);
   }
+  if (threads % kWarpSize != 0) warps_.back().lanes_there = (1U << threads % kWarpSize) - 1;
 }
 
 // The clock up to which something is told.
@@ -39,7 +41,7 @@ std::uint32_t BlockChecker::end_epoch(WarpOrder& warp) {
 void BlockChecker::pass_warp_barrier(std::uint32_t number, LaneMask lanes) {
   WarpOrder& warp = warps_[number];
   const std::uint32_t now = end_epoch(warp);
-  if (lanes == kAllLanes) {
+  if ((warp.lanes_there & ~lanes) == 0) {
     warp.all_lanes = now;
     return;
   }

@@ -41,7 +41,7 @@ class BlockChecker {
 
   BlockChecker(const Options& options, GridChecker& grid) : options_(options), grid_(grid) {}
 
-  void begin(std::uint32_t block, std::uint32_t warps);
+  void begin(std::uint32_t block, std::uint64_t threads);
 
   // Warp barriers order these lanes; block barriers order the warps with a non-zero bit: those that
   // arrive before those that wait.
@@ -106,6 +106,7 @@ class BlockChecker {
 
  private:
   struct WarpOrder {
+    LaneMask lanes_there = kAllLanes;       // fewer in the last warp of a thread block
     std::uint32_t clock = 1;
     std::uint32_t epoch = 1;                // the clock after what others may have been told
     std::vector<std::uint32_t> known = {};  // clocks of the block's warps

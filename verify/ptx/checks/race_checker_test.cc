@@ -25,7 +25,7 @@ Kind kind_of(BlockChecker& checker, ShadowMemory& shadow, const BlockChecker::Ac
 // Two warps of one thread block.
 class Accesses {
  public:
-  Accesses() : shadow_(4096), checker_({}, grid_) { checker_.begin(1, 2); }
+  Accesses() : shadow_(4096), checker_({}, grid_) { checker_.begin(1, 2 * kWarpSize); }
 
   Kind touch(AccessKind kind, unsigned thread, std::size_t offset, std::size_t bytes = 4) {
     checker_.begin_step(thread / kWarpSize);
@@ -40,7 +40,7 @@ class Accesses {
   }
   void begin_block(std::uint32_t block) {
     shadow_.forget();
-    checker_.begin(block, 2);
+    checker_.begin(block, 2 * kWarpSize);
   }
   void block_barrier() { checker_.pass_barrier({kAllLanes, kAllLanes}, {kAllLanes, kAllLanes}); }
   BlockChecker& checker() { return checker_; }
@@ -75,6 +75,31 @@ TEST_CASE("a warp barrier orders the lanes of its mask") {
   CHECK(accesses.read(3, 8) == Kind::kNone);
   accesses.checker().pass_warp_barrier(0, kAllLanes);
   CHECK(accesses.write(31, 8) == Kind::kNone);
+}
+
+TEST_CASE("a barrier orders a warp of fewer lanes, after a read by several of them, too") {
+  constexpr unsigned kLanes = 24;
+  constexpr LaneMask kThere = (1U << kLanes) - 1;
+  GridChecker grid;
+  ShadowMemory shadow(4096);
+  BlockChecker checker({.uninitialised = false}, grid);
+  checker.begin(1, kLanes);
+  const std::array<std::uint64_t, kWarpSize> addresses = {};  // one place
+  const auto read_by_all = [&] {
+    checker.begin_step(0);
+    return checker.touch(shadow, {.addresses = addresses.data(), .bytes = 4, .lanes = kThere},
+                         {AccessKind::kRead, 0, 0, 0});
+  };
+  const auto write_by_last = [&] {
+    checker.begin_step(0);
+    return kind_of(checker, shadow, {AccessKind::kWrite, 0, kLanes - 1, 0}, 0, 4);
+  };
+  CHECK(read_by_all().empty());
+  CHECK(write_by_last() == Kind::kRace);
+  checker.pass_barrier({kThere}, {kThere});
+  CHECK(read_by_all().empty());
+  checker.pass_barrier({kThere}, {kThere});
+  CHECK(write_by_last() == Kind::kNone);
 }
 
 TEST_CASE("those that arrive at a barrier without waiting learn nothing") {
@@ -123,8 +148,8 @@ TEST_CASE("a fence and an atomic operation on each side order thread blocks") {
     CHECK(grid.find(5120) == nullptr);
     BlockChecker first({}, grid);
     BlockChecker second({}, grid);
-    first.begin(1, 1);
-    second.begin(2, 1);
+    first.begin(1, kWarpSize);
+    second.begin(2, kWarpSize);
     first.begin_step(0);
     CHECK(kind_of(first, *region.shadow, {AccessKind::kWrite, 0, 5, 0}, 0, 4) == Kind::kNone);
     if (has_fences) first.pass_fence(0, kAllLanes);

@@ -40,9 +40,8 @@ void BlockMemory::begin(const ClusterPlace& place) {
   const bool is_poisoned = !run_.options.checks.uninitialised_memory;
   if (is_poisoned) std::fill(shared_.begin(), shared_.end(), kNan);
   shadow_.forget();
-  const std::uint64_t threads = run_.shape.block.count();
   checker_->begin(static_cast<std::uint32_t>(place.blocks[place.rank] + 1),
-                  static_cast<std::uint32_t>((threads + kWarpSize - 1) / kWarpSize));
+                  run_.shape.block.count());
 }
 
 void BlockMemory::compute_addresses(const Warp& warp, const MemoryOperand& operand, LaneMask lanes,
