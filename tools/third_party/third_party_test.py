@@ -167,7 +167,7 @@ class ThirdPartyTest(unittest.TestCase):
                                    "--cases", "7")
         self.assertEqual(code, 1)
         text = (self.folder / "arguments").read_text(encoding="utf-8").strip()
-        adapter = f"{HERE}/vllm_adapter.cc"
+        adapter = f"{third_party.HERE}/vllm_adapter.cc"
         self.assertTrue(text.startswith(f"verify --adapter {adapter} --include "), text)
         for part in (f"--include {cache}/vllm-0.10.2/csrc", "--define VLLM_V2", "--layout packed"):
             self.assertIn(part, text)

@@ -106,7 +106,7 @@ class BlockChecker {
 
  private:
   struct WarpOrder {
-    LaneMask lanes_there = kAllLanes;       // fewer in the last warp of a thread block
+    LaneMask lanes_there = kAllLanes;  // fewer in the last warp of a thread block
     std::uint32_t clock = 1;
     std::uint32_t epoch = 1;                // the clock after what others may have been told
     std::vector<std::uint32_t> known = {};  // clocks of the block's warps
