@@ -1,5 +1,6 @@
 // Passes recto's prefill calls to FlashInfer's BatchPrefillWithPagedKVCache, which uses tensor
-// cores, with the plan that its own scheduler makes.
+// cores, with the plan that its own scheduler makes. Softcap takes -DSOFTCAP, with which twice as
+// many kernels are compiled.
 
 #include <flashinfer/attention/default_prefill_params.cuh>
 #include <flashinfer/attention/mask.cuh>

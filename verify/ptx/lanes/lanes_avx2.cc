@@ -1,22 +1,17 @@
 // Compiled with -mavx2 -mfma -mf16c where the compiler knows them; runs only where the machine has
-// them. All code of the included files is local or always inlined.
+// them.
 
 #include "verify/ptx/lanes/lane_tables.h"
 
 #ifdef __AVX2__
-#include "verify/ptx/lanes/address_lanes.h"
-#include "verify/ptx/lanes/approximation_forms.h"
-#include "verify/ptx/lanes/conversion_forms.h"
-#include "verify/ptx/lanes/float_forms.h"
-#include "verify/ptx/lanes/integer_forms.h"
+#include "verify/ptx/lanes/all_lanes.h"
 #endif
 
 namespace recto::ptx {
 
 LaneTables avx2_lane_tables() {
 #ifdef __AVX2__
-  return {kIntegerForms,     kFloatForms, kConversionForms, kApproximationForms,
-          resolve_addresses, extent_of,   load_all_lanes,   load};
+  return own_lane_tables();
 #else
   return {};
 #endif

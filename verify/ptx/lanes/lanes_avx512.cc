@@ -1,22 +1,17 @@
 // Compiled with -mavx512f and its kin where the compiler knows them; runs only where the machine
-// has them. All code of the included files is local or always inlined.
+// has them.
 
 #include "verify/ptx/lanes/lane_tables.h"
 
 #ifdef __AVX512F__
-#include "verify/ptx/lanes/address_lanes.h"
-#include "verify/ptx/lanes/approximation_forms.h"
-#include "verify/ptx/lanes/conversion_forms.h"
-#include "verify/ptx/lanes/float_forms.h"
-#include "verify/ptx/lanes/integer_forms.h"
+#include "verify/ptx/lanes/all_lanes.h"
 #endif
 
 namespace recto::ptx {
 
 LaneTables avx512_lane_tables() {
 #ifdef __AVX512F__
-  return {kIntegerForms,     kFloatForms, kConversionForms, kApproximationForms,
-          resolve_addresses, extent_of,   load_all_lanes,   load};
+  return own_lane_tables();
 #else
   return {};
 #endif

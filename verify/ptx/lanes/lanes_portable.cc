@@ -1,15 +1,7 @@
-#include "verify/ptx/lanes/address_lanes.h"
-#include "verify/ptx/lanes/approximation_forms.h"
-#include "verify/ptx/lanes/conversion_forms.h"
-#include "verify/ptx/lanes/float_forms.h"
-#include "verify/ptx/lanes/integer_forms.h"
-#include "verify/ptx/lanes/lane_tables.h"
+#include "verify/ptx/lanes/all_lanes.h"
 
 namespace recto::ptx {
 
-LaneTables portable_lane_tables() {
-  return {kIntegerForms,     kFloatForms, kConversionForms, kApproximationForms,
-          resolve_addresses, extent_of,   load_all_lanes,   load};
-}
+LaneTables portable_lane_tables() { return own_lane_tables(); }
 
 }  // namespace recto::ptx
