@@ -200,12 +200,7 @@ using Mbarrier = std::uint64_t;
 inline constexpr bool kHasBulkCopies = recto::kernel_dialect::kAreAllCardsHopper;
 
 // Whether the kernels for Hopper cards alone are linked, which multiply by warpgroups (wgmma).
-// Their launch functions call the driver, so builds without one leave them out.
-#ifdef RECTO_WITHOUT_HOPPER_KERNELS
-inline constexpr bool kHasWarpgroupProducts = false;
-#else
 inline constexpr bool kHasWarpgroupProducts = true;
-#endif
 
 // Called by one thread. Other threads, and copies, see it after a barrier and fence_async_proxy().
 __device__ inline void init_mbarrier(Mbarrier* mbarrier, unsigned arrivals) {
