@@ -97,6 +97,12 @@ TEST_CASE("a run may end at the first case that fails") {
   CHECK(json["cases"].get<int>() < 120);
   const auto later = verify(kFaulty, {"--after-failure", "3", "--law", "oracle", "--json"});
   CHECK(parse_json(later.out).value()["cases"].get<int>() == json["cases"].get<int>() + 3);
+  const auto counted =
+      verify(kFaulty, {"--failures", "0", "--fail-fast", "--law", "oracle", "--json"});
+  const Json none = parse_json(counted.out).value();
+  CHECK(none["failures"].empty());
+  CHECK(none["failed"] == json["failed"]);
+  CHECK(none["cases"] == json["cases"]);
 }
 
 }  // namespace

@@ -183,7 +183,7 @@ void add_run_flags(Command& command, VerifyFlags& flags) {
   command.add("--bound KIND",
               one_of(flags.bound, {std::begin(verify::kBoundNames), std::end(verify::kBoundNames)}),
               "worst-case or probabilistic [probabilistic];\nhard and sharp mean the same");
-  command.add("--failures N", integer(options.failures_kept, {1, 1000}),
+  command.add("--failures N", integer(options.failures_kept, {0, 1000}),
               "failures shown and kept per kind, law and backend [1]");
   command.add("--fail-fast", flag(flags.is_fail_fast), "draw no case after one that failed");
   command.add("--after-failure N", integer(options.cases_after_failure, {0, kCasesMax}),

@@ -255,7 +255,8 @@ TEST_CASE("bad flags are named, with what was expected") {
   check_refused({"--kernel", "nowhere.so"}, "--kernel: nowhere.so: No such file or directory");
   check_refused({"--kernel", kRight, "--backend", "naive-fp64"},
                 "--backend: found 'naive-fp64'; expected one of plain-c decode, plain-c prefill");
-  for (const char* flag : {"--cases", "--failures"}) check_refused({flag, "0"}, flag);
+  check_refused({"--cases", "0"}, "--cases");
+  check_refused({"--failures", "-1"}, "--failures");
   check_refused({"--seconds", "-1"}, "--seconds");
   for (const char* flag : {"--context-max", "--sequences-max", "--rows-max", "--q-heads-max"})
     for (const char* size : {"0", "1e9", "many"}) check_refused({flag, size}, flag);

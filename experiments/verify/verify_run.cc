@@ -70,6 +70,7 @@ class VerifyRun {
     how.after_each = [this](const Law& law, const Backend& backend, const DescribedCase& drawn,
                             const verify::LawVerdict& verdict) {
       outcome_.by_feature.add(*drawn.spec, verdict);
+      if (verdict.failed() && !cases_at_failure_) cases_at_failure_ = outcome_.cases;
       met_.insert({law.name, backend.name});
       if (moves_unrecorded(backend)) sizes_[backend.name].add_pools(drawn.law_case);
       // Cases of shrinking, and cases found by a search, are not random draws.
@@ -147,11 +148,9 @@ class VerifyRun {
 
   std::optional<DescribedCase> next_case() {
     records_bias_ = false;  // a skipped law does not reset it
-    if (!outcome_.kept.empty()) {
-      if (!cases_at_failure_) cases_at_failure_ = outcome_.cases;
-      const auto& after = options_.cases_after_failure;
-      if (after && outcome_.cases - *cases_at_failure_ >= *after) return std::nullopt;
-    }
+    const auto& after = options_.cases_after_failure;
+    if (after && cases_at_failure_ && outcome_.cases - *cases_at_failure_ >= *after)
+      return std::nullopt;
     const bool has_pairs = !is_time_up() && options_.supply.demands == verify::CaseDemands{};
     std::optional<DescribedCase> paired = has_pairs ? pairs_.next_of_share() : std::nullopt;
     is_for_pairs_ = paired.has_value();

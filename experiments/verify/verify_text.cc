@@ -121,6 +121,10 @@ std::string biases_text(const VerifyOutcome& outcome) {
 std::string failures_text(const VerifyOptions& options, const VerifyOutcome& outcome) {
   const verify::LawReport& report = outcome.report;
   if (report.failed() == 0) return "";
+  if (report.failures.empty() && options.failures_kept == 0) {
+    return "\n" + wrapped(fmt::format("Failed: {}; --failures N reduces and shows N of each kind",
+                                      counted(report.failed(), "check")));
+  }
   const auto failed = static_cast<std::size_t>(report.failed());
   std::int64_t met_shrinking = 0;
   std::int64_t shrunk_to_shown = 0;

@@ -8,8 +8,9 @@ tolerances of gpucheck and gpuemu.
 The first table: in how many of the seeds each judge found the fault, and the median CPU seconds; in
 the last rows all faults together, with 95 % intervals (Wilson), and the faults that a function for
 fp32 and fp16 alone can have. The second: in how many of `--runs` runs of 10 equal cases recto finds
-a fault through Python, through the C interface, and through both. gpuemu's daemon, a separate
-program, is not used: only what its package has. RECTO_PROGRAMS names the folder of the programs.
+a fault through Python, through the C interface, and through both. recto shrinks no case. gpuemu's
+daemon, a separate program, is not used: only what its package has. RECTO_PROGRAMS names the folder
+of the programs.
 """
 
 import argparse
@@ -55,7 +56,7 @@ def found_in_python(fault, seed, **words):
     """Whether ten cases show it."""
     function = functools.partial(attention, fault=fault)
     with tempfile.TemporaryDirectory() as folder, np.errstate(all="ignore"):
-        report = recto.verify(decode=function, prefill=function, cases=10, explain=False, seed=seed,
+        report = recto.verify(decode=function, prefill=function, cases=10, failures=0, seed=seed,
                               fail_fast=True, folder=folder, **SIZES, **words)
     return report.failed > 0
 
@@ -71,7 +72,8 @@ def found_in_c(fault, seed, **words):
         flags = _programs.flags({**SIZES, **words}, RENAMED)
         out, _ = _programs.run(
             "recto_kernels", ["verify", "--kernel", str(library(fault)), "--cases=10",
-                              f"--seed={seed}", "--fail-fast", "--json", "--out", folder, *flags],
+                              f"--seed={seed}", "--fail-fast", "--failures=0", "--json",
+                              "--out", folder, *flags],
             RENAMED, judges=True)
     return json.loads(out)["failed"] > 0
 
