@@ -15,7 +15,7 @@ import unittest
 from pathlib import Path
 
 requirements = Path(sys.argv.pop(1))
-MODULES = {"pytest-xdist": "xdist"}  # with another name than their package
+MODULES = {"nvidia-cuda-nvdisasm": "nvidia", "pytest-xdist": "xdist"}  # with another name than their package
 
 
 class Packages(unittest.TestCase):
