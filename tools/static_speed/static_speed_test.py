@@ -5,7 +5,9 @@ import struct
 import sys
 import tempfile
 import unittest
+from contextlib import redirect_stdout
 from dataclasses import replace
+from io import StringIO
 from pathlib import Path
 
 sys.dont_write_bytecode = True
@@ -21,6 +23,7 @@ from own_kernels import BadTable, subject_of  # noqa: E402
 from plans import BadPlans, PlannedLaunch, read_plans  # noqa: E402
 from replay import MEMORY_CYCLES, trips_per_clock  # noqa: E402
 from speed_table import changes, read_table, write_table  # noqa: E402
+from speed_test import check, floor_failures  # noqa: E402
 
 _NONE = 7 << 46 | 7 << 49  # no scoreboard
 
@@ -256,6 +259,26 @@ class Tables(unittest.TestCase):
         self.assertEqual(len(list(changes(before, {"l": {"instructions": 1000.0}}))), 2)
         with_one_more = {"k": {"instructions": 1000.0, "at 1": 1.0}}
         self.assertEqual(len(list(changes(before, with_one_more))), 1)
+
+    def test_decode_below_the_floor_fails_and_so_does_an_exception_that_is_none(self):
+        least = 1.3 * CARD.need(4800)
+        for label, fails_below in (("GQA decode in whole tiles, bf16/bf16, 128", True),
+                                   ("GQA decode in whole tiles, bf16/fp8, 128", False)):
+            for rate, is_below in ((least - 0.1, True), (least + 0.1, False)):
+                row = {"registers": 255, "at 1": 1.0, "at 2": rate}
+                with self.subTest(label, rate=rate):
+                    found = list(floor_failures({label: row}, "sm_90", 4800))
+                    self.assertEqual(len(found), int(is_below == fails_below))
+        self.assertEqual(list(floor_failures({"TMA decode": {"at 1": 1.0}}, "sm_90", 4800)), [])
+
+    def test_figures_of_another_compiler_are_not_compared(self):
+        row = {column: 100.0 for column in COLUMNS}
+        self.path.write_text(write_table("# speed, nvcc 13.0.88, sm_90", {"k": row}))
+        slower = {"k": row | {"instructions": 104.0}}
+        for compiler, failures in (("13.0.88", 1), ("14.0.1", 0)):
+            with redirect_stdout(StringIO()) as said:
+                found = check({(compiler, "sm_90"): slower}, [self.path], [LAUNCH])
+            self.assertEqual((len(found), "SKIPPED" in said.getvalue()), (failures, not failures))
 
     def test_plans_are_read_in_the_order_of_the_launch(self):
         self.path.write_text(
