@@ -25,7 +25,7 @@ def main(speeds, plans, peers, picture):
     found = shares(Speeds(speeds, peers), read_plans(plans))
     plt.rcParams.update({"svg.hashsalt": "recto", "svg.fonttype": "none", "font.size": 9,
                          "axes.grid": True, "grid.color": "#DDDDDD", "legend.frameon": False})
-    figure, axes = plt.subplots(1, len(CARDS), figsize=(10, 3), sharey=True, layout="constrained")
+    figure, axes = plt.subplots(1, len(CARDS), figsize=(10, 3.3), sharey=True, layout="constrained")
     for axis, card in zip(axes, CARDS, strict=True):
         for batch, (colour, dash, marker) in zip(BATCHES, LINES, strict=True):
             percent = [100 * found[card, batch, context].bandwidth_share for context in CONTEXTS]
@@ -35,7 +35,7 @@ def main(speeds, plans, peers, picture):
                  xticks=CONTEXTS, xticklabels=[f"{context // 1024}k" for context in CONTEXTS])
         axis.minorticks_off()
     axes[0].set_ylabel("% of the nominal bandwidth,\npredicted")
-    axes[-1].legend(loc="lower right")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
     figure.savefig(picture, metadata={"Date": None})
 
 
