@@ -46,16 +46,18 @@ _KINDS = {
     "special": _Kind("special", 8, 24),
     "constant": _Kind("uniform", 1, 30),
     "uniform": _Kind("uniform", 1, 12),
-    "shuffle": _Kind("shared", 2, 24),
-    "load": _Kind("shared", 2, MEMORY_CYCLES // 3),  # tables and lengths are in L2, or L1
-    "store": _Kind("shared", 2, 20),
+    "shuffle": _Kind("memory", 2, 24),
+    "shared": _Kind("memory", 4, 30),
+    "load": _Kind("memory", 4, MEMORY_CYCLES // 3),  # tables and lengths are in L2, or L1
+    "store": _Kind("memory", 4, 20),
     "other": _Kind("", 0, 20),
 }
 _FMA = ("FADD", "FMUL", "FFMA", "HADD2", "HMUL2", "HFMA2")
 _SPECIAL = ("MUFU", "I2F", "F2I", "F2F", "POPC")
 _NAMED = {"LDC": "constant", "ULDC": "constant", "LDCU": "constant", "S2R": "constant",
           "S2UR": "constant", "R2UR": "uniform", "SHFL": "shuffle", "LDG": "load", "LDL": "load",
-          "LD": "load", "STG": "store", "STL": "store", "IMAD": "imad"}
+          "LD": "load", "STG": "store", "STL": "store", "IMAD": "imad", "LDS": "shared",
+          "LDSM": "shared", "STS": "shared", "STSM": "shared", "LDGSTS": "shared"}
 _CONTROL = ("BRA", "BSSY", "BSYNC", "WARPSYNC", "NOP", "EXIT", "CALL", "RET", "YIELD", "DEPBAR",
             "LDGDEPBAR", "BAR", "SYNCS", "WARPGROUP", "MEMBAR", "FENCE", "ERRBAR", "UBLKCP",
             "UTMALDG", "ELECT", "BREAK", "BMOV", "NANOSLEEP", "DEPBAR", "CCTL", "HMMA", "HGMMA")
@@ -63,14 +65,14 @@ _CONTROL = ("BRA", "BSSY", "BSYNC", "WARPSYNC", "NOP", "EXIT", "CALL", "RET", "Y
 
 def kind_of(instruction):
     base = instruction.base
+    if instruction.never_runs or base in _CONTROL:
+        return _KINDS["other"]
     if base in _NAMED:
         return _KINDS[_NAMED[base]]
     if base in _FMA:
         return _KINDS["fma"]
     if base in _SPECIAL:
         return _KINDS["special"]
-    if base in _CONTROL or instruction.never_runs:
-        return _KINDS["other"]
     if base.startswith("U"):
         return _KINDS["uniform"]
     return _KINDS["alu"]
@@ -141,7 +143,7 @@ class _Multiprocessor:
             now, _, warp = heapq.heappop(self.queue)
             quarter = warp.index % SCHEDULERS
             kind = self.kinds[warp.at]
-            pipe = (kind.pipe, 0 if kind.pipe == "shared" else quarter)
+            pipe = (kind.pipe, quarter)
             pipe_free = self.pipe_free.get(pipe, 0.0) if kind.pipe else 0.0
             earliest = max(now, self.issue_free[quarter], pipe_free)
             if earliest > now:

@@ -102,6 +102,11 @@ class HotLoop(unittest.TestCase):
         self.assertEqual(len(path.instructions), 9)
         self.assertNotIn("SEL", [each.base for each in path.instructions])
 
+    def test_a_loop_around_the_hot_one_does_not_count(self):
+        around = DECODE.replace(".L_x_0:", f".L_x_8:\n{PRODUCT}\n.L_x_0:").replace(
+            "EXIT", "@P6 BRA `(.L_x_8)\nEXIT")
+        self.assertEqual(find_hot_path(kernel(around)).flops, 4096)
+
     def test_a_loop_of_work_within_the_path_is_seen(self):
         rolled = DECODE.replace(EXPONENTIAL, ".L_x_9:\nF2FP.F16.E4M3 R5, R6\n@P5 BRA `(.L_x_9)")
         self.assertFalse(find_hot_path(kernel(rolled)).is_whole)
@@ -136,8 +141,18 @@ class Replay(unittest.TestCase):
                 self.assertAlmostEqual(per_clock, 4 / 8, delta=0.02)
 
     def test_one_scheduler_issues_one_instruction_a_cycle(self):
-        path = loop("FFMA R1, R2, R3, R4\n" * 99)
-        self.assertAlmostEqual(trips_per_clock(path, 4, 4, 8.0) * 100, 4, delta=0.2)
+        mixed = "FFMA R1, R2, R3, R4\nIADD3 R5, R6, R7, R8\nIMAD R9, R6, R7, R8\nUMOV UR4, UR5\n"
+        self.assertAlmostEqual(trips_per_clock(loop(mixed * 25), 4, 4, 8.0) * 101, 4, delta=0.2)
+
+    def test_a_warp_alone_waits_for_its_stalls(self):
+        path = loop("FFMA R1, R2, R3, R4\n" * 99, [(i, control(5)) for i in range(99)])
+        self.assertAlmostEqual(1 / trips_per_clock(path, 1, 1, 8.0), 99 * 5 + 9, delta=3)
+
+    def test_loads_of_matrices_take_passes_over_shared_memory(self):
+        body = "FFMA R1, R2, R3, R4\n" + "LDSM.16.M88.4 R4, [R2]\n" * 50
+        controls = [(0, control(waits=(0,))), *((i, control(sets=0)) for i in range(1, 51))]
+        per_clock = trips_per_clock(loop(body, controls), 3, 4, 8.0) * 50
+        self.assertAlmostEqual(per_clock, 1 / 4, delta=0.01)
 
     def test_a_warp_waits_for_its_stalls_and_its_scoreboards(self):
         body = "MUFU.EX2 R1, R2\nFFMA R3, R1, R1, R3\n"
@@ -196,6 +211,14 @@ class Figures(unittest.TestCase):
         with self.assertRaisesRegex(BadTable, "no shared memory"):
             subject_of(gqa.format("__half", 2), shared)
 
+    def test_registers_shared_memory_and_threads_limit_thread_blocks(self):
+        card = CARDS["H200"]
+        self.assertEqual(card.blocks_per_sm(168, 128, 1024), 3)
+        self.assertEqual(card.blocks_per_sm(169, 128, 1024), 2)
+        self.assertEqual(card.blocks_per_sm(32, 128, 76 << 10), 3)
+        self.assertEqual(card.blocks_per_sm(32, 128, (76 << 10) + 1), 2)
+        self.assertEqual(card.blocks_per_sm(16, 1024, 1024), 2)
+
     def test_a_file_that_is_no_cubin_is_named(self):
         with tempfile.NamedTemporaryFile() as file:
             Path(file.name).write_bytes(b"no cubin")
@@ -228,6 +251,12 @@ class Launch(unittest.TestCase):
 
     def test_few_thread_blocks_are_as_slow_as_each_is_alone(self):
         found = self.us(((8, 4096),), (5.0, 10.0, 15.0))
+        alone = 4096 * 512 / (5.0 * CARD.clock_ghz * 1e3)
+        self.assertAlmostEqual(found.us, LAUNCH_US + START_US + alone, delta=0.01 * alone)
+
+    def test_thread_blocks_spread_over_the_multiprocessors(self):
+        crowded = (5.0, 6.0, 7.0)
+        found = self.us(((132, 4096),), crowded)
         alone = 4096 * 512 / (5.0 * CARD.clock_ghz * 1e3)
         self.assertAlmostEqual(found.us, LAUNCH_US + START_US + alone, delta=0.01 * alone)
 
