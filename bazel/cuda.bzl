@@ -6,7 +6,7 @@ others.
 
 load("@cuda//:toolkit.bzl", "TOOLKIT")
 load("@rules_cc//cc:defs.bzl", "cc_binary", "cc_library", "cc_test")
-load("//bazel:cuda_resources.bzl", "CARDS", "NVCC_OPTIONS", "reports_for", "resource_reports")
+load("//bazel:cuda_resources.bzl", "CARDS", "NVCC_OPTIONS", "outputs_for", "resource_reports")
 load("//bazel:defs.bzl", "PORTABLE", "recto_binary", "recto_test")
 load("//bazel:program_test.bzl", "program_test")
 
@@ -117,8 +117,8 @@ def cuda_kernels(name, srcs, hdrs = [], deps = [], **kwargs):
     """A library of compiled kernels and their launch functions.
 
     NAME_cubins has only the machine code for the card, one file per source, and NAME_resources.txt
-    is a table of the multiprocessor resources that each kernel takes; NAME_resources_sm_80.txt,
-    built on demand, is that of another card.
+    is a table of the multiprocessor resources that each kernel takes; NAME_cubins_sm_80 and
+    NAME_resources_sm_80.txt, built on demand, are those of another card.
 
     Args:
       srcs: .cu files.
@@ -181,7 +181,7 @@ def resources_test(name, kernels, arches, golden, script, kernels_of_one_card = 
       script: is called with reports, "--" and `golden`.
     """
     further = [library + "_resources" for library in kernels_of_one_card]
-    reports = reports_for(kernels, arches, further)
+    reports = outputs_for(kernels, "_resources", arches, further)
     cuda_script_test(
         name = name,
         args = select({
@@ -190,6 +190,44 @@ def resources_test(name, kernels, arches, golden, script, kernels_of_one_card = 
         }) + ["--", "$(locations %s)" % golden],
         data = select(reports) + [golden],
         script = script,
+    )
+
+def speed_test(
+        name,
+        kernels,
+        arches,
+        files,
+        golden,
+        script,
+        kernels_of_one_card = [],
+        tools = [],
+        **kwargs):
+    """Compares figures of kernels' machine code with earlier ones, and with floors.
+
+    Args:
+      kernels, arches, kernels_of_one_card: as of resources_test.
+      files: further inputs, a file each.
+      golden: earlier figures.
+      script: is called with the toolkit's folder, the interpreter that has Python's packages,
+        `files`, cubins, "--" and `golden`.
+      tools: what the script imports.
+    """
+    further = [library + "_cubins" for library in kernels_of_one_card]
+    cubins = outputs_for(kernels, "_cubins", arches, further)
+    interpreter = "@python_packages//:interpreter.txt"
+    cuda_script_test(
+        name = name,
+        args = ["'%s'" % (TOOLKIT.root or "")] +
+               ["$(location %s)" % file for file in [interpreter] + files] +
+               select({
+                   card: ["$(locations %s)" % group for group in of_card]
+                   for card, of_card in cubins.items()
+               }) + ["--", "$(locations %s)" % golden],
+        data = select(cubins) + [interpreter, golden] + files + tools,
+        script = script,
+        # Tells bazelw that the packages are needed.
+        tags = ["needs_packages"],
+        **kwargs
     )
 
 def gpu_script_test(name, **kwargs):

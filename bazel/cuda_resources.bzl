@@ -16,12 +16,11 @@ NVCC_OPTIONS = [
     "-Xcompiler=-Wall,-Wextra,-fPIC",
 ]
 
-# $1 nvcc, $2 source, $3 log; then options. Only the device code is compiled, and not kept.
+# $1 nvcc, $2 source, $3 log, $4 cubin; then options. Only the device code is compiled.
 _LOG = """
-nvcc=$1 source=$2 log=$3
-shift 3
-"$nvcc" "$@" -cubin "$source" -o "$log.cubin" 2>"$log" || { cat "$log"; exit 1; }
-rm "$log.cubin"
+nvcc=$1 source=$2 log=$3 cubin=$4
+shift 4
+"$nvcc" "$@" -cubin "$source" -o "$cubin" 2>"$log" || { cat "$log"; exit 1; }
 """
 
 def _logs_impl(ctx):
@@ -30,21 +29,26 @@ def _logs_impl(ctx):
         # Recompiles with another toolkit, which is not an input of the action.
         "-DRECTO_CUDA_TOOLKIT=" + ctx.attr.version,
     ]
-    logs = []
+    logs, cubins = [], []
     for source in ctx.files.srcs:
-        stem = source.basename[:-len(".cu")]
-        log = ctx.actions.declare_file("{}/{}.log".format(ctx.label.name, stem))
+        stem = "{}/{}".format(ctx.label.name, source.basename[:-len(".cu")])
+        log = ctx.actions.declare_file(stem + ".log")
+        cubin = ctx.actions.declare_file(stem + ".cubin")
         ctx.actions.run_shell(
             inputs = [source] + ctx.files.hdrs,
-            outputs = [log],
+            outputs = [log, cubin],
             command = _LOG,
-            arguments = [ctx.attr.nvcc, source.path, log.path] + options,
+            arguments = [ctx.attr.nvcc, source.path, log.path, cubin.path] + options,
             mnemonic = "NvccResources",
             progress_message = "Compiling {} for sm_{}".format(source.short_path, ctx.attr.arch),
             use_default_shell_env = True,
         )
         logs.append(log)
-    return [DefaultInfo(files = depset(logs))]
+        cubins.append(cubin)
+    return [
+        DefaultInfo(files = depset(logs)),
+        OutputGroupInfo(cubins = depset(cubins)),
+    ]
 
 _ptxas_logs = rule(
     implementation = _logs_impl,
@@ -60,7 +64,7 @@ _ptxas_logs = rule(
 
 def resource_reports(name, toolkit, srcs, hdrs, includes, cards, testonly, visibility):
     """Tables of ptxas_report.py: NAME_resources.txt of what NAME_logs says, and on demand
-    NAME_resources_sm_80.txt, and so on, of `cards`."""
+    NAME_resources_sm_80.txt, and so on, of `cards`; NAME_cubins_sm_80 has their machine code."""
     kept = {"testonly": testonly, "tags": ["manual"]}
     logs_of = {"_resources": name + "_logs"}
     for arch in cards:
@@ -77,6 +81,13 @@ def resource_reports(name, toolkit, srcs, hdrs, includes, cards, testonly, visib
             visibility = ["//visibility:private"],
             **kept
         )
+        native.filegroup(
+            name = "{}_cubins_sm_{}".format(name, arch),
+            srcs = [logs],
+            output_group = "cubins",
+            visibility = visibility,
+            **kept
+        )
     for suffix, logs in logs_of.items():
         native.genrule(
             name = name + suffix,
@@ -88,12 +99,13 @@ def resource_reports(name, toolkit, srcs, hdrs, includes, cards, testonly, visib
             **kept
         )
 
-def reports_for(library, arches, further):
-    """A select() on the target card: reports on it, on `arches`, and those of `further`."""
+def outputs_for(library, what, arches, further):
+    """A select() on the target card: its output `what` ("_resources" or "_cubins"), that of
+    `arches`, and `further`."""
     own_arches = {"//bazel:sm_80": "80", "//bazel:sm_100": "100", "//conditions:default": "90"}
     return {
-        card: [library + "_resources"] +
-              [library + "_resources_sm_" + arch for arch in arches if arch != own] +
+        card: [library + what] +
+              [library + what + "_sm_" + arch for arch in arches if arch != own] +
               further
         for card, own in own_arches.items()
     }

@@ -15,7 +15,8 @@ import unittest
 from pathlib import Path
 
 requirements = Path(sys.argv.pop(1))
-MODULES = {"pytest-xdist": "xdist"}  # with another name than their package
+# With another name than their package.
+MODULES = {"nvidia-cuda-nvdisasm": "nvidia", "pytest-xdist": "xdist"}
 
 
 class Packages(unittest.TestCase):

@@ -6,37 +6,17 @@
 All arguments are cubins. Every kernel in PLAIN must be in KERNELS, with the same bytes.
 """
 
-import struct
 import sys
-from pathlib import Path
 
-_TEXT = ".text."
+sys.path.append("tools/static_speed")
+sys.dont_write_bytecode = True
 
-
-def sections(elf):
-    """{name: bytes} of a 64-bit little-endian ELF file."""
-    if elf[:6] != b"\x7fELF\x02\x01":
-        raise SystemExit("not a 64-bit ELF file")
-    (table,) = struct.unpack_from("<Q", elf, 0x28)
-    size, count, names_index = struct.unpack_from("<HHH", elf, 0x3A)
-    headers = [struct.unpack_from("<IIQQQQ", elf, table + i * size) for i in range(count)]
-    names = headers[names_index][4]
-    found = {}
-    for name, _, _, _, offset, length in headers:
-        begin = names + name
-        text = elf[begin : elf.index(b"\0", begin)].decode("ascii")
-        found[text] = elf[offset : offset + length]
-    return found
+from cubin import read_kernels  # noqa: E402
 
 
-def kernels(cubins):
+def codes(cubins):
     """{mangled name: machine code}."""
-    return {
-        name.removeprefix(_TEXT): code
-        for cubin in cubins
-        for name, code in sections(cubin).items()
-        if name.startswith(_TEXT)
-    }
+    return {kernel.name: kernel.code for path in cubins for kernel in read_kernels(path)}
 
 
 def differences(plain, ours):
@@ -51,8 +31,7 @@ def differences(plain, ours):
 
 def main(arguments):
     split = arguments.index("--")
-    plain = kernels([Path(path).read_bytes() for path in arguments[:split]])
-    ours = kernels([Path(path).read_bytes() for path in arguments[split + 1 :]])
+    plain, ours = codes(arguments[:split]), codes(arguments[split + 1 :])
     failures = list(differences(plain, ours))
     # Negative control: a changed byte must be detected.
     for name, code in plain.items():

@@ -28,6 +28,10 @@ KernelFile file_of(OwnKernel kernel) {
       return {"reference_decode", {"16reference_decodeINS0_5PacksEff"}};
     case OwnKernel::kSplitDecode:
       return {"split_decode", {"12split_decodeINS0_5PacksEff", "11split_merge"}};
+    case OwnKernel::kGqaDecode:
+      return {"gqa_decode_bf16",
+              {"10gqa_decodeINS0_10GroupShapeINS0_7NumbersINS0_18TensorCoreProducts"
+               "I13__nv_bfloat16EES5_LNS0_8TransferE2EEELi64E"}};
     case OwnKernel::kPrefill:
       return {"paged_prefill_bf16",
               {"13paged_prefillINS0_12PrefillShapeINS0_18TensorCoreProducts"
@@ -62,8 +66,8 @@ Result<OwnCall> OwnCall::prepare(OwnKernel kernel, const std::string& arch, cons
   OwnCall call;
   call.which_ = kernel;
   call.sizes_ = sizes;
-  const bool is_prefill = kernel == OwnKernel::kPrefill || kernel == OwnKernel::kWidePrefill;
-  call.type_ = is_prefill ? ElementType::kBf16 : ElementType::kFp32;
+  const bool is_plain = kernel == OwnKernel::kPagedDecode || kernel == OwnKernel::kSplitDecode;
+  call.type_ = is_plain ? ElementType::kFp32 : ElementType::kBf16;
   const KernelFile wanted = file_of(kernel);
   const Result<std::string> text =
       text_of("verify/ptx/examples/own_ptx_" + arch + "/" + wanted.file + ".ptx");
@@ -117,8 +121,8 @@ void OwnCall::draw() {
 }
 
 LaunchReport OwnCall::run(const LaunchOptions& options) {
-  const bool is_decode = which_ == OwnKernel::kPagedDecode || which_ == OwnKernel::kSplitDecode;
-  return is_decode ? run_decode(options) : run_prefill(options);
+  const bool is_prefill = which_ == OwnKernel::kPrefill || which_ == OwnKernel::kWidePrefill;
+  return is_prefill ? run_prefill(options) : run_decode(options);
 }
 
 namespace {
@@ -170,6 +174,12 @@ LaunchReport OwnCall::run_decode(const LaunchOptions& options) {
                   memory, options);
   }
   params.split_size = kSplitKeys;
+  if (which_ == OwnKernel::kGqaDecode) {
+    params.num_splits = 1;
+    const LaunchShape shape = {
+        {sequences, static_cast<std::uint32_t>(sizes_.kv_heads), 1}, {threads, 1, 1}, kSharedBytes};
+    return launch(kernels_[0], shape, Arguments().add(params), memory, options);
+  }
   params.num_splits = (sizes_.context_length + kSplitKeys - 1) / kSplitKeys;
   const std::size_t states = lse_ln_.size() * static_cast<std::size_t>(params.num_splits);
   std::vector<float> maximum(states);

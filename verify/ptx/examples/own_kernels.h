@@ -12,7 +12,13 @@
 
 namespace recto::ptx {
 
-enum class OwnKernel : std::uint8_t { kPagedDecode, kSplitDecode, kPrefill, kWidePrefill };
+enum class OwnKernel : std::uint8_t {
+  kPagedDecode,
+  kSplitDecode,
+  kGqaDecode,  // in whole tiles
+  kPrefill,
+  kWidePrefill,
+};
 
 // A call's sizes. Contexts are a little shorter than `context_length`, each in its own way.
 struct OwnSizes {

@@ -1,9 +1,10 @@
 #!/usr/bin/env python3
-"""The shared memory that kernels request must equal the reviewed numbers.
+"""A program must print the reviewed table.
 
-    shared_memory_test.py PROGRAM GOLDEN
+    golden_table_test.py PROGRAM GOLDEN
 
-No thread block may have more than sm_80 allows, the least of all supported cards.
+Where the first column is shared memory, no thread block may have more than sm_80 allows, the least
+of all supported cards.
 """
 
 import difflib
@@ -17,16 +18,17 @@ MOST_BYTES = 163 * 1024 - 1024  # minus what CUDA reserves and the kernels use b
 def main(program, golden):
     printed = subprocess.run([program], check=True, capture_output=True, text=True).stdout
     failed = False
-    for line in printed.splitlines()[2:]:
+    _, heading, *rows = printed.splitlines()
+    for line in rows if heading.lstrip().startswith("shared bytes") else []:
         if int(line.split()[0]) > MOST_BYTES:
             print(f"more than {MOST_BYTES} bytes: {line}")
             failed = True
     expected = Path(golden).read_text("utf-8")
     if printed != expected:
         lines = (expected.splitlines(), printed.splitlines())
-        print("\n".join(difflib.unified_diff(*lines, golden, "now", lineterm="")))
+        print("\n".join(difflib.unified_diff(*lines, golden, "now", lineterm="", n=0)))
         print("if this is as it should be:")
-        print("    ./bazelw run //verify/kernels:shared_memory_table > the file")
+        print(f"    ./bazelw run //{Path(program).parent}:{Path(program).name} > {golden}")
         failed = True
     return failed
 
