@@ -34,25 +34,16 @@ class Json {
  public:
   struct Member;
 
-  Json() = default;
-  Json(std::nullptr_t) {}
+  // Constructors are defined where Member is complete, which clang++ needs.
+  Json();
+  Json(std::nullptr_t);
   template <JsonNumber Number>
-  Json(Number value) {
-    if constexpr (std::is_same_v<Number, bool>) {
-      held_ = value;
-    } else if constexpr (std::is_floating_point_v<Number>) {
-      held_ = static_cast<double>(value);
-    } else if constexpr (std::is_signed_v<Number>) {
-      held_ = static_cast<std::int64_t>(value);
-    } else {
-      held_ = static_cast<std::uint64_t>(value);
-    }
-  }
-  Json(std::string text) : held_(std::move(text)) {}
-  Json(std::string_view text) : Json(std::string(text)) {}
-  Json(const char* text) : Json(std::string(text)) {}
-  Json(std::vector<Json> items) : held_(std::move(items)) {}
-  Json(std::vector<Member> members) : held_(std::move(members)) {}
+  Json(Number value);
+  Json(std::string text);
+  Json(std::string_view text);
+  Json(const char* text);
+  Json(std::vector<Json> items);
+  Json(std::vector<Member> members);
   // A container becomes an array; a map from texts becomes an object.
   template <JsonItems Items>
   Json(const Items& items) : Json(of_items(items)) {}
@@ -60,7 +51,6 @@ class Json {
   // 2} becomes an array.
   Json(std::initializer_list<JsonItem> items);
 
-  // Defaulted in json_value.cc, so that their code is compiled only once.
   Json(const Json& other);
   Json(Json&& other) noexcept;
   Json& operator=(const Json& other);
@@ -160,6 +150,19 @@ struct Json::Member {
 
   friend bool operator==(const Member&, const Member&) = default;
 };
+
+template <JsonNumber Number>
+Json::Json(Number value) {
+  if constexpr (std::is_same_v<Number, bool>) {
+    held_ = value;
+  } else if constexpr (std::is_floating_point_v<Number>) {
+    held_ = static_cast<double>(value);
+  } else if constexpr (std::is_signed_v<Number>) {
+    held_ = static_cast<std::int64_t>(value);
+  } else {
+    held_ = static_cast<std::uint64_t>(value);
+  }
+}
 
 // An item of a list in braces. (A std::initializer_list of Json could only be copied from.)
 class JsonItem {

@@ -15,6 +15,14 @@ bool is_member(const JsonItem& item) {
 
 }  // namespace
 
+Json::Json() = default;
+Json::Json(std::nullptr_t) {}
+Json::Json(std::string text) : held_(std::move(text)) {}
+Json::Json(std::string_view text) : Json(std::string(text)) {}
+Json::Json(const char* text) : Json(std::string(text)) {}
+Json::Json(std::vector<Json> items) : held_(std::move(items)) {}
+Json::Json(std::vector<Member> members) : held_(std::move(members)) {}
+
 Json::Json(std::initializer_list<JsonItem> items) {
   if (!std::ranges::all_of(items, is_member)) {
     *this = array(items);

@@ -19,7 +19,7 @@ namespace {
 const std::string kFaults = "verify/library/libfaults.so";
 
 DrawnCases small_cases() {
-  DrawnCases cases{.name = "small", .count = 12};
+  DrawnCases cases{.name = "small", .count = 12, .times_full = 1};
   cases.domain.types = {{ElementType::kFp32, ElementType::kFp32}};
   cases.domain.context_max = 24;
   return cases;

@@ -81,11 +81,25 @@ bool has_equal_bits(const std::vector<double>& a, const std::vector<double>& b) 
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(double)) == 0;
 }
 
-// Of results by both executors, how many have equal bits.
+// Compares results of both executors.
 struct Bits {
-  int equal = 0;
   int cases = 0;
+  int equal = 0;
+  int independent = 0;  // have no bit that depends on the library of the compiler
+  int unexplained = 0;  // differ all the same
 };
+
+// Whether a result has other bits if expf, tanhf and logf err as CUDA's may.
+bool depends_on_library(const PagedAttentionInputs& inputs, const std::vector<double>& out) {
+  for (std::uint64_t seed = 0; seed < 4; ++seed) {
+    KernelRun how;
+    how.executor.arithmetic = {.fast_math = simt::FastMath::kLibraryPerturbed,
+                               .fast_math_seed = seed};
+    const Backend fibers = host_api_backend(how, {});
+    if (!has_equal_bits(result_of(fibers.call(inputs)).out, out)) return true;
+  }
+  return false;
+}
 
 Bits compare_bits(const std::string& target, ElementType q) {
   const Backend fibers = host_api_backend({}, {});
@@ -94,17 +108,23 @@ Bits compare_bits(const std::string& target, ElementType q) {
                             const reference::AttentionResult& result) {
     if (types.q != q) return;
     const reference::AttentionResult other = result_of(fibers.call(inputs));
+    const bool is_equal = has_equal_bits(result.out, other.out);
+    const bool is_independent = !depends_on_library(inputs, other.out);
     ++bits.cases;
-    if (has_equal_bits(result.out, other.out)) ++bits.equal;
+    bits.equal += is_equal;
+    bits.independent += is_independent;
+    bits.unexplained += is_independent && !is_equal;
   });
   std::cout << target << ", " << element_type_name(q) << ": " << bits.equal << " of " << bits.cases
-            << " results have the bits of the fiber executor\n";
+            << " results have the bits of the fiber executor; " << bits.independent
+            << " do not depend on expf, tanhf and logf\n";
   return bits;
 }
 
-TEST_CASE("without contraction, fp32 has the bits of the fiber executor") {
+TEST_CASE("without contraction, fp32 differs from the fiber executor by library functions alone") {
   const Bits bits = compare_bits("sm80-uncontracted", ElementType::kFp32);
-  CHECK(bits.equal == bits.cases);
+  CHECK(bits.unexplained == 0);
+  if (is_full_run()) CHECK((bits.cases == 0 || bits.independent > 0));
 }
 
 TEST_CASE("negative control: with contraction, some fp32 results have other bits") {

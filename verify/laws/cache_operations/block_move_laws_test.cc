@@ -20,7 +20,8 @@ LawReport report_of(const Law& law) {
   copier.name = "copier";
   Backend attention;
   attention.name = "attention";
-  return run_laws({law}, {copier, attention}, drawn_cases({.name = "blocks", .count = 30}, {}),
+  return run_laws({law}, {copier, attention},
+                  drawn_cases({.name = "blocks", .count = 30, .times_full = 1}, {}),
                   {.failures_kept = 1, .shrinking_trials = 50});
 }
 

@@ -83,7 +83,15 @@ float chosen(double exact, double error, std::uint64_t arguments) {
                                                     : perturbed(rounded, error, arguments);
 }
 
-bool is_accurate() { return arithmetic().fast_math == FastMath::kAccurate; }
+bool is_one_instruction(ApproximateFunction function) {
+  return function == kExp2 || function >= kFastExp;
+}
+
+bool is_accurate(ApproximateFunction function) {
+  const FastMath how = arithmetic().fast_math;
+  return how == FastMath::kAccurate ||
+         (how == FastMath::kLibraryPerturbed && is_one_instruction(function));
+}
 
 }  // namespace
 
@@ -105,7 +113,7 @@ float approximate(ApproximateFunction function, float given) {
   const DocumentedError& row = kErrors[static_cast<unsigned>(function)];
   const double exact = row.exact(x);
   auto result = static_cast<float>(exact);
-  if (!is_accurate()) {
+  if (!is_accurate(function)) {
     result = chosen(exact, error_allowed(row, x, result),
                     hashable(x, 0, static_cast<unsigned>(function)));
   }
@@ -117,7 +125,7 @@ float approximate_power(float given_x, float given_y) {
   const float y = without_taint(given_y);
   const double exact = std::pow(static_cast<double>(x), static_cast<double>(y));
   auto result = static_cast<float>(exact);
-  if (!is_accurate()) {
+  if (arithmetic().fast_math != FastMath::kAccurate) {
     result = chosen(exact, kPowerUlps * ulp_of(result), hashable(x, y, std::size(kErrors)));
   }
   return with_taint_of(result, given_x, given_y);
@@ -131,7 +139,7 @@ float approximate_quotient(float given_x, float given_y) {
   const double divisor = std::abs(y) > 0x1p126F ? infinity : y;
   const double exact = x / divisor;
   auto result = static_cast<float>(exact);
-  if (!is_accurate()) {
+  if (arithmetic().fast_math == FastMath::kPerturbed) {
     result = chosen(exact, kQuotientUlps * ulp_of(result), hashable(x, y, std::size(kErrors) + 1));
   }
   return with_taint_of(result, given_x, given_y);

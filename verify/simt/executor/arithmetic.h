@@ -10,6 +10,7 @@ enum class FastMath : std::uint8_t {
   kAccurate,   // correctly rounded, as far as fp64 arithmetic can decide
   kPerturbed,  // off by up to the error that CUDA documents, by a hash of the arguments and the
                // seed
+  kLibraryPerturbed,  // the same, but what is hardly more than an instruction (exp2f) is accurate
 };
 
 enum class MatrixSum : std::uint8_t {
