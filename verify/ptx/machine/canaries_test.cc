@@ -97,6 +97,24 @@ std::vector<Canary> memory_canaries() {
   };
 }
 
+// Of threads 0 and 32, the one that is second to count reads what the first wrote.
+std::string between_warps(const std::string& fence, const std::string& scope) {
+  return "setp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [smem+512], 0;\nbar.sync 0;\n"
+         "and.b32 %r1, %r0, 31;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra END;\n"
+         "st.shared.u32 [%r9], 1;\n" +
+         fence + "\natom.relaxed." + scope + ".shared.add.u32 %r2, [smem+512], 1;\n" + fence +
+         "\n" + kFar + "\nsetp.eq.u32 %p1, %r2, 1;\n@%p1 ld.shared.u32 %r3, [%r7];\nEND:";
+}
+
+// The block that is second to count reads what the first wrote.
+std::string between_blocks(const std::string& fence) {
+  return "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd3, %r1, 8;\nadd.s64 %rd3, %rd0, %rd3;\n"
+         "st.global.u32 [%rd3], 1;\n" +
+         fence + "\natom.relaxed.gpu.global.add.u32 %r2, [%rd0+4], 1;\n" + fence +
+         "\nsetp.eq.u32 %p1, %r2, 1;\nxor.b32 %r1, %r1, 1;\nmul.wide.u32 %rd3, %r1, 8;\n"
+         "add.s64 %rd3, %rd0, %rd3;\n@%p1 ld.global.u32 %r3, [%rd3];";
+}
+
 // Barriers and copies that order accesses.
 std::vector<Canary> order_canaries() {
   return {
@@ -122,6 +140,15 @@ std::vector<Canary> order_canaries() {
        "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd3, %r1, 64;\nadd.s64 %rd1, %rd1, %rd3;\n"
        "st.global.u64 [%rd1], 1;",
        "of block (", 8, 2},
+      {"a flag without fences", Check::kRace, between_warps("", "gpu"),
+       between_warps("fence.acq_rel.cta;", "gpu"), "reads 4 bytes of smem+"},
+      {"a flag of the block without fences", Check::kRace, between_warps("", "cta"),
+       between_warps("membar.cta;", "cta"), "reads 4 bytes of smem+"},
+      {"atomic operations of two blocks in the scope of one", Check::kGridRace,
+       "red.relaxed.cta.global.add.u32 [%rd0], 1;", "red.relaxed.gpu.global.add.u32 [%rd0], 1;",
+       "of block (", 8, 2},
+      {"a fence for one block between two", Check::kGridRace, between_blocks("fence.acq_rel.cta;"),
+       between_blocks("fence.acq_rel.gpu;"), "of block (", 1, 2},
       {"a copy that is read before its wait", Check::kUnfinishedCopy,
        "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
        "cp.async.commit_group;\nld.shared.u32 %r1, [%r9];\ncp.async.wait_group 0;",

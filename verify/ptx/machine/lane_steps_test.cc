@@ -275,6 +275,7 @@ TEST_CASE("forms that cannot be run are refused, before anything runs") {
         ".reg .f32 %f<9>;\n" +
         instruction + "\nret;";
     INFO(instruction);
+    CHECK(!refusal_of(kernel).empty());
     CHECK_THAT(refusal_of(kernel), Catch::Matchers::ContainsSubstring(why));
   };
   refuses("frobnicate.b32 %r1, %r2;", "k: line 12: frobnicate.b32: not an instruction");
@@ -288,6 +289,16 @@ TEST_CASE("forms that cannot be run are refused, before anything runs") {
   refuses("tcgen05.alloc.b32 [%r1], 32;", "tcgen05.alloc.b32: not an instruction");
   refuses("ld.global.b128 %rd1, [%rd2];", "not an instruction");
   refuses("ld.global.u64 %r1, [%rd2];", "a register is too narrow");
+  for (const char* atomic :
+       {"atom.global.inc.u64 %rd1, [%rd2], %rd3;", "atom.global.add.f16 %h1, [%rd2], %h2;",
+        "atom.global.min.noftz.f16 %h1, [%rd2], %h2;",
+        "atom.global.add.noftz.f32 %f1, [%rd2], %f2;", "atom.global.add.s64 %rd1, [%rd2], %rd3;",
+        "red.global.exch.b32 [%rd2], %r1;", "red.global.max.v2.f32 [%rd2], {%f1, %f2};",
+        "atom.global.shared.add.u32 %r1, [%rd2], %r2;",
+        "cp.async.cg.shared.global [%r1], [%rd2], 8;",
+        "cp.async.ca.shared.global [%r1], [%rd2], 16, %r2, %rd3;"}) {
+    refuses(atomic, "");
+  }
   refuses("call.uni malloc, (%r1);", "is not defined");
 }
 

@@ -75,7 +75,7 @@ void decode_barrier(Decoding& at) {
   at.emit(Action::kBarrier, std::move(detail), {.a = number, .b = count});
 }
 
-// membar and fence. Only what orders other thread blocks, or the asynchronous proxy, is checked.
+// membar and fence.
 void decode_fence(Decoding& at) {
   at.skip({"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "gl", "sys", "proxy",
            "async", "alias", "async::generic", "global", "shared::cta", "shared::cluster",

@@ -25,6 +25,7 @@ const std::unordered_map<std::string_view, DecodeFunction>& decode_functions() {
       {"brx", decode_branch},
       {"call", decode_call},
       {"cp", decode_copy},
+      {"createpolicy", decode_policy},
       {"cvt", decode_convert},
       {"cvta", decode_address_conversion},
       {"discard", decode_hint},

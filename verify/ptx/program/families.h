@@ -44,6 +44,7 @@ void decode_call(Decoding& at);
 void decode_exit(Decoding& at);
 void decode_trap(Decoding& at);
 void decode_hint(Decoding& at);
+void decode_policy(Decoding& at);
 void decode_register_count(Decoding& at);
 
 // decode_meetings.cc
