@@ -249,9 +249,10 @@ TEST_CASE("printf prints, and a failed assertion is a finding") {
 }
 
 TEST_CASE("counters count instructions, sectors and bank conflicts") {
-  const OutRun run = run_out(kernel_of("mov.u32 %r1, smem;\nshl.b32 %r2, %r0, 7;\n"
+  const OutRun run = run_out(kernel_of(".local .align 4 .b8 mine[4];\n"
+                                       "mov.u32 %r1, smem;\nshl.b32 %r2, %r0, 7;\n"
                                        "add.u32 %r1, %r1, %r2;\nst.shared.u32 [%r1], %r0;\n"
-                                       "st.global.u64 [%rd1], %rd0;",
+                                       "st.global.u64 [%rd1], %rd0;\nst.local.u32 [mine], %r0;",
                                        ".shared .align 16 .b8 smem[4096];"),
                              32, {.counts = true});
   const Counters& counters = run.report.counters;
@@ -259,8 +260,8 @@ TEST_CASE("counters count instructions, sectors and bank conflicts") {
   CHECK(counters.global_sectors >= 8);  // one more if the buffer begins inside a sector
   CHECK(counters.global_sectors <= 9);
   CHECK(counters.global_bytes == 256);
-  CHECK(counters.by_action[static_cast<std::size_t>(Action::kStore)] == 2);
-  CHECK(counters.instructions == 10);
+  CHECK(counters.by_action[static_cast<std::size_t>(Action::kStore)] == 3);
+  CHECK(counters.instructions == 11);
 }
 
 }  // namespace

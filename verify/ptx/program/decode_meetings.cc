@@ -64,6 +64,9 @@ void decode_barrier(Decoding& at) {
   if (operands.size() < others + 1 || operands.size() > others + 2) {
     return at.fail("expected other operands");
   }
+  if (*mode == BarrierMode::kArrive && operands.size() == 1) {
+    return at.fail("expected a number of threads");
+  }
   const ValuePlace number = at.source32(operands[first]);
   const ValuePlace count =
       operands.size() == others + 2 ? at.source32(operands[first + 1]) : at.constant(4, 0);

@@ -13,6 +13,7 @@ void decode_function(Decoding& at, Frame& frame);
 void decode_lanes(Decoding& at);
 void decode_carry(Decoding& at);
 void decode_compare(Decoding& at);
+void decode_logic(Decoding& at);
 void decode_convert(Decoding& at);
 void decode_move(Decoding& at);
 

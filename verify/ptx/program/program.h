@@ -219,6 +219,7 @@ struct RegisterTouch {
 struct Program {
   std::string kernel;
   std::uint32_t threads_max = 0;              // 0: not given
+  std::array<std::uint32_t, 3> threads = {};  // of each thread block; 0: not given
   std::array<std::uint32_t, 3> cluster = {};  // thread blocks; 0: not given
   std::vector<Step> steps;
   std::vector<Detail> details;
