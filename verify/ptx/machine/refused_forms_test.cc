@@ -45,5 +45,22 @@ TEST_CASE("forms that cannot be run are refused, before anything runs") {
   refuses("call.uni malloc, (%r1);", "is not defined");
 }
 
+TEST_CASE("products of warpgroups have factors of 1 and -1, and transpositions of 0 and 1") {
+  const auto refusal = [](const std::string& last) {
+    TestKernel kernel;
+    kernel.body =
+        ".reg .pred %p<2>;\n.reg .b64 %rd<3>;\n.reg .f32 %f<5>;\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, "
+        "%p1, " +
+        last + ";\nret;";
+    return refusal_of(kernel);
+  };
+  for (const char* last : {"1, 1, 0, 0", "-1, 1, 1, 0", "1, -1, 0, 1"})
+    CHECK(refusal(last).empty());
+  for (const char* last : {"2, 1, 0, 0", "1, 0, 0, 0", "1, 1, 2, 0", "1, 1, 0, -1"}) {
+    CHECK_THAT(refusal(last), Catch::Matchers::ContainsSubstring("not an instruction"));
+  }
+}
+
 }  // namespace
 }  // namespace recto::ptx
