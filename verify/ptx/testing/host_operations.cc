@@ -236,7 +236,8 @@ const std::vector<HostOperation> kOperations = {
        const float a = FLOAT(0);
        const float b = FLOAT(1);
        if (a == b) return bits_of_f32(std::signbit(a) ? b : a);
-       return bits_of_f32(std::fmax(a, b));
+       if (std::isnan(a) || std::isnan(b)) return bits_of_f32(std::isnan(a) ? b : a);
+       return bits_of_f32(a > b ? a : b);
      }())},
     {"# add.f16 $0, $1, $2;", "hhh", RESULT(add16<kHalf>(x[0], x[1]))},
     {"# mul.f16 $0, $1, $2;", "hhh", RESULT(mul16<kHalf>(x[0], x[1]))},
