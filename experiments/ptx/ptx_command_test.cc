@@ -114,6 +114,7 @@ Json launch_request() {
           {"block", std::vector<unsigned>{1, 1, 1}},
           {"shared", 0U},
           {"is_cooperative", false},
+          {"equal_stores", false},
           {"checks", std::vector<std::string>{"races", "uninitialised-memory"}},
           {"policy", "in-order"},
           {"seed", 0U},

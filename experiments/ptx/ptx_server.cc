@@ -181,6 +181,7 @@ class Server {
       if (on != nullptr) *on = true;
     }
     options.is_cooperative = request.truth("is_cooperative");
+    options.allows_equal_stores = request.truth("equal_stores");
     options.schedule = {.policy = policy.value_or(ptx::SchedulePolicy::kInOrder),
                         .seed = request.number("seed")};
     const std::vector<Json> buffers = request.list("buffers");

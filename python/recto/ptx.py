@@ -69,19 +69,24 @@ class Module:
     Bounds, alignment and barriers are always checked.
     `policy`: the order of threads, "in-order", "reverse", "random-warp" or "random-thread"; each
     launch has the next `seed`.
+    `equal_stores`: threads of a thread block may store one value to one place in one instruction,
+    as Triton's kernels do where warps hold the same numbers; by default for these alone.
 
     ValueError: it is not PTX; the message has the line. TypeError: it is none of these.
     """
 
     def __init__(self, source: Any, *, checks: "Union[bool, Sequence[str]]" = True,
-                 policy: str = "random-warp", seed: int = 0) -> None:
+                 policy: str = "random-warp", seed: int = 0,
+                 equal_stores: Optional[bool] = None) -> None:
         names = list(_CHECKS if checks is True else checks or ())
         if not set(names) <= set(_CHECKS):
             raise ValueError(f"checks: expected names of {', '.join(_CHECKS)}, got {checks!r}")
         if policy not in _POLICIES:
             raise ValueError(f"policy: expected one of {', '.join(_POLICIES)}, got {policy!r}")
         self.checks, self.policy, self.seed = names, policy, operator.index(seed)
-        self._text, self._path = _text_of(source)
+        is_compiled = isinstance(getattr(source, "asm", None), dict)  # by triton.compile
+        self.equal_stores = is_compiled if equal_stores is None else bool(equal_stores)
+        self._text, self._path = _text_of(source.asm["ptx"] if is_compiled else source)
         self._loaded: "Optional[Tuple[PtxProcess, int]]" = None
         self._parameters: Dict[str, List[Parameter]] = {}
         self._number()
@@ -156,7 +161,7 @@ class Launcher:
         process, number = module._number()
         request = {"module": number, "kernel": kernel.name, "grid": self._grid,
                    "block": self._block, "shared": operator.index(shared),
-                   "is_cooperative": bool(cooperative),
+                   "is_cooperative": bool(cooperative), "equal_stores": module.equal_stores,
                    "checks": module.checks, "policy": module.policy, "seed": seed}
         answer = process.launch(request, spans, passed)
         sys.stdout.write(answer["printed"])
@@ -166,14 +171,11 @@ class Launcher:
 
 def _text_of(source: Any) -> "Tuple[bytes, str]":
     """The text, and what names it in messages: the path of a file."""
-    if isinstance(getattr(source, "asm", None), dict):  # of triton.compile
-        source = source.asm["ptx"]
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "\n" not in source):
         with open(source, "rb") as file:
             return file.read(), f"{os.fspath(source)}: "
     if not isinstance(source, (str, bytes, bytearray)):
-        raise TypeError(f"expected a path, PTX, or a kernel that Triton has compiled, got "
-                        f"{type(source).__name__}")
+        raise TypeError(f"expected a path, PTX or Triton's kernel, got {type(source).__name__}")
     return (source.encode() if isinstance(source, str) else bytes(source)), ""
 
 

@@ -10,6 +10,7 @@ import os
 import re
 import sys
 import tempfile
+import types
 import unittest
 from pathlib import Path
 
@@ -121,6 +122,23 @@ class Launches(unittest.TestCase):
         for checks in (False, ["undefined-registers"]):
             unchecked = recto.ptx.Module(SCALE, checks=checks).kernel("scale")
             unchecked[2, 4](recto.ptx.unwritten(self.x), self.y, 1.0, (np.int32(0), self.offset))
+
+    def test_equal_stores_are_races_unless_they_are_allowed_or_triton_compiled_them(self):
+        store = SCALE[:SCALE.index(".visible")] + """.visible .entry store(.param .u64 y)
+{
+.reg .b64 %rd<2>;
+ld.param.u64 %rd1, [y];
+st.global.f32 [%rd1], 0f3F800000;
+ret;
+}
+"""
+        compiled = types.SimpleNamespace(asm={"ptx": store})
+        for module in (recto.ptx.Module(store), recto.ptx.Module(compiled, equal_stores=False)):
+            with self.assertRaisesRegex(recto.ptx.KernelFault, "race in kernel 'store'"):
+                module.kernel()[1, 64](self.y)
+        for module in (recto.ptx.Module(store, equal_stores=True), recto.ptx.Module(compiled)):
+            module.kernel()[1, 64](self.y)
+        self.assertEqual(self.y[0], 1)
 
     def test_wrong_arguments_are_told(self):
         for arguments, text in (

@@ -35,6 +35,10 @@ std::string why_invalid(const Program& program, const LaunchShape& shape,
     return "the thread block has " + std::to_string(block.count()) +
            " threads, the kernel allows " + std::to_string(program.threads_max);
   }
+  if (const auto& [x, y, z] = program.threads; x != 0 && block != Dim3{x, y, z}) {
+    return "the thread block is " + block.text() + ", the kernel requires " + Dim3{x, y, z}.text() +
+           " (.reqntid)";
+  }
   const std::uint64_t shared_bytes =
       program.shared_bytes - kSharedBegin + std::uint64_t{shape.dynamic_shared_bytes};
   if (shape.dynamic_shared_bytes > kSharedBytesMax || shared_bytes > kSharedBytesMax) {

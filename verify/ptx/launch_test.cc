@@ -69,6 +69,35 @@ TEST_CASE("a kernel's own limit of threads holds") {
   CHECK(kernel.run({{}, {64, 1, 1}, 0}, Arguments().add(out.data()), memory).passed());
   CHECK_THAT(kernel.run({{}, {65, 1, 1}, 0}, Arguments().add(out.data()), memory).text(),
              ContainsSubstring("has 65 threads, the kernel allows 64"));
+  std::string exact = text;
+  exact.replace(exact.find(")\n{"), 2, ") .reqntid 16, 4\n");
+  const LoadedKernel required(exact);
+  CHECK(required.run({{}, {16, 4, 1}, 0}, Arguments().add(out.data()), memory).passed());
+  for (const Dim3& block : {Dim3{64, 1, 1}, Dim3{16, 2, 1}}) {
+    CHECK_THAT(required.run({{}, block, 0}, Arguments().add(out.data()), memory).text(),
+               ContainsSubstring("the kernel requires (16, 4, 1) (.reqntid)"));
+  }
+}
+
+TEST_CASE("stores of one instruction in one place are races, unless equal ones are allowed") {
+  TestKernel kernel;
+  std::uint64_t out = 0;
+  DeviceMemory memory;
+  memory.add("out", &out, 8);
+  const auto text_of = [&](const std::string& value, bool allows_equal_stores) {
+    kernel.body =
+        ".reg .b32 %r<3>;\n.reg .b64 %rd<2>;\nld.param.b64 %rd1, [out];\nmov.u32 %r1, %tid.x;\n"
+        "st.global.b32 [%rd1], " +
+        value + ";\nret;";
+    const LaunchOptions options = {.checks = {.races = true},
+                                   .allows_equal_stores = allows_equal_stores};
+    return LoadedKernel(kernel)
+        .run({{}, {64, 1, 1}, 0}, Arguments().add(&out), memory, options)
+        .text();
+  };
+  CHECK_THAT(text_of("7", false), ContainsSubstring("race in kernel 'k'"));
+  CHECK(text_of("7", true).empty());
+  CHECK_THAT(text_of("%r1", true), ContainsSubstring("another lane overwrites"));
 }
 
 TEST_CASE("a module says which kernels it has, and which of them cannot be run") {

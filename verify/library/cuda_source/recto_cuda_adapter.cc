@@ -84,7 +84,7 @@ std::string CheckedCall::find_faults(const std::function<void()>& launches) {
   ptx::Checks checks = ptx::Checks::all();
   checks.uninitialised_memory = uninitialised_reads_ == UninitialisedReads::kAreFaults;
   cudart::RunOptions options = {.launch = {.checks = checks}};
-  options.allows_equal_stores = common_stores_ == CommonStores::kAreEqual;
+  options.launch.allows_equal_stores = common_stores_ == CommonStores::kAreEqual;
   const std::string found = faults_of(*buffers_, options, launches);
   if (!found.empty()) return found;
   std::vector<std::vector<std::byte>> first;

@@ -68,14 +68,14 @@ TEST_CASE("stores by two warps in one place are races, unless they are declared 
   RunOptions options = {.launch = {.checks = {.races = true}}};
   CHECK_THAT(findings(&equal_kernel, options, arrays, 2 * kThreads),
              ContainsSubstring("race in kernel 'equal'"));
-  options.allows_equal_stores = true;
+  options.launch.allows_equal_stores = true;
   CHECK(findings(&equal_kernel, options, arrays, 2 * kThreads).empty());
 }
 
 TEST_CASE("lanes that stay together store other values: a race, whatever is declared") {
   Arrays arrays;
   RunOptions options = {.launch = {.checks = {.races = true}}};
-  options.allows_equal_stores = true;
+  options.launch.allows_equal_stores = true;
   CHECK_THAT(findings(&other_kernel, options, arrays),
              ContainsSubstring("another lane overwrites in the same instruction"));
   CHECK(findings(&equal_kernel, options, arrays).empty());

@@ -145,7 +145,6 @@ void Device::run_kernel(const RegisteredKernel& kernel, const LaunchRequest& req
       ptx::launch(*kernel.decoded, request.shape, ptx::Arguments(parameters), memory_, options);
   std::fwrite(report.printed.data(), 1, report.printed.size(), stdout);
   for (const ptx::Finding& finding : report.findings) {
-    if (options_.allows_equal_stores && finding.is_of_one_store()) continue;
     add_finding(ptx::readable_names(finding.text()));
   }
   for (std::size_t i = 0; i + sizeof(std::uintptr_t) <= parameters.size(); i += 4) {

@@ -26,8 +26,6 @@ namespace recto::cudart {
 struct RunOptions {
   ptx::LaunchOptions launch = {.checks = ptx::Checks::all()};
   simt::HostOrder order = simt::HostOrder::kEager;
-  // Threads of a thread block may store to one place in one instruction.
-  bool allows_equal_stores = false;
   std::uint64_t seed = 0;
 };
 

@@ -26,44 +26,12 @@ RECTO_PTX_INLINE T extreme(Extreme which, T a, T b, const FloatMode& mode) {
   return canonical(mode.number_wins ? number : nan);
 }
 
-RECTO_PTX_INLINE float min(float a, float b, const FloatMode& mode) {
-  return extreme(Extreme::kMin, operand(a, mode), operand(b, mode), mode);
-}
-RECTO_PTX_INLINE float max(float a, float b, const FloatMode& mode) {
-  return extreme(Extreme::kMax, operand(a, mode), operand(b, mode), mode);
-}
-RECTO_PTX_INLINE double min(double a, double b, const FloatMode& mode) {
-  return extreme(Extreme::kMin, a, b, mode);
-}
-RECTO_PTX_INLINE double max(double a, double b, const FloatMode& mode) {
-  return extreme(Extreme::kMax, a, b, mode);
-}
-
-// With .xorsign.abs: of the magnitudes, with the product's sign.
-RECTO_PTX_INLINE float extreme_xorsign_abs(Extreme which, float x, float y, const FloatMode& mode) {
-  const float a = operand(x, mode);
-  const float b = operand(y, mode);
-  const float magnitude = extreme(which, abs(a, {}), abs(b, {}), mode);
-  const std::uint32_t sign = (bits_of(a) ^ bits_of(b)) & 0x80000000;
-  return magnitude == magnitude ? float_of(bits_of(magnitude) | sign) : magnitude;
-}
-
 template <FloatFormat kFormat>
 RECTO_PTX_INLINE std::uint32_t extreme(Extreme which, std::uint32_t a, std::uint32_t b,
                                        const FloatMode& mode) {
   return narrowed_nearest<kFormat>(
       extreme(which, operand<kFormat>(a, mode), operand<kFormat>(b, mode), mode), {});
 }
-template <FloatFormat kFormat>
-RECTO_PTX_INLINE std::uint32_t extreme_xorsign_abs(Extreme which, std::uint32_t a, std::uint32_t b,
-                                                   const FloatMode& mode) {
-  FloatMode unflushed = mode;
-  unflushed.flush = false;
-  return narrowed_nearest<kFormat>(
-      extreme_xorsign_abs(which, operand<kFormat>(a, mode), operand<kFormat>(b, mode), unflushed),
-      {});
-}
-
 // --- predicates ---------------------------------------------------------------------------------
 
 // testp. Zeros count as normal.

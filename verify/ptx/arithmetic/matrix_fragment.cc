@@ -44,8 +44,4 @@ void store_fragment(const RegisterRow& fragment, MatrixOrder order, Matrix8x8& m
   copy_matrix(fragment, order, matrix);
 }
 
-void transpose_fragment(const RegisterRow& from, RegisterRow& to) {
-  copy_matrix(from, MatrixOrder::kTransposed, to);
-}
-
 }  // namespace recto::ptx

@@ -1,7 +1,7 @@
 #pragma once
 
 // Which element of a matrix each lane's registers hold: PTX ISA, "Warp Level Matrix
-// Multiply-Accumulate Instructions" (fragments of mma, ldmatrix, stmatrix, movmatrix) and
+// Multiply-Accumulate Instructions" (fragments of mma, ldmatrix, stmatrix) and
 // "Asynchronous Warpgroup Level Matrix Instructions" (fragments of wgmma).
 
 #include <cstdint>
@@ -48,7 +48,7 @@ constexpr MatrixPlace sum_place(int lane, int i) {
   return {lane / 4 + i / 2 % 2 * 8, i / 4 * 8 + lane % 4 * 2 + i % 2};
 }
 
-// --- ldmatrix, stmatrix and movmatrix ------------------------------------------------------------
+// --- ldmatrix and stmatrix -----------------------------------------------------------------------
 
 enum class MatrixOrder : std::uint8_t { kPlain, kTransposed };
 
@@ -57,8 +57,5 @@ using Matrix8x8 = std::uint16_t[8][8];
 
 void load_fragment(const Matrix8x8& matrix, MatrixOrder order, RegisterRow& fragment);
 void store_fragment(const RegisterRow& fragment, MatrixOrder order, Matrix8x8& matrix);
-
-// movmatrix.trans
-void transpose_fragment(const RegisterRow& from, RegisterRow& to);
 
 }  // namespace recto::ptx

@@ -4,8 +4,10 @@
 // order that atomic operations make, and asynchronous operations.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "verify/ptx/checks/shadow_memory.h"
@@ -31,9 +33,10 @@ class GridChecker {
   void add(std::uintptr_t begin, std::size_t bytes, Contents contents);
   Region* find(std::uintptr_t address);
 
-  // Fences and atomic operations order thread blocks: what a thread did before a fence and an
-  // atomic operation precedes what another does after an atomic operation on the same address.
-  std::unordered_map<std::uintptr_t, Clocks> releases;
+  // Fences and atomic operations order threads: what a thread did before a fence and an atomic
+  // operation precedes what another does after an atomic operation on the same address and a fence.
+  // By address, for those of one thread block, or (0) for all.
+  std::map<std::pair<std::uintptr_t, std::uint32_t>, Clocks> releases;
 
   // An asynchronous operation is over for those who know that its stream, an mbarrier or the groups
   // of a thread, has gone beyond its index.

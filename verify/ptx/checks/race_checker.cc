@@ -85,13 +85,15 @@ void BlockChecker::pass_barrier(const std::vector<LaneMask>& arrived,
   }
 }
 
-void BlockChecker::pass_fence(std::uint32_t number, LaneMask lanes) {
+void BlockChecker::pass_fence(std::uint32_t number, LaneMask lanes, Scope scope) {
   WarpOrder& warp = warps_[number];
-  warp.fenced |= lanes;
-  if ((warp.acquired & lanes) != 0) {
-    merge(warp.others, warp.pending);
-    warp.pending.clear();
-    warp.acquired = 0;
+  for (const Scope each : {Scope::kBlock, scope}) {  // a wider scope has the narrower in it
+    WarpOrder::Fences& fences = warp.order_in(each);
+    fences.fenced |= lanes;
+    if ((fences.acquired & lanes) == 0) continue;
+    merge(warp.others, fences.pending);
+    fences.pending.clear();
+    fences.acquired = 0;
   }
 }
 
@@ -106,11 +108,15 @@ void BlockChecker::pass_proxy_fence(std::uint32_t number, LaneMask lanes) {
 
 void BlockChecker::pass_atomic(const AtomicAccess& access) {
   WarpOrder& warp = warps_[access.warp];
-  Clocks& clocks = grid_.releases[access.address];
-  merge(access.acquires ? warp.others : warp.pending, clocks);
-  if (!access.acquires) warp.acquired |= LaneMask{1} << access.lane;
-  if (!access.releases && (warp.fenced >> access.lane & 1) == 0) return;
-  release({access.warp, kAllLanes, kAllLanes}, clocks);
+  for (const Scope scope : {Scope::kBlock, Scope::kGrid}) {
+    if (scope == Scope::kGrid && access.is_of_block) continue;
+    WarpOrder::Fences& fences = warp.order_in(scope);
+    Clocks& clocks = grid_.releases[{access.address, scope == Scope::kBlock ? block_ : 0}];
+    merge(access.acquires ? warp.others : fences.pending, clocks);
+    if (!access.acquires) fences.acquired |= LaneMask{1} << access.lane;
+    const bool releases = access.releases || (fences.fenced >> access.lane & 1) != 0;
+    if (releases) release({access.warp, kAllLanes, kAllLanes}, clocks);
+  }
 }
 
 void BlockChecker::release(const Releasing& who, Clocks& into) {

@@ -47,7 +47,9 @@ class BlockChecker {
   // arrive before those that wait.
   void pass_warp_barrier(std::uint32_t warp, LaneMask lanes);
   void pass_barrier(const std::vector<LaneMask>& arrived, const std::vector<LaneMask>& waiting);
-  void pass_fence(std::uint32_t warp, LaneMask lanes);
+  // Fences and atomic operations order threads of their scope: the thread block, or all.
+  enum class Scope : std::uint8_t { kBlock, kGrid };
+  void pass_fence(std::uint32_t warp, LaneMask lanes, Scope scope = Scope::kGrid);
   // The asynchronous proxy sees what these lanes wrote, and what they know to be written.
   void pass_proxy_fence(std::uint32_t warp, LaneMask lanes);
   // An atomic access by one thread. Without an order of its own, fences before and after it give it
@@ -56,6 +58,7 @@ class BlockChecker {
     std::uint32_t warp = 0;
     unsigned lane = 0;
     std::uintptr_t address = 0;
+    bool is_of_block = false;  // its scope
     bool releases = false;
     bool acquires = false;
   };
@@ -72,7 +75,7 @@ class BlockChecker {
   void finish_operations(std::uint32_t warp, const GridChecker::Operation& end);
   static std::uint64_t stream_key(std::uint32_t stream) { return std::uint64_t{1} << 63 | stream; }
   bool has_fenced(std::uint32_t warp, LaneMask lanes) const {
-    return (lanes & ~warps_[warp].fenced) == 0;
+    return (lanes & ~warps_[warp].order_in(Scope::kGrid).fenced) == 0;
   }
 
   struct Access {
@@ -113,11 +116,17 @@ class BlockChecker {
     std::uint32_t all_lanes = 0;            // the clock up to which all lanes know all
     // Within the warp, [who knows][whom]; empty until lanes meet in smaller groups.
     std::vector<std::array<std::uint32_t, kWarpSize>> lanes = {};
-    LaneMask fenced = 0;    // lanes that have passed a fence since their last release
-    LaneMask acquired = 0;  // lanes that wait for a fence after an atomic operation
-    // Clocks of other blocks' warps, and those that a fence will make known.
-    Clocks others = {};
-    Clocks pending = {};
+    Clocks others = {};  // of warps that atomic operations and clusters have told of
+    // For each scope.
+    struct Fences {
+      LaneMask fenced = 0;  // lanes that have passed a fence
+      // Lanes that wait for a fence after an atomic operation, and what it will make known.
+      LaneMask acquired = 0;
+      Clocks pending = {};
+    };
+    std::array<Fences, 2> fences = {};
+    Fences& order_in(Scope scope) { return fences[static_cast<std::size_t>(scope)]; }
+    const Fences& order_in(Scope scope) const { return fences[static_cast<std::size_t>(scope)]; }
     // The clocks of each lane's, and of any lane's last proxy fence, and what was known there.
     std::array<std::uint32_t, kWarpSize> proxy_fences = {};
     std::uint32_t proxy_fence = 0;

@@ -58,7 +58,9 @@ Conflict BlockChecker::compare(const Cell& cell, const Stamp& now, const Access&
                                Contents contents) const {
   using enum Conflict::Kind;
   const auto conflict_with = [&](const Stamp& past) -> Conflict {
-    if (is_atomic(now.kind) && is_atomic(past.kind)) return {};
+    const bool is_scope_small =
+        past.block != now.block && (is_block_atomic(now.kind) || is_block_atomic(past.kind));
+    if (is_atomic(now.kind) && is_atomic(past.kind) && !is_scope_small) return {};
     if (past.kind == AccessKind::kCopyWrite) return {kUnfinishedCopy, past};
     if (!options_.races) return {};
     const bool is_same_step = past.block == now.block && past.clock == now.clock &&

@@ -139,8 +139,29 @@ TEST_CASE("an earlier thread block's accesses to shared memory do not exist") {
   CHECK(accesses.write(33, 0) == Kind::kRace);  // after the read of its own block
 }
 
-TEST_CASE("a fence and an atomic operation on each side order thread blocks") {
-  for (const bool has_fences : {true, false}) {
+TEST_CASE("atomic operations in the scope of a block race with those of another") {
+  for (const bool is_same : {true, false}) {
+    GridChecker grid;
+    ShadowMemory shadow(4096, Contents::kGiven);
+    BlockChecker first({}, grid);
+    BlockChecker second({}, grid);
+    first.begin(1, kWarpSize);
+    second.begin(is_same ? 1 : 2, 2 * kWarpSize);
+    CHECK(kind_of(first, shadow, {AccessKind::kBlockAtomic, 0, 5, 0}, 0, 4) == Kind::kNone);
+    CHECK(kind_of(second, shadow, {AccessKind::kAtomicRead, 1, 7, 0}, 0, 4) ==
+          (is_same ? Kind::kNone : Kind::kGridRace));
+  }
+}
+
+TEST_CASE("a fence and an atomic operation on each side order those of their scope") {
+  using Scope = BlockChecker::Scope;
+  struct Row {
+    bool has_fences = true;
+    Scope fences = Scope::kGrid;
+    bool is_of_block = false;  // the atomic operation of the first
+  };
+  for (const auto& [has_fences, scope, is_of_block] :
+       {Row{}, Row{false}, Row{true, Scope::kBlock}, Row{true, Scope::kGrid, true}}) {
     GridChecker grid;
     grid.add(4096, 1024, Contents::kGiven);
     GridChecker::Region& region = *grid.find(4096);
@@ -152,13 +173,13 @@ TEST_CASE("a fence and an atomic operation on each side order thread blocks") {
     second.begin(2, kWarpSize);
     first.begin_step(0);
     CHECK(kind_of(first, *region.shadow, {AccessKind::kWrite, 0, 5, 0}, 0, 4) == Kind::kNone);
-    if (has_fences) first.pass_fence(0, kAllLanes);
-    first.pass_atomic({0, 5, 4200});
+    if (has_fences) first.pass_fence(0, kAllLanes, scope);
+    first.pass_atomic({0, 5, 4200, is_of_block});
     second.pass_atomic({0, 7, 4200});
-    if (has_fences) second.pass_fence(0, kAllLanes);
+    if (has_fences) second.pass_fence(0, kAllLanes, scope);
     second.begin_step(0);
     CHECK(kind_of(second, *region.shadow, {AccessKind::kRead, 0, 7, 0}, 0, 4) ==
-          (has_fences ? Kind::kNone : Kind::kGridRace));
+          (has_fences && scope == Scope::kGrid && !is_of_block ? Kind::kNone : Kind::kGridRace));
   }
 }
 

@@ -17,9 +17,11 @@ namespace recto::ptx {
 enum class AccessKind : std::uint8_t {
   kRead,
   kAtomicRead,
+  kBlockAtomicRead,  // of scope .cta: atomic for threads of the block alone
   kAsyncRead,
   kWrite,
   kAtomic,
+  kBlockAtomic,
   kCopyWrite,  // by cp.async, until its thread has waited
   kAsyncWrite,
 };
@@ -28,8 +30,11 @@ constexpr bool is_write(AccessKind kind) { return kind >= AccessKind::kWrite; }
 constexpr bool is_async(AccessKind kind) {
   return kind == AccessKind::kAsyncRead || kind == AccessKind::kAsyncWrite;
 }
+constexpr bool is_block_atomic(AccessKind kind) {
+  return kind == AccessKind::kBlockAtomicRead || kind == AccessKind::kBlockAtomic;
+}
 constexpr bool is_atomic(AccessKind kind) {
-  return kind == AccessKind::kAtomicRead || kind == AccessKind::kAtomic;
+  return kind == AccessKind::kAtomicRead || kind == AccessKind::kAtomic || is_block_atomic(kind);
 }
 
 // Who touched a cell, when, and at which place of the program.

@@ -97,6 +97,16 @@ using Held = std::conditional_t<sizeof(T) == 1, std::uint16_t, T>;
               return static_cast<std::uint16_t>(                                             \
                   narrowed<kF16>(a, {.rounding = rounding_, .saturate = saturate_}));        \
             }),                                                                              \
+      lanes("cvt" suffix ".bf16.f16",                                                        \
+            [](std::uint16_t a) -> std::uint16_t {                                           \
+              return static_cast<std::uint16_t>(to_narrow<kBf16>(                            \
+                  widened<kF16>(a), {.rounding = rounding_, .saturate = saturate_}));        \
+            }),                                                                              \
+      lanes("cvt" suffix ".f16.bf16",                                                        \
+            [](std::uint16_t a) -> std::uint16_t {                                           \
+              return static_cast<std::uint16_t>(to_narrow<kF16>(                             \
+                  widened<kBf16>(a), {.rounding = rounding_, .saturate = saturate_}));       \
+            }),                                                                              \
       lanes("cvt" suffix ".bf16.f64", [](double a) -> std::uint16_t {                        \
         return static_cast<std::uint16_t>(                                                   \
             narrowed<kBf16>(a, {.rounding = rounding_, .saturate = saturate_}));             \
@@ -117,19 +127,28 @@ using Held = std::conditional_t<sizeof(T) == 1, std::uint16_t, T>;
           "cvt" suffix ".f32.f32", [](float a) __attribute__((always_inline))->float {            \
             return to_f32(a, {.flush = flush_, .saturate = saturate_});                           \
           }),                                                                                     \
+      lanes("cvt" suffix ".f64.bf16",                                                             \
+            [](std::uint16_t a) -> double {                                                       \
+              return limited(static_cast<double>(widened<kBf16>(a)), {.saturate = saturate_});    \
+            }),                                                                                   \
       lanes("cvt" suffix ".f64.f16", [](std::uint16_t a) -> double {                              \
         return limited(static_cast<double>(widened<kF16>(a)), {.saturate = saturate_});           \
       })
-#define INTEGRAL(suffix, rounding, type, T)                                               \
-  lanes("cvt" suffix ".f32.f32",                                                          \
-        [](float a) -> float { return rounded_to_integral(a, rounding); }),               \
-      lanes("cvt" suffix ".ftz.f32.f32",                                                  \
-            [](float a) -> float { return rounded_to_integral(flushed(a), rounding); }),  \
-      lanes("cvt" suffix ".f64.f64",                                                      \
-            [](double a) -> double { return rounded_to_integral(a, rounding); }),         \
-      lanes("cvt" suffix ".f16.f16", [](std::uint16_t a) -> std::uint16_t {               \
-        return static_cast<std::uint16_t>(                                                \
-            narrowed_nearest<kF16>(rounded_to_integral(widened<kF16>(a), rounding), {})); \
+#define INTEGRAL(suffix, rounding, type, T)                                                       \
+  lanes("cvt" suffix ".f32.f32",                                                                  \
+        [](float a) -> float { return rounded_to_integral(a, rounding); }),                       \
+      lanes("cvt" suffix ".ftz.f32.f32",                                                          \
+            [](float a) -> float { return rounded_to_integral(flushed(a), rounding); }),          \
+      lanes("cvt" suffix ".f64.f64",                                                              \
+            [](double a) -> double { return rounded_to_integral(a, rounding); }),                 \
+      lanes("cvt" suffix ".bf16.bf16",                                                            \
+            [](std::uint16_t a) -> std::uint16_t {                                                \
+              return static_cast<std::uint16_t>(                                                  \
+                  narrowed_nearest<kBf16>(rounded_to_integral(widened<kBf16>(a), rounding), {})); \
+            }),                                                                                   \
+      lanes("cvt" suffix ".f16.f16", [](std::uint16_t a) -> std::uint16_t {                       \
+        return static_cast<std::uint16_t>(                                                        \
+            narrowed_nearest<kF16>(rounded_to_integral(widened<kF16>(a), rounding), {}));         \
       })
 
 #define PACKED_MODES(MAKE)                                                                    \

@@ -109,23 +109,28 @@ constexpr FloatMode mode_of(Rounding rounding, unsigned modifiers) {
       EXTREME(name, which, ".NaN", false, false), EXTREME(name, which, ".ftz.NaN", false, true), \
       lanes(name ".f64", [](double a, double b) -> double { return extreme(which, a, b, {}); })
 
-#define FLOAT_COMPARISON(name, which)                                                     \
-  lanes(                                                                                  \
-      "setp." name ".f32", [](float a, float b) __attribute__((always_inline))->bool {    \
-        return compare(Comparison::which, a, b);                                          \
-      }),                                                                                 \
-      lanes("setp." name ".ftz.f32",                                                      \
-            [](float a, float b) -> bool {                                                \
-              return compare(Comparison::which, flushed(a), flushed(b));                  \
-            }),                                                                           \
-      lanes("setp." name ".f64",                                                          \
-            [](double a, double b) -> bool { return compare(Comparison::which, a, b); }), \
-      lanes("setp." name ".f16",                                                          \
-            [](Code a, Code b) -> bool {                                                  \
-              return compare(Comparison::which, widened<kF16>(a), widened<kF16>(b));      \
-            }),                                                                           \
-      lanes("setp." name ".bf16", [](Code a, Code b) -> bool {                            \
-        return compare(Comparison::which, widened<kBf16>(a), widened<kBf16>(b));          \
+#define FLOAT_COMPARISON(name, which)                                                              \
+  lanes(                                                                                           \
+      "setp." name ".f32", [](float a, float b) __attribute__((always_inline))->bool {             \
+        return compare(Comparison::which, a, b);                                                   \
+      }),                                                                                          \
+      lanes("setp." name ".ftz.f32",                                                               \
+            [](float a, float b) -> bool {                                                         \
+              return compare(Comparison::which, flushed(a), flushed(b));                           \
+            }),                                                                                    \
+      lanes("setp." name ".f64",                                                                   \
+            [](double a, double b) -> bool { return compare(Comparison::which, a, b); }),          \
+      lanes("setp." name ".f16",                                                                   \
+            [](Code a, Code b) -> bool {                                                           \
+              return compare(Comparison::which, widened<kF16>(a), widened<kF16>(b));               \
+            }),                                                                                    \
+      lanes("setp." name ".ftz.f16",                                                               \
+            [](Code a, Code b) -> bool {                                                           \
+              constexpr FloatMode kMode = {.flush = true};                                         \
+              return compare(Comparison::which, operand<kF16>(a, kMode), operand<kF16>(b, kMode)); \
+            }),                                                                                    \
+      lanes("setp." name ".bf16", [](Code a, Code b) -> bool {                                     \
+        return compare(Comparison::which, widened<kBf16>(a), widened<kBf16>(b));                   \
       })
 
 #define TEST_CLASS(name, which)                                                             \
@@ -156,23 +161,24 @@ constexpr LaneForm kFloatForms[] = {
     PLAIN_ROUNDINGS(FLOAT_UNARY, sqrt, "f64", double, "", kPlain),
     FLOAT_UNARY(neg, "", "f64", double, FloatMode{}),
     FLOAT_UNARY(abs, "", "f64", double, FloatMode{}),
-#define HALF_FORMS(type, kFormat)                                            \
-  HALF_BINARY(add, "", type, kFormat, FloatMode{}),                          \
-      HALF_BINARY(add, ".ftz", type, kFormat, FloatMode{.flush = true}),     \
-      HALF_BINARY(add, ".sat", type, kFormat, FloatMode{.saturate = true}),  \
-      HALF_BINARY(sub, "", type, kFormat, FloatMode{}),                      \
-      HALF_BINARY(sub, ".ftz", type, kFormat, FloatMode{.flush = true}),     \
-      HALF_BINARY(sub, ".sat", type, kFormat, FloatMode{.saturate = true}),  \
-      HALF_BINARY(mul, "", type, kFormat, FloatMode{}),                      \
-      HALF_BINARY(mul, ".ftz", type, kFormat, FloatMode{.flush = true}),     \
-      HALF_BINARY(mul, ".sat", type, kFormat, FloatMode{.saturate = true}),  \
-      HALF_TERNARY(fma, "", type, kFormat, FloatMode{}),                     \
-      HALF_TERNARY(fma, ".ftz", type, kFormat, FloatMode{.flush = true}),    \
-      HALF_TERNARY(fma, ".sat", type, kFormat, FloatMode{.saturate = true}), \
-      HALF_TERNARY(fma, ".relu", type, kFormat, FloatMode{.relu = true}),    \
-      HALF_UNARY(neg, "", type, kFormat, FloatMode{}),                       \
-      HALF_UNARY(neg, ".ftz", type, kFormat, FloatMode{.flush = true}),      \
-      HALF_UNARY(abs, "", type, kFormat, FloatMode{}),                       \
+#define HALF_FORMS(type, kFormat)                                                              \
+  HALF_BINARY(add, "", type, kFormat, FloatMode{}),                                            \
+      HALF_BINARY(add, ".ftz", type, kFormat, FloatMode{.flush = true}),                       \
+      HALF_BINARY(add, ".sat", type, kFormat, FloatMode{.saturate = true}),                    \
+      HALF_BINARY(sub, "", type, kFormat, FloatMode{}),                                        \
+      HALF_BINARY(sub, ".ftz", type, kFormat, FloatMode{.flush = true}),                       \
+      HALF_BINARY(sub, ".sat", type, kFormat, FloatMode{.saturate = true}),                    \
+      HALF_BINARY(mul, "", type, kFormat, FloatMode{}),                                        \
+      HALF_BINARY(mul, ".ftz", type, kFormat, FloatMode{.flush = true}),                       \
+      HALF_BINARY(mul, ".sat", type, kFormat, FloatMode{.saturate = true}),                    \
+      HALF_TERNARY(fma, "", type, kFormat, FloatMode{}),                                       \
+      HALF_TERNARY(fma, ".ftz", type, kFormat, FloatMode{.flush = true}),                      \
+      HALF_TERNARY(fma, ".sat", type, kFormat, FloatMode{.saturate = true}),                   \
+      HALF_TERNARY(fma, ".relu", type, kFormat, FloatMode{.relu = true}),                      \
+      HALF_TERNARY(fma, ".ftz.relu", type, kFormat, (FloatMode{.flush = true, .relu = true})), \
+      HALF_UNARY(neg, "", type, kFormat, FloatMode{}),                                         \
+      HALF_UNARY(neg, ".ftz", type, kFormat, FloatMode{.flush = true}),                        \
+      HALF_UNARY(abs, "", type, kFormat, FloatMode{}),                                         \
       HALF_UNARY(abs, ".ftz", type, kFormat, FloatMode{.flush = true})
     HALF_FORMS("f16", kF16),
     HALF_FORMS("bf16", kBf16),

@@ -112,6 +112,21 @@ namespace {
       lanes(                                                                            \
           "setp.ne." type, [](T a, T b) __attribute__((always_inline)) { return a != b; })
 
+// Of halves a and b of two registers.
+#define PAIRS(name, T, expression)                                                               \
+  lanes(                                                                                         \
+      name, [](std::uint32_t x, std::uint32_t y) __attribute__((always_inline))->std::uint32_t { \
+        const auto half = [](std::uint32_t p, std::uint32_t q) -> std::uint32_t {                \
+          const auto a = static_cast<T>(p);                                                      \
+          const auto b = static_cast<T>(q);                                                      \
+          return static_cast<std::uint16_t>(expression);                                         \
+        };                                                                                       \
+        return half(x, y) | half(x >> 16, y >> 16) << 16;                                        \
+      })
+#define PAIR_FORMS(type, T)                                           \
+  PAIRS("add." type, T, a + b), PAIRS("min." type, T, a < b ? a : b), \
+      PAIRS("max." type, T, a > b ? a : b)
+
 #define PRMT_FORM(suffix, mode)                                                            \
   lanes(                                                                                   \
       "prmt.b32" suffix,                                                                   \
@@ -171,6 +186,8 @@ constexpr LaneForm kIntegerForms[] = {
     BINARY("add.sat.s32", std::int32_t, clamped_s32(std::int64_t{a} + b)),
     BINARY("sub.sat.s32", std::int32_t, clamped_s32(std::int64_t{a} - b)),
     TERNARY("mad.hi.sat.s32", std::int32_t, clamped_s32(std::int64_t{mul_hi(a, b)} + c)),
+    PAIR_FORMS("s16x2", std::int16_t),
+    PAIR_FORMS("u16x2", std::uint16_t),
     BINARY("mul24.lo.s32", std::int32_t, mul24_lo(a, b)),
     BINARY("mul24.lo.u32", std::uint32_t, mul24_lo(a, b)),
     BINARY("mul24.hi.s32", std::int32_t, mul24_hi(a, b)),

@@ -110,6 +110,9 @@ struct Step {
   std::uint32_t place = 0;       // index into the program's places
   std::uint16_t straight = 0;    // how many steps from here on are unguarded kLanes of one block
   std::uint16_t copies = 0;      // moves before it that need no step
+  // Which halves of the result depend on which of the operands a, b, c and e, by 4 bits for each:
+  // half i on half j if bit 2 * i + j is set.
+  std::uint16_t halves = 0xffff;
   Action action = Action::kLanes;
   bool is_guard_negated = false;
   std::uint8_t defs = 0;

@@ -8,7 +8,11 @@ void count_access(const Access& access, MemorySpace space, const LaneAddresses& 
                   Counters& counters) {
   std::array<std::uint64_t, kWarpSize> units = {};
   std::size_t count = 0;
-  if (space != MemorySpace::kShared && space != MemorySpace::kSharedCluster) {
+  if (space == MemorySpace::kLocal || space == MemorySpace::kParam ||
+      space == MemorySpace::kConst) {
+    return;
+  }
+  if (space == MemorySpace::kGlobal) {
     for_each_lane_of(access.lanes, [&](unsigned lane) {
       counters.global_bytes += access.bytes;
       units[count++] = addresses[lane] / 32;

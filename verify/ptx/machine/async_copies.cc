@@ -36,7 +36,16 @@ bool AsyncCopies::copy(const WarpStep& at, const Detail& detail) {
   sizes.fill(bytes);
   if (!detail.uses.empty()) {
     std::copy_n(at.warp.row<std::uint32_t>(detail.uses[0]), kWarpSize, sizes.begin());
-    for (std::uint32_t& size : sizes) size = std::min(size, bytes);
+    LaneMask larger = 0;
+    for_each_lane_of(at.lanes,
+                     [&](unsigned lane) { larger |= LaneMask{sizes[lane] > bytes} << lane; });
+    if (larger != 0) {
+      const auto lane = static_cast<unsigned>(__builtin_ctz(larger));
+      memory_.reporter().abandon(
+          Check::kOutOfBounds, at.warp.thread(lane), at.step,
+          "copies " + std::to_string(sizes[lane]) + " bytes to " + std::to_string(bytes));
+      return false;
+    }
   }
   if (!memory_.access(at.warp, detail.memory,
                       {&at.step, at.lanes, bytes, AccessKind::kCopyWrite, "copies to"}, to)) {
@@ -80,6 +89,11 @@ bool AsyncCopies::read_part(const WarpStep& at, const Detail& detail, unsigned l
   const LaneMask lanes = LaneMask{1} << lane;
   LaneAddresses addresses;
   memory_.compute_addresses(at.warp, detail.source, lanes, addresses);
+  const auto whole = static_cast<std::uint32_t>(detail.count);
+  if (!memory_.is_aligned(at.warp, MemorySpace::kGlobal,
+                          {&at.step, lanes, whole, AccessKind::kRead, "copies"}, addresses)) {
+    return false;
+  }
   for (std::uint32_t i = 0; i < bytes; ++i) {
     LaneAddresses pointers = addresses;
     for (std::uint64_t& pointer : pointers) pointer += i;

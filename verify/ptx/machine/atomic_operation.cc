@@ -38,64 +38,39 @@ T combine_integers(AtomicOperation operation, T old, T b, T c) {
 template <FloatFormat kFormat>
 std::uint32_t combine_halves(AtomicOperation operation, std::uint32_t old, std::uint32_t b) {
   const auto half = [&](std::uint32_t x, std::uint32_t y) {
-    switch (operation) {
-      case AtomicOperation::kAdd:
-        return add<kFormat>(x, y, FloatMode{});
-      case AtomicOperation::kMin:
-        return extreme<kFormat>(Extreme::kMin, x, y, FloatMode{});
-      case AtomicOperation::kMax:
-        return extreme<kFormat>(Extreme::kMax, x, y, FloatMode{});
-      default:
-        return y;
-    }
+    if (operation == AtomicOperation::kAdd) return add<kFormat>(x, y, FloatMode{});
+    const bool is_min = operation == AtomicOperation::kMin;
+    return extreme<kFormat>(is_min ? Extreme::kMin : Extreme::kMax, x, y, FloatMode{});
   };
   return each_half(half, old, b);
 }
 
-template <typename T>
-T combine_floats(AtomicOperation operation, T old, T b) {
-  switch (operation) {
-    case AtomicOperation::kAdd:
-      return add(old, b, FloatMode{});
-    case AtomicOperation::kMin:
-      return min(old, b, FloatMode{});
-    case AtomicOperation::kMax:
-      return max(old, b, FloatMode{});
-    default:
-      return b;
-  }
-}
-
 }  // namespace
 
-std::uint64_t combined(const Detail& detail, std::uint64_t old, std::uint64_t b, std::uint64_t c) {
+std::uint64_t combined(const Detail& detail, const AtomicValues& values) {
   const AtomicOperation operation = detail.atomic;
-  const bool is_swap =
-      operation == AtomicOperation::kExchange || operation == AtomicOperation::kCompareAndSwap;
   const auto word = [](std::uint64_t bits) { return static_cast<std::uint32_t>(bits); };
-  if (!is_swap) {
-    switch (detail.type) {
-      case ScalarType::kF32:
-        return bits_of(combine_floats(operation, float_of(word(old)), float_of(word(b))));
-      case ScalarType::kF64:
-        return bits_of(combine_floats(operation, double_of(old), double_of(b)));
-      case ScalarType::kF16:
-      case ScalarType::kF16x2:
-        return combine_halves<kF16>(operation, word(old), word(b));
-      case ScalarType::kBf16:
-      case ScalarType::kBf16x2:
-        return combine_halves<kBf16>(operation, word(old), word(b));
-      case ScalarType::kS32:
-        return word(static_cast<std::uint64_t>(
-            combine_integers(operation, static_cast<std::int32_t>(word(old)),
-                             static_cast<std::int32_t>(word(b)), 0)));
-      case ScalarType::kS64:
-        return static_cast<std::uint64_t>(
-            combine_integers(operation, static_cast<std::int64_t>(old),
-                             static_cast<std::int64_t>(b), std::int64_t{0}));
-      default:
-        break;
-    }
+  const auto& [old, b, c, is_global] = values;
+  switch (detail.type) {
+    case ScalarType::kF32:
+      return bits_of(add(float_of(word(old)), float_of(word(b)), FloatMode{.flush = is_global}));
+    case ScalarType::kF64:
+      return bits_of(add(double_of(old), double_of(b), FloatMode{}));
+    case ScalarType::kF16:
+    case ScalarType::kF16x2:
+      return combine_halves<kF16>(operation, word(old), word(b));
+    case ScalarType::kBf16:
+    case ScalarType::kBf16x2:
+      return combine_halves<kBf16>(operation, word(old), word(b));
+    case ScalarType::kS32:
+      return word(static_cast<std::uint64_t>(combine_integers(
+          operation, static_cast<std::int32_t>(word(old)), static_cast<std::int32_t>(word(b)), 0)));
+    case ScalarType::kS64:
+      return static_cast<std::uint64_t>(combine_integers(operation, static_cast<std::int64_t>(old),
+                                                         static_cast<std::int64_t>(b),
+                                                         std::int64_t{0}));
+    default:
+      break;
   }
   switch (detail.width) {
     case 2:

@@ -25,6 +25,12 @@ bool BlockBarriers::may_arrive(std::size_t group, const WarpStep& at, const Deta
   }
   const Barrier& barrier = barriers_[number];
   const std::uint32_t count = at.warp.row<std::uint32_t>(at.step.b)[at.first_lane()];
+  if (count % kWarpSize != 0) {
+    reporter.abandon(Check::kBarrierDivergence, thread, at.step,
+                     "expects " + std::to_string(count) + " threads at barrier " +
+                         std::to_string(number) + ", which is no multiple of 32");
+    return false;
+  }
   if ((barrier.arrived[at.warp.number] & at.lanes) != 0) {
     reporter.abandon(
         Check::kBarrierDivergence, thread, at.step,

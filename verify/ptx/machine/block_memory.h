@@ -79,6 +79,9 @@ class BlockMemory {
   ShadowMemory& shadow() { return shadow_; }
   const LaneTables& tables() const { return tables_; }
   std::string shared_text(std::uint64_t address) const;
+  // Reports the first lane whose address is no multiple of the access's bytes.
+  bool is_aligned(const Warp& warp, MemorySpace space, const Access& access,
+                  const LaneAddresses& addresses);
 
  private:
   void learn_place(const MemoryOperand& operand, const Access& access,
@@ -95,8 +98,6 @@ class BlockMemory {
   bool access_private(const Warp& warp, MemorySpace space, const Access& access,
                       LaneAddresses& pointers);
   bool stays_in_pieces(const Warp& warp, const Access& access, const LaneAddresses& pointers);
-  bool is_aligned(const Warp& warp, MemorySpace space, const Access& access,
-                  const LaneAddresses& addresses);
   const NamedPiece* shared_piece(std::uint64_t address) const;
   BlockMemory* owner_of(MemorySpace space, std::uint64_t address);
   void record_global(const Warp& warp, const Access& access, const LaneAddresses& addresses);

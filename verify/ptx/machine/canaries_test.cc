@@ -54,7 +54,6 @@ const std::string kRows =
 const std::string kMatrix =
     "\nldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r2, %r3, %r4, %r5}, [%r1];";
 
-// Memory, and registers.
 std::vector<Canary> memory_canaries() {
   return {
       {"a store beyond a buffer", Check::kOutOfBounds, "st.global.u64 [%rd1+256], 1;",
@@ -84,6 +83,11 @@ std::vector<Canary> memory_canaries() {
       {"a read of a buffer that holds nothing", Check::kUninitialisedMemory,
        "ld.param.u64 %rd2, [fresh];\nld.global.u32 %r1, [%rd2];",
        "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2];", "reads 4 bytes of fresh+0"},
+  };
+}
+
+std::vector<Canary> register_canaries() {
+  return {
       {"an undefined register in an address", Check::kUndefinedRegister,
        "add.u32 %r3, %r2, 4;\nadd.u32 %r4, %r9, %r3;\nst.shared.u32 [%r4], 1;",
        "mov.u32 %r2, 0;\nadd.u32 %r3, %r2, 4;\nadd.u32 %r4, %r9, %r3;\nst.shared.u32 [%r4], 1;",
@@ -92,12 +96,59 @@ std::vector<Canary> memory_canaries() {
        "setp.lt.u32 %p1, %r0, 5;\n@%p1 mov.u32 %r2, 1;\nst.shared.u32 [%r9], %r2;",
        "setp.lt.u32 %p1, %r0, 5;\nmov.u32 %r2, 0;\n@%p1 mov.u32 %r2, 1;\nst.shared.u32 [%r9], %r2;",
        "thread "},
+      {"an undefined half of a pair", Check::kUndefinedRegister,
+       "mov.b16 %h1, 1;\nmov.b32 %r1, {%h1, %h2};\nmov.b32 {_, %h3}, %r1;\n"
+       "st.shared.u16 [%r9], %h3;",
+       "mov.b16 %h1, 1;\nmov.b32 %r1, {%h1, %h2};\nmov.b32 {%h3, _}, %r1;\n"
+       "st.shared.u16 [%r9], %h3;",
+       "st.shared.u16"},
+      {"an undefined half of a pair of fp8", Check::kUndefinedRegister,
+       "mov.b32 %r1, 0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %r2, %r1;\n"
+       "cvt.rn.f16x2.e4m3x2 %r3, %h1;\nmov.b32 {%h3, %h4}, %r3;\nst.shared.u16 [%r9], %h4;",
+       "mov.b32 %r1, 0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %r2, %r1;\n"
+       "cvt.rn.f16x2.e4m3x2 %r3, %h1;\nadd.f16x2 %r3, %r3, %r3;\nmov.b32 {%h3, %h4}, %r3;\n"
+       "st.shared.u16 [%r9], %h3;",
+       "st.shared.u16"},
+      {"an undefined half of a quadruple", Check::kUndefinedRegister,
+       "mov.b16 %h1, 1;\nmov.b64 %rd2, {%h1, %h1, %h2, %h1};\nmov.b64 {_, %r1}, %rd2;\n"
+       "st.shared.u32 [%r9], %r1;",
+       "mov.b16 %h1, 1;\nmov.b64 %rd2, {%h1, %h1, %h2, %h1};\ncvt.u32.u64 %r1, %rd2;\n"
+       "st.shared.u32 [%r9], %r1;",
+       "st.shared.u32"},
+      {"bytes of an undefined register", Check::kUndefinedRegister,
+       "mov.b32 %r1, 7;\nprmt.b32 %r3, %r1, %r2, 0x4321;\nst.shared.u32 [%r9], %r3;",
+       "mov.b32 %r1, 7;\nprmt.b32 %r3, %r1, %r2, 0x3201;\nst.shared.u32 [%r9], %r3;",
+       "st.shared.u32"},
+      {"an undefined register under a mask", Check::kUndefinedRegister,
+       "and.b32 %r3, %r2, 1;\nst.shared.u32 [%r9], %r3;",
+       "and.b32 %r3, %r2, 0;\nxor.b32 %r4, %r5, %r5;\nor.b32 %r3, %r3, %r4;\n"
+       "mov.b16 %h1, 3;\nmov.b32 %r6, {%h1, %h2};\nand.b32 %r6, %r6, 0xffff;\n"
+       "or.b32 %r3, %r3, %r6;\nst.shared.u32 [%r9], %r3;",
+       "st.shared.u32"},
       {"an undefined branch", Check::kUndefinedRegister, "@%p3 bra L;\nmov.u32 %r1, 0;\nL:",
        "setp.eq.u32 %p3, %r0, 0;\n@%p3 bra L;\nmov.u32 %r1, 0;\nL:", "bra"},
   };
 }
 
-// Barriers and copies that order accesses.
+// Of threads 0 and 32, the one that is second to count reads what the first wrote.
+std::string between_warps(const std::string& fence, const std::string& scope) {
+  return "setp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [smem+512], 0;\nbar.sync 0;\n"
+         "and.b32 %r1, %r0, 31;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra END;\n"
+         "st.shared.u32 [%r9], 1;\n" +
+         fence + "\natom.relaxed." + scope + ".shared.add.u32 %r2, [smem+512], 1;\n" + fence +
+         "\n" + kFar + "\nsetp.eq.u32 %p1, %r2, 1;\n@%p1 ld.shared.u32 %r3, [%r7];\nEND:";
+}
+
+// The block that is second to count reads what the first wrote.
+std::string between_blocks(const std::string& fence) {
+  return "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd3, %r1, 8;\nadd.s64 %rd3, %rd0, %rd3;\n"
+         "st.global.u32 [%rd3], 1;\n" +
+         fence + "\natom.relaxed.gpu.global.add.u32 %r2, [%rd0+4], 1;\n" + fence +
+         "\nsetp.eq.u32 %p1, %r2, 1;\nxor.b32 %r1, %r1, 1;\nmul.wide.u32 %rd3, %r1, 8;\n"
+         "add.s64 %rd3, %rd0, %rd3;\n@%p1 ld.global.u32 %r3, [%rd3];";
+}
+
+// Barriers, fences and atomic operations that order accesses.
 std::vector<Canary> order_canaries() {
   return {
       {"a missing block barrier", Check::kRace, "st.shared.u32 [%r9], %r0;\n" + kFar + kUse,
@@ -122,6 +173,18 @@ std::vector<Canary> order_canaries() {
        "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd3, %r1, 64;\nadd.s64 %rd1, %rd1, %rd3;\n"
        "st.global.u64 [%rd1], 1;",
        "of block (", 8, 2},
+      {"a flag without fences", Check::kRace, between_warps("", "gpu"),
+       between_warps("membar.cta;", "cta"), "reads 4 bytes of smem+"},
+      {"atomic operations of two blocks in the scope of one", Check::kGridRace,
+       "red.relaxed.cta.global.add.u32 [%rd0], 1;", "red.relaxed.gpu.global.add.u32 [%rd0], 1;",
+       "of block (", 8, 2},
+      {"a fence for one block between two", Check::kGridRace, between_blocks("fence.acq_rel.cta;"),
+       between_blocks("fence.acq_rel.gpu;"), "of block (", 1, 2},
+  };
+}
+
+std::vector<Canary> copy_canaries() {
+  return {
       {"a copy that is read before its wait", Check::kUnfinishedCopy,
        "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
        "cp.async.commit_group;\nld.shared.u32 %r1, [%r9];\ncp.async.wait_group 0;",
@@ -145,6 +208,18 @@ std::vector<Canary> order_canaries() {
        "cp.async.wait_all;\nbar.sync 0;\n" +
            kFar + kUse,
        ""},
+      {"a copy of more than it has room for", Check::kOutOfBounds,
+       "ld.param.u64 %rd2, [in];\nmov.u32 %r1, 5;\n"
+       "cp.async.ca.shared.global [%r9], [%rd2], 4, %r1;\ncp.async.wait_all;",
+       "ld.param.u64 %rd2, [in];\nmov.u32 %r1, 3;\n"
+       "cp.async.ca.shared.global [%r9], [%rd2], 4, %r1;\ncp.async.wait_all;",
+       "copies 5 bytes to 4"},
+      {"a misaligned copy of a part", Check::kMisaligned,
+       "ld.param.u64 %rd2, [in];\nmov.u32 %r1, 2;\n"
+       "cp.async.ca.shared.global [%r9], [%rd2+2], 4, %r1;\ncp.async.wait_all;",
+       "ld.param.u64 %rd2, [in];\nmov.u32 %r1, 2;\n"
+       "cp.async.ca.shared.global [%r9], [%rd2+4], 4, %r1;\ncp.async.wait_all;",
+       "copies 4 bytes of in+2"},
       {"an exit before a copy has ended", Check::kUnfinishedCopy,
        "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;",
        "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\ncp.async.wait_all;",
@@ -176,6 +251,20 @@ std::vector<Canary> meeting_canaries() {
        "setp.lt.u32 %p1, %r0, 16;\n@!%p1 bra D;\nshfl.sync.idx.b32 %r1, %r0, 20, 31, 0xffff;\nD:",
        "setp.lt.u32 %p1, %r0, 16;\n@!%p1 bra D;\nshfl.sync.idx.b32 %r1, %r0, 12, 31, 0xffff;\nD:",
        "takes the value of lane 20", 32},
+      {"a shuffle from a lane of another mask", Check::kShuffleSource,
+       "setp.lt.u32 %p1, %r0, 16;\nselp.b32 %r5, 0xffff, 0xffff0000, %p1;\n"
+       "shfl.sync.bfly.b32 %r1, %r0, 16, 31, %r5;",
+       "setp.lt.u32 %p1, %r0, 16;\nselp.b32 %r5, 0xffff, 0xffff0000, %p1;\n"
+       "shfl.sync.bfly.b32 %r1, %r0, 8, 31, %r5;",
+       "takes the value of lane", 32},
+      {"lanes of one mask that name others", Check::kWarpMask,
+       "setp.eq.u32 %p1, %r0, 0;\nselp.b32 %r5, -1, 0xfffffffe, %p1;\n"
+       "shfl.sync.idx.b32 %r1, %r0, 1, 31, %r5;",
+       "setp.eq.u32 %p1, %r0, 0;\nselp.b32 %r5, 1, 0xfffffffe, %p1;\n"
+       "shfl.sync.bfly.b32 %r1, %r0, 0, 31, %r5;",
+       "has lane 1 in its mask, which names another mask", 32},
+      {"a barrier for half of a warp", Check::kBarrierDivergence, "bar.sync 0, 16;",
+       "bar.sync 0, 64;", "expects 16 threads at barrier 0, which is no multiple of 32"},
       {"a trap", Check::kAssertion, "trap;", "", "stops the kernel"},
       {"a row of a matrix whose lane has exited", Check::kWarpMask,
        kRows + "mad.lo.u32 %r1, %r0, 16, %r6;\nsetp.eq.u32 %p1, %r0, 3;\n@%p1 exit;" + kMatrix,
@@ -188,7 +277,8 @@ std::vector<Canary> meeting_canaries() {
 
 TEST_CASE("each fault is found by its check, and nothing is said of the right kernel") {
   std::vector<Canary> canaries = memory_canaries();
-  for (const auto& more : {order_canaries(), meeting_canaries()}) {
+  for (const auto& more :
+       {register_canaries(), order_canaries(), copy_canaries(), meeting_canaries()}) {
     canaries.insert(canaries.end(), more.begin(), more.end());
   }
   for (const Canary& canary : canaries) {

@@ -64,7 +64,7 @@ std::uint32_t combined(const Detail& detail, std::uint32_t total, std::uint32_t 
 
 // PTX ISA, "Data Movement and Conversion Instructions: shfl.sync".
 template <ShuffleMode kMode>
-std::optional<MissingSource> shuffle_as(const WarpStep& at) {
+std::optional<MissingSource> shuffle_as(const WarpStep& at, const Detail& detail) {
   const std::uint32_t* const a = at.warp.row<std::uint32_t>(at.step.a);
   const std::uint32_t* const b = at.warp.row<std::uint32_t>(at.step.b);
   const std::uint32_t* const c = at.warp.row<std::uint32_t>(at.step.c);
@@ -76,7 +76,7 @@ std::optional<MissingSource> shuffle_as(const WarpStep& at) {
     const unsigned from = source.is_inside ? source.lane & 31 : lane;
     results[lane] = a[from];
     valid |= LaneMask{source.is_inside} << lane;
-    missing |= (~at.lanes >> from & 1) << lane;
+    missing |= (~members_of(at, detail, lane) >> from & 1) << lane;
   }
   if (missing &= at.lanes; missing != 0) {
     const auto lane = static_cast<unsigned>(std::countr_zero(missing));
@@ -92,13 +92,13 @@ std::optional<MissingSource> shuffle_as(const WarpStep& at) {
 std::optional<MissingSource> shuffle(const WarpStep& at, const Detail& detail) {
   switch (detail.shuffle) {
     case ShuffleMode::kUp:
-      return shuffle_as<ShuffleMode::kUp>(at);
+      return shuffle_as<ShuffleMode::kUp>(at, detail);
     case ShuffleMode::kDown:
-      return shuffle_as<ShuffleMode::kDown>(at);
+      return shuffle_as<ShuffleMode::kDown>(at, detail);
     case ShuffleMode::kButterfly:
-      return shuffle_as<ShuffleMode::kButterfly>(at);
+      return shuffle_as<ShuffleMode::kButterfly>(at, detail);
     default:
-      return shuffle_as<ShuffleMode::kIndex>(at);
+      return shuffle_as<ShuffleMode::kIndex>(at, detail);
   }
 }
 

@@ -109,6 +109,9 @@ TEST_CASE("integer instructions") {
       {"dp2a.hi.s32.s32", {32, 32, 32, 32}, {0x0002ffff, 0x04030201, 10}, 15},
       {"szext.clamp.s32", {32, 32, 32}, {0xf0, 8}, kOnes32 - 15},
       {"szext.wrap.u32", {32, 32, 32}, {0xabcd, 36}, 0xd},
+      {"add.s16x2", {32, 32, 32}, {0x7fff8000, 0x0001ffff}, 0x80007fff},
+      {"min.u16x2", {32, 32, 32}, {0xffff0001, 0x00020003}, 0x00020001},
+      {"max.s16x2", {32, 32, 32}, {0xffff0001, 0x00020003}, 0x00020003},
       {"prmt.b32", {32, 32, 32, 32}, {0x33221100, 0x77665544, 0x7531}, 0x77553311},
   });
 }
@@ -178,6 +181,8 @@ TEST_CASE("floating-point instructions, in every mode that changes a result") {
       {"add.f16", {16, 16, 16}, {0x3c00, 0x3c00}, 0x4000},
       {"fma.rn.f16x2", {32, 32, 32, 32}, {0x40003c00, 0x40003c00, 0x3c003c00}, 0x45004000},
       {"fma.rn.relu.bf16", {16, 16, 16, 16}, {0xbf80, 0x3f80, 0}, 0},
+      {"fma.rn.ftz.relu.f16", {16, 16, 16, 16}, {0x0001, 0x3c00, 0xbc00}, 0},
+      {"fma.rn.ftz.relu.f16x2", {32, 32, 32, 32}, {0x00014000, 0x3c003c00, 0x00010000}, 0x00004000},
       {"add.rn.bf16x2", {32, 32, 32}, {0x3f803f80, 0x3f803f80}, 0x40004000},
       {"max.f16x2", {32, 32, 32}, {0x3c00c000, 0x40003c00}, 0x40003c00},
       {"ex2.approx.f16", {16, 16}, {0x3c00}, 0x4000},
@@ -202,6 +207,17 @@ TEST_CASE("comparisons") {
       {"setp.lt.or.s32", {1, 32, 32, 1}, {2, 1, 1}, 1},
       {"set.lt.u32.s32", {32, 32, 32}, {0, 1}, kOnes32},
       {"set.lt.f32.s32", {32, 32, 32}, {0, 1}, 0x3f800000},
+      {"setp.gt.ftz.f16", {1, 16, 16}, {1, 0}, 0},
+      {"setp.gt.f16", {1, 16, 16}, {1, 0}, 1},
+      {"setp.lt.f16x2", {1, 32, 32}, {0x40003c00, 0x3c004000}, 1},
+      {"setp.lt.bf16x2", {1, 32, 32}, {0x3f804000, 0x40003f80}, 0},
+      {"set.eq.f16x2.f16x2", {32, 32, 32}, {0x3c000000, 0x3c003c00}, 0x3c000000},
+      {"set.eq.bf16x2.bf16x2", {32, 32, 32}, {0x80003f80, 0x00003f81}, 0x3f800000},
+      {"set.gtu.u32.f16x2", {32, 32, 32}, {0x7e003c00, 0x00004000}, 0xffff0000},
+      {"set.lt.and.f16x2.f16x2", {32, 32, 32, 1}, {0, 0x3c003c00, 0}, 0},
+      {"set.eq.f16.f16", {16, 16, 16}, {0x3c00, 0x3c00}, 0x3c00},
+      {"set.ne.u16.f16", {16, 16, 16}, {0x3c00, 0x4000}, 0xffff},
+      {"set.lt.bf16.bf16", {16, 16, 16}, {0x3f80, 0x4000}, 0x3f80},
       {"set.lt.xor.u32.s32", {32, 32, 32, 1}, {0, 1, 1}, 0},
   });
 }
@@ -238,6 +254,12 @@ TEST_CASE("conversions, with registers as wide as the types or wider") {
       {"cvt.rn.satfinite.e4m3x2.f32", {16, 32, 32}, {0x7f800000, 0x3f800000}, 0x7e38},
       {"cvt.rn.f16x2.e4m3x2", {32, 16}, {0x3840}, 0x3c004000},
       {"cvt.rn.f16x2.e5m2x2", {32, 16}, {0x3c40}, 0x3c004000},
+      {"cvt.rn.bf16.f16", {16, 16}, {0x3c01}, 0x3f80},
+      {"cvt.rp.bf16.f16", {16, 16}, {0x3c01}, 0x3f81},
+      {"cvt.rn.f16.bf16", {16, 16}, {0x4780}, 0x7c00},
+      {"cvt.rz.f16.bf16", {16, 16}, {0x4780}, 0x7bff},
+      {"cvt.f64.bf16", {64, 16}, {0x3f80}, 0x3ff0000000000000},
+      {"cvt.rmi.bf16.bf16", {16, 16}, {0xbfc0}, 0xc000},
       {"cvt.rna.tf32.f32", {32, 32}, {0x3f801000}, 0x3f802000},
   });
 }
@@ -264,31 +286,13 @@ TEST_CASE("carries, packs, pairs and sinks") {
              "@%p2 mov.b64 %rd1, 7;") == 1);
   CHECK(last("mov.pred %p1, 1;\nsetp.eq.and.s32 %p1|%p2, 1, 2, !%p1;\n"
              "selp.b64 %rd1, 1, 0, %p2;") == 0);
+  CHECK(last("setp.eq.f16x2 %p1|%p2, 0x3c000000, 0x3c003c00;\nselp.b64 %rd1, 1, 0, %p2;\n"
+             "@%p1 mov.b64 %rd1, 7;") == 1);
+  CHECK(last("mov.pred %p1, 0;\nlop3.or.b32 %r1|%p2, 12, 10, 9, 0xe8, %p1;\n"
+             "lop3.and.b32 _|%p3, 12, 10, 9, 0xe8, %p1;\nselp.b32 %r2, 1, 0, %p2;\n"
+             "selp.b32 %r3, 1, 0, %p3;\nmad.lo.u32 %r1, %r1, 10, %r2;\n"
+             "mad.lo.u32 %r1, %r3, 1000, %r1;\ncvt.u64.u32 %rd1, %r1;") == 81);
   CHECK(last("lop3.b32 %r1, 12, 10, 9, 0xe8;\ncvt.u64.u32 %rd1, %r1;") == 8);
-}
-
-TEST_CASE("forms that cannot be run are refused, before anything runs") {
-  const auto refuses = [](const std::string& instruction, const std::string& why) {
-    TestKernel kernel;
-    kernel.body =
-        ".reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"
-        ".reg .f32 %f<9>;\n" +
-        instruction + "\nret;";
-    INFO(instruction);
-    CHECK_THAT(refusal_of(kernel), Catch::Matchers::ContainsSubstring(why));
-  };
-  refuses("frobnicate.b32 %r1, %r2;", "k: line 12: frobnicate.b32: not an instruction");
-  refuses("add.rx.f32 %f1, %f2, %f3;", "not an instruction that can be run here");
-  refuses("add.s32 %r1, %rd2, %r3;", "register %rd2 has another width");
-  refuses("add.s32 %r1, %r2;", "expected 3 operands");
-  refuses("add.s32 5, %r2, %r3;", "the result must be a register");
-  refuses("mov.u32 %r1, nowhere;", "'nowhere' is not declared");
-  refuses("mov.u32 %r1, %nowhere;", "'%nowhere' is no register that is known here");
-  refuses("bra nowhere;", "label 'nowhere' is not defined");
-  refuses("tcgen05.alloc.b32 [%r1], 32;", "tcgen05.alloc.b32: not an instruction");
-  refuses("ld.global.b128 %rd1, [%rd2];", "not an instruction");
-  refuses("ld.global.u64 %r1, [%rd2];", "a register is too narrow");
-  refuses("call.uni malloc, (%r1);", "is not defined");
 }
 
 }  // namespace

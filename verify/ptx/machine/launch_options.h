@@ -44,6 +44,9 @@ struct LaunchOptions {
   bool counts = false;          // fills LaunchReport::counters
   // Threads may exit before a barrier at which others wait, as sm_70 and later allow.
   bool allows_exit_before_barrier = false;
+  // Threads of a thread block may store to one place in one instruction, as Triton's kernels do
+  // where warps hold the same numbers. Stores of one warp must be equal.
+  bool allows_equal_stores = false;
   std::size_t findings_max = 16;  // distinct ones
 };
 

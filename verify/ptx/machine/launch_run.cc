@@ -49,6 +49,7 @@ void LaunchRun::set_arguments(std::span<const std::byte> bytes) {
 }
 
 void LaunchRun::report(Finding finding) {
+  if (options.allows_equal_stores && finding.is_of_one_store()) return;
   if (report_.findings.size() >= options.findings_max) return;
   const bool is_known =
       std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& known) {

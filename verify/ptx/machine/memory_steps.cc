@@ -72,6 +72,7 @@ void pass_ordering(BlockMemory& memory, const WarpStep& at, const Detail& detail
     memory.checker()->pass_atomic({.warp = at.warp.number,
                                    .lane = lane,
                                    .address = pointers[lane],
+                                   .is_of_block = detail.is_of_block,
                                    .releases = is_both || detail.ordering == Ordering::kRelease,
                                    .acquires = is_both || detail.ordering == Ordering::kAcquire});
   });
@@ -126,9 +127,11 @@ MatrixOrder order_of(const Detail& detail) {
 bool load(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   const std::size_t count = detail.defs.size();
   const Warp& warp = at.warp;
-  const Access what{
-      &at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
-      detail.ordering == Ordering::kWeak ? AccessKind::kRead : AccessKind::kAtomicRead, "reads"};
+  const Access what{&at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
+                    detail.ordering == Ordering::kWeak ? AccessKind::kRead
+                    : detail.is_of_block               ? AccessKind::kBlockAtomicRead
+                                                       : AccessKind::kAtomicRead,
+                    "reads"};
   const bool is_plain = detail.width == detail.element_bytes;
   const LoadShape shape{detail.width, static_cast<std::uint8_t>(count), detail.defs.data()};
   if (is_plain && at.lanes == kAllLanes && memory.load_usual(warp, detail.memory, what, shape)) {
@@ -160,7 +163,10 @@ bool store(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   const bool is_weak = detail.ordering == Ordering::kWeak;
   LaneAddresses pointers;
   const Access what{&at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
-                    is_weak ? AccessKind::kWrite : AccessKind::kAtomic, "writes"};
+                    is_weak              ? AccessKind::kWrite
+                    : detail.is_of_block ? AccessKind::kBlockAtomic
+                                         : AccessKind::kAtomic,
+                    "writes"};
   if (!memory.access(at.warp, detail.memory, what, pointers)) return false;
   pass_ordering(memory, at, detail, pointers);
   for (std::size_t i = 0; i < count; ++i) store_rows(at, detail, i, pointers);
@@ -170,24 +176,32 @@ bool store(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
 
 // The lanes of a warp take their turns in the order of their numbers.
 bool atomic(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
+  const bool is_swap = detail.atomic == AtomicOperation::kCompareAndSwap;
+  const std::size_t count = is_swap ? 1 : detail.uses.size();
   LaneAddresses pointers;
-  const Access what{&at.step, at.lanes, detail.width, AccessKind::kAtomic, "updates"};
+  const Access what{&at.step, at.lanes, static_cast<std::uint32_t>(detail.width * count),
+                    detail.is_of_block ? AccessKind::kBlockAtomic : AccessKind::kAtomic, "updates"};
   if (!memory.access(at.warp, detail.memory, what, pointers)) return false;
   pass_ordering(memory, at, detail, pointers);
+  const auto value = [&](ValuePlace place, unsigned lane) {
+    return at.warp.registers + place + lane * detail.width;
+  };
   const auto operand = [&](std::size_t i, unsigned lane) {
     std::uint64_t bits = 0;
-    std::memcpy(&bits, at.warp.registers + detail.uses[i] + lane * detail.width, detail.width);
+    std::memcpy(&bits, value(detail.uses[i], lane), detail.width);
     return bits;
   };
   for_each_lane_of(at.lanes, [&](unsigned lane) {
-    std::uint64_t old = 0;
-    auto* const at_lane = reinterpret_cast<std::byte*>(pointers[lane]);
-    std::memcpy(&old, at_lane, detail.width);
-    const std::uint64_t c = detail.uses.size() > 1 ? operand(1, lane) : 0;
-    const std::uint64_t next = combined(detail, old, operand(0, lane), c);
-    std::memcpy(at_lane, &next, detail.width);
-    if (!detail.defs.empty()) {
-      std::memcpy(at.warp.registers + detail.defs[0] + lane * detail.width, &old, detail.width);
+    const bool is_global =
+        detail.type == ScalarType::kF32 && memory.run().memory.find(pointers[lane]) != nullptr;
+    for (std::size_t i = 0; i < count; ++i) {
+      std::uint64_t old = 0;
+      auto* const element = reinterpret_cast<std::byte*>(pointers[lane]) + i * detail.width;
+      std::memcpy(&old, element, detail.width);
+      const std::uint64_t next =
+          combined(detail, {old, operand(i, lane), is_swap ? operand(1, lane) : 0, is_global});
+      std::memcpy(element, &next, detail.width);
+      if (!detail.defs.empty()) std::memcpy(value(detail.defs[i], lane), &old, detail.width);
     }
   });
   return true;

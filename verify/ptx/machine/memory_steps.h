@@ -15,6 +15,12 @@ bool load_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail);
 bool store_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail);
 
 // What an atomic operation leaves where `old` was; c is for compare-and-swap.
-std::uint64_t combined(const Detail& detail, std::uint64_t old, std::uint64_t b, std::uint64_t c);
+struct AtomicValues {
+  std::uint64_t old = 0;
+  std::uint64_t b = 0;
+  std::uint64_t c = 0;
+  bool is_global = false;  // where sums in fp32 flush subnormal numbers
+};
+std::uint64_t combined(const Detail& detail, const AtomicValues& values);
 
 }  // namespace recto::ptx

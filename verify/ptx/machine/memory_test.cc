@@ -94,6 +94,72 @@ TEST_CASE("atomic operations combine, and return what was there") {
   CHECK(out[3] == (std::uint64_t{0x44004800} << 32 | 9040301));
 }
 
+TEST_CASE(
+    "modifiers stand in every order that compilers write, and policies of caches are ignored") {
+  const auto out = checked_out(
+      kernel_of("createpolicy.fractional.L2::evict_first.b64 %rd5, 1.0;\n"
+                "st.global.L1::no_allocate.L2::cache_hint.v2.b32 [%rd1], {5, 1}, %rd5;\n"
+                "atom.global.gpu.acq_rel.add.u32 %r1, [%rd1], 2;\n"
+                "red.global.gpu.relaxed.add.u32 [%rd1], 3;\n"
+                "atom.global.acq_rel.gpu.cas.b32 %r2, [%rd1], 10, 20;\n"
+                "red.relaxed.sys.global.add.L2::cache_hint.u32 [%rd1], 4, %rd5;\n"
+                "cp.async.ca.shared.global.L2::cache_hint [smem], [%rd1], 8, %rd5;\n"
+                "cp.async.ca.shared.global.L2::cache_hint [smem+8], [%rd1], 8, 4, %rd5;\n"
+                "cp.async.wait_all;\nld.shared.v2.u64 {%rd6, %rd7}, [smem];\n"
+                "ld.global.relaxed.gpu.L2::cache_hint.u32 %r3, [%rd1], %rd5;\n"
+                "shl.b32 %r4, %r1, 8;\nadd.u32 %r4, %r4, %r3;\ncvt.u64.u32 %rd2, %r4;\n"
+                "add.s64 %rd2, %rd2, %rd6;\nadd.s64 %rd2, %rd2, %rd7;\n"
+                "st.global.u64 [%rd1], %rd2;",
+                ".shared .align 16 .b8 smem[16];"),
+      1);
+  CHECK(out[0] == (std::uint64_t{1} << 32) + 24 + 24 + 24 + (5 << 8));
+}
+
+TEST_CASE("atomic operations on vectors, and on subnormal numbers, which global memory flushes") {
+  struct Row {
+    std::string instruction;
+    std::string word;  // 8 bytes of them, in shared and in global memory
+    std::uint64_t shared = 0;
+    std::uint64_t global = 0;  // the same if 0
+  };
+  const std::string one = "0f3F800000";
+  const std::vector<Row> rows = {
+      {"atom.SPACE.add.f32 %f1, [WORD], %f2;", "0x00000001", 0x0000000100000003,
+       0x0000000100000000},
+      {"red.SPACE.add.f32 [WORD], %f2;", "0x80000001", 0x8000000100000001, 0x8000000100000000},
+      {"red.SPACE.add.noftz.f16x2 [WORD], %r5;", "0x00010001", 0x0001000100020003},
+  };
+  for (const Row& row : rows) {
+    for (const bool is_global : {false, true}) {
+      const std::string place = is_global ? "%rd1" : "word";
+      std::string instruction = row.instruction;
+      instruction.replace(instruction.find("SPACE"), 5, is_global ? "global" : "shared");
+      instruction.replace(instruction.find("WORD"), 4, place);
+      INFO(instruction);
+      const std::string space = is_global ? "global" : "shared";
+      const auto out =
+          checked_out(kernel_of("mov.b32 %f2, 2;\nmov.b32 %r5, 0x00010002;\nmov.b32 %r6, " +
+                                    row.word + ";\nst." + space + ".v2.b32 [" + place +
+                                    "], {%r6, %r6};\n" + instruction + "\nld." + space +
+                                    ".u64 %rd2, [" + place + "];\nst.global.u64 [%rd1], %rd2;",
+                                ".shared .align 8 .b64 word;"),
+                      1);
+      CHECK(out[0] == (is_global && row.global != 0 ? row.global : row.shared));
+    }
+  }
+  // Sums of vectors in global memory, which is zeros, and what was there before.
+  const auto sums = [&](const std::string& instructions) {
+    return checked_out(kernel_of("mov.b32 %f1, " + one + ";\n" + instructions), 2);
+  };
+  CHECK(sums("red.global.add.v2.f32 [%rd0], {%f1, %f1};\nred.global.add.v4.f32 [%rd0], "
+             "{%f1, %f1, 0f00000000, %f1};") ==
+        std::vector<std::uint64_t>{0x4080000040800000, 0x4000000000000000});
+  CHECK(sums("mov.b16 %h1, 0x3c00;\nred.global.max.noftz.v4.f16 [%rd1], {%h1, 0, %h1, 0};\n"
+             "atom.global.add.noftz.v4.f16 {%h2, %h3, %h4, %h5}, [%rd1], {%h1, %h1, 0, 0};\n"
+             "mov.b64 %rd2, {%h2, %h3, %h4, %h5};\nsub.s64 %rd2, %rd2, 0x3c0000003c00;\n"
+             "setp.ne.s64 %p1, %rd2, 0;\n@%p1 trap;")[1] == 0x00003c003c004000);
+}
+
 TEST_CASE("asynchronous copies fill shared memory, with zeros beyond their source") {
   // Under its rank in the cluster, too, the destination is the thread block's own memory.
   const auto destination = GENERATE(as<std::string>{}, "%r3", "%r5");
@@ -183,9 +249,10 @@ TEST_CASE("printf prints, and a failed assertion is a finding") {
 }
 
 TEST_CASE("counters count instructions, sectors and bank conflicts") {
-  const OutRun run = run_out(kernel_of("mov.u32 %r1, smem;\nshl.b32 %r2, %r0, 7;\n"
+  const OutRun run = run_out(kernel_of(".local .align 4 .b8 mine[4];\n"
+                                       "mov.u32 %r1, smem;\nshl.b32 %r2, %r0, 7;\n"
                                        "add.u32 %r1, %r1, %r2;\nst.shared.u32 [%r1], %r0;\n"
-                                       "st.global.u64 [%rd1], %rd0;",
+                                       "st.global.u64 [%rd1], %rd0;\nst.local.u32 [mine], %r0;",
                                        ".shared .align 16 .b8 smem[4096];"),
                              32, {.counts = true});
   const Counters& counters = run.report.counters;
@@ -193,8 +260,8 @@ TEST_CASE("counters count instructions, sectors and bank conflicts") {
   CHECK(counters.global_sectors >= 8);  // one more if the buffer begins inside a sector
   CHECK(counters.global_sectors <= 9);
   CHECK(counters.global_bytes == 256);
-  CHECK(counters.by_action[static_cast<std::size_t>(Action::kStore)] == 2);
-  CHECK(counters.instructions == 10);
+  CHECK(counters.by_action[static_cast<std::size_t>(Action::kStore)] == 3);
+  CHECK(counters.instructions == 11);
 }
 
 }  // namespace

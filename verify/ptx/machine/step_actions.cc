@@ -238,15 +238,16 @@ Next ThreadBlock::wait_at_cluster(std::size_t index, const WarpStep& at) {
   return Next::kStep;
 }
 
-// Fences for the threads of a block alone order nothing that is checked.
 void ThreadBlock::pass_fence(const WarpStep& at) {
   BlockChecker* const checker = memory_.checker();
   if (checker == nullptr) return;
   const Detail& detail = detail_of(at.step);
   if (detail.is_proxy) {
     checker->pass_proxy_fence(at.warp.number, at.lanes);
-  } else if (!detail.is_of_block) {
-    checker->pass_fence(at.warp.number, at.lanes);
+  } else {
+    using Scope = BlockChecker::Scope;
+    checker->pass_fence(at.warp.number, at.lanes,
+                        detail.is_of_block ? Scope::kBlock : Scope::kGrid);
   }
 }
 

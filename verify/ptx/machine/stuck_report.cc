@@ -35,7 +35,7 @@ void ThreadBlock::report_stuck() {
   Check check = Check::kBarrierDivergence;
   if (worst.group->wait == Wait::kMeeting) {
     check = Check::kWarpMask;
-    what = "waits for lanes of its mask that never arrive";
+    what = "waits for lanes of its mask that never arrive with the same mask";
   } else if (worst.group->wait == Wait::kClusterBarrier) {
     what = "waits at the cluster's barrier, which " + std::to_string(cluster_->num_missing()) +
            " threads never reach";

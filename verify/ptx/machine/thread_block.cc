@@ -68,9 +68,11 @@ void ThreadBlock::begin(const ClusterPlace& place, ClusterBarrier& cluster) {
     warp.begin(left >= kWarpSize ? kAllLanes : (LaneMask{1} << left) - 1);
     fill_special_registers(memory_, warp);
     if (!program_.tracks_undefined) continue;
-    warp.undefined.assign(program_.register_bytes / sizeof(LaneMask), 0);
-    for (const ValuePlace undefined : program_.undefined_at_entry) {
-      warp.undefined[undefined / sizeof(LaneMask)] = kAllLanes;
+    for (std::vector<LaneMask>& half : warp.undefined) {
+      half.assign(program_.register_bytes / sizeof(LaneMask), 0);
+      for (const ValuePlace undefined : program_.undefined_at_entry) {
+        half[undefined / sizeof(LaneMask)] = kAllLanes;
+      }
     }
   }
 }

@@ -71,15 +71,14 @@ class ThreadBlock {
   void tell_time(const WarpStep& at) const;
 
   // Instructions in which lanes of a warp meet: each waits until all lanes of its mask have
-  // arrived.
+  // arrived, with the same mask.
+  using LaneMasks = std::array<LaneMask, kWarpSize>;
   Next meet(std::size_t group, const WarpStep& at);
   void complete_meetings(Warp& warp);
-  bool perform(const WarpStep& at);
-  void order_lanes(const WarpStep& at);
+  bool perform(const WarpStep& at, const LaneMasks& masks);
+  void order_lanes(const WarpStep& at, const LaneMasks& masks);
   void multiply(const WarpStep& at) const;
-  ValuePlace masks_of(const Step& step) const;
-  LaneMask member_mask(const Warp& warp, const Step& step, unsigned lane) const;
-  bool has_full_masks(const Warp& warp, const Step& step) const;
+  LaneMasks masks_of(const Warp& warp, const Step& step) const;
 
   const Detail& detail_of(const Step& step) const { return program_.details[step.detail]; }
   std::uint32_t index_of(const Step& step) const {

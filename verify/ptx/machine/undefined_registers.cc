@@ -5,16 +5,37 @@
 namespace recto::ptx {
 namespace {
 
-LaneMask bits_of(const Warp& warp, ValuePlace place) {
-  return place == kNoValue ? 0 : warp.undefined[place / sizeof(LaneMask)];
+LaneMask bits_of(const Warp& warp, unsigned half, ValuePlace place) {
+  return place == kNoValue ? 0 : warp.undefined[half][place / sizeof(LaneMask)];
 }
 
-// Of the fields in `which`, a step's defs or uses.
-LaneMask bits_of_fields(const WarpStep& at, std::uint8_t which) {
+LaneMask bits_of(const Warp& warp, ValuePlace place) {
+  return bits_of(warp, 0, place) | bits_of(warp, 1, place);
+}
+
+LaneMask bits_of_uses(const WarpStep& at) {
   const ValuePlace fields[] = {at.step.d, at.step.e, at.step.a, at.step.b, at.step.c};
   LaneMask bits = 0;
   for (unsigned i = 0; i < std::size(fields); ++i) {
-    if ((which >> i & 1) != 0) bits |= bits_of(at.warp, fields[i]);
+    if ((at.step.uses >> i & 1) != 0) bits |= bits_of(at.warp, fields[i]);
+  }
+  return bits;
+}
+
+// Of one half of the result.
+LaneMask bits_of_result(const WarpStep& at, unsigned half) {
+  if (!passes_undefined(at.step.action)) return 0;
+  struct {
+    StepField field;
+    ValuePlace place;
+  } const operands[] = {
+      {kFieldA, at.step.a}, {kFieldB, at.step.b}, {kFieldC, at.step.c}, {kFieldE, at.step.e}};
+  LaneMask bits = 0;
+  for (unsigned i = 0; i < std::size(operands); ++i) {
+    if ((at.step.uses & operands[i].field) == 0) continue;
+    const unsigned depends = at.step.halves >> (4 * i + 2 * half);
+    if ((depends & 1) != 0) bits |= bits_of(at.warp, 0, operands[i].place);
+    if ((depends & 2) != 0) bits |= bits_of(at.warp, 1, operands[i].place);
   }
   return bits;
 }
@@ -22,12 +43,13 @@ LaneMask bits_of_fields(const WarpStep& at, std::uint8_t which) {
 }  // namespace
 
 void pass_undefined(const Program& program, const WarpStep& at) {
-  if (at.warp.undefined.empty()) return;
-  const LaneMask undefined =
-      passes_undefined(at.step.action) ? bits_of_fields(at, at.step.uses) : 0;
+  if (at.warp.undefined[0].empty()) return;
+  const LaneMask undefined[] = {bits_of_result(at, 0), bits_of_result(at, 1)};
   const auto set = [&](ValuePlace place) {
-    LaneMask& mask = at.warp.undefined[place / sizeof(LaneMask)];
-    mask = (mask & ~at.lanes) | (undefined & at.lanes);
+    for (unsigned half = 0; half < 2; ++half) {
+      LaneMask& mask = at.warp.undefined[half][place / sizeof(LaneMask)];
+      mask = (mask & ~at.lanes) | (undefined[half] & at.lanes);
+    }
   };
   if ((at.step.defs & kFieldD) != 0) set(at.step.d);
   if ((at.step.defs & kFieldE) != 0) set(at.step.e);
@@ -36,10 +58,10 @@ void pass_undefined(const Program& program, const WarpStep& at) {
 }
 
 LaneMask undefined_uses(const Program& program, const WarpStep& at, LaneMask enabled) {
-  if (at.warp.undefined.empty()) return 0;
+  if (at.warp.undefined[0].empty()) return 0;
   const LaneMask guard = bits_of(at.warp, at.step.guard) & at.lanes;
   if (guard != 0 || passes_undefined(at.step.action)) return guard;
-  LaneMask undefined = bits_of_fields(at, at.step.uses);
+  LaneMask undefined = bits_of_uses(at);
   if (has_detail(at.step.action)) {
     const Detail& detail = program.details[at.step.detail];
     undefined |= bits_of(at.warp, detail.memory.address) | bits_of(at.warp, detail.source.address) |

@@ -1,7 +1,7 @@
 #pragma once
 
-// Registers that may be undefined: a bit for each lane goes along with their values, and is
-// reported where it reaches an address, a branch, a store or a product.
+// Registers that may be undefined: a bit for each half of each lane goes along with their values,
+// and is reported where it reaches an address, a branch, a store or a product.
 
 #include "verify/ptx/machine/warp.h"
 

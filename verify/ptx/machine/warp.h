@@ -52,7 +52,9 @@ class Warp {
   LaneMask live = 0;
   std::byte* registers = nullptr;
   std::vector<Group> groups = {};
-  std::vector<LaneMask> undefined = {};  // by place / 4, if registers are tracked
+  // Whether the lower and upper half of each value may be undefined, by place / 4; both are the
+  // same for predicates. Empty if registers are not tracked.
+  std::array<std::vector<LaneMask>, 2> undefined = {};
 
   std::uint32_t thread(unsigned lane) const { return number * kWarpSize + lane; }
   template <typename T>

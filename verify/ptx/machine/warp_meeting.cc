@@ -31,42 +31,62 @@ bool is_collective(Action action) {
   }
 }
 
+LaneMask lanes_that_name(LaneMask mask, const std::array<LaneMask, kWarpSize>& masks) {
+  LaneMask lanes = 0;
+  for (unsigned lane = 0; lane < kWarpSize; ++lane) {
+    lanes |= LaneMask{masks[lane] == mask} << lane;
+  }
+  return lanes;
+}
+
+// Those of `present` whose masks' live lanes are all present and name the same lanes.
+LaneMask ready_lanes(const std::array<LaneMask, kWarpSize>& masks, LaneMask present,
+                     LaneMask live) {
+  LaneMask ready = 0;
+  for (LaneMask left = present; left != 0;) {
+    const LaneMask mask = masks[static_cast<unsigned>(std::countr_zero(left))];
+    const LaneMask same = present & lanes_that_name(mask, masks);
+    if ((mask & live & ~same) == 0) ready |= same;
+    left &= ~same;
+  }
+  return ready;
+}
+
 }  // namespace
 
-ValuePlace ThreadBlock::masks_of(const Step& step) const {
-  return step.action == Action::kWarpBarrier ? step.a : detail_of(step).uses[0];
-}
-
-LaneMask ThreadBlock::member_mask(const Warp& warp, const Step& step, unsigned lane) const {
-  return is_collective(step.action) ? kAllLanes : warp.row<std::uint32_t>(masks_of(step))[lane];
-}
-
-// Most masks are: all lanes of the warp.
-bool ThreadBlock::has_full_masks(const Warp& warp, const Step& step) const {
-  if (is_collective(step.action)) return true;
-  const std::uint32_t* const masks = warp.row<std::uint32_t>(masks_of(step));
-  LaneMask common = kAllLanes;
-  for (unsigned lane = 0; lane < kWarpSize; ++lane) common &= masks[lane];
-  return common == kAllLanes;
+// Lanes that take part, as each lane says.
+ThreadBlock::LaneMasks ThreadBlock::masks_of(const Warp& warp, const Step& step) const {
+  LaneMasks masks;
+  if (is_collective(step.action)) {
+    masks.fill(kAllLanes);
+  } else {
+    const bool is_barrier = step.action == Action::kWarpBarrier;
+    std::copy_n(warp.row<LaneMask>(is_barrier ? step.a : detail_of(step).uses[0]), kWarpSize,
+                masks.begin());
+  }
+  return masks;
 }
 
 Next ThreadBlock::meet(std::size_t index, const WarpStep& at) {
-  LaneMask wanted = has_full_masks(at.warp, at.step) ? kAllLanes : 0;
-  if (wanted == 0) {
-    for (LaneMask left = at.lanes; left != 0; left &= left - 1) {
-      const auto lane = static_cast<unsigned>(std::countr_zero(left));
-      const LaneMask mask = member_mask(at.warp, at.step, lane);
-      wanted |= mask;
-      if ((mask >> lane & 1) != 0) continue;
-      reporter_.abandon(Check::kWarpMask, at.warp.thread(lane), at.step,
-                        "is no lane of its own mask");
-      return Next::kEnded;
-    }
+  const LaneMasks masks = masks_of(at.warp, at.step);
+  LaneMask common = kAllLanes;
+  for (const LaneMask mask : masks) common &= mask;
+  for (LaneMask left = common == kAllLanes ? 0 : at.lanes; left != 0; left &= left - 1) {
+    const auto lane = static_cast<unsigned>(std::countr_zero(left));
+    const LaneMask others = masks[lane] & at.lanes & ~lanes_that_name(masks[lane], masks);
+    const bool is_member = (masks[lane] >> lane & 1) != 0;
+    if (is_member && others == 0) continue;
+    reporter_.abandon(Check::kWarpMask, at.warp.thread(lane), at.step,
+                      is_member ? "has lane " + std::to_string(std::countr_zero(others)) +
+                                      " in its mask, which names another mask"
+                                : "is no lane of its own mask");
+    return Next::kEnded;
   }
-  if ((wanted & at.warp.live & ~at.lanes) == 0) {
-    if (!perform(at)) return Next::kEnded;
-    return Next::kStep;
-  }
+  // Mostly, all lanes are named, and are here.
+  const LaneMask live = at.warp.live;
+  const bool is_complete =
+      common == kAllLanes ? at.lanes == live : ready_lanes(masks, at.lanes, live) == at.lanes;
+  if (is_complete) return perform(at, masks) ? Next::kStep : Next::kEnded;
   at.warp.wait(index, at.lanes, Warp::Wait::kMeeting, 0);
   complete_meetings(at.warp);
   return Next::kBlocked;
@@ -86,18 +106,17 @@ void ThreadBlock::complete_meetings(Warp& warp) {
                                      program_.steps[group.step].action == Action::kWarpBarrier));
       };
       LaneMask present = 0;
-      for (const Warp::Group& group : warp.groups) present |= meets(group) ? group.lanes : 0;
-      LaneMask ready = 0;
+      LaneMasks masks = {};
       for (const Warp::Group& group : warp.groups) {
         if (!meets(group)) continue;
-        for_each_lane_of(group.lanes, [&](unsigned lane) {
-          const LaneMask mask = member_mask(warp, program_.steps[group.step], lane);
-          if ((mask & warp.live & ~present) == 0) ready |= LaneMask{1} << lane;
-        });
+        present |= group.lanes;
+        const LaneMasks own = masks_of(warp, program_.steps[group.step]);
+        for_each_lane_of(group.lanes, [&](unsigned lane) { masks[lane] = own[lane]; });
       }
+      const LaneMask ready = ready_lanes(masks, present, warp.live);
       if (ready == 0) continue;
       changes = true;
-      perform({warp, step, ready});
+      perform({warp, step, ready}, masks);
       const std::size_t count = warp.groups.size();
       for (std::size_t g = 0; g < count; ++g) {
         if (!meets(warp.groups[g]) || (warp.groups[g].lanes & ready) == 0) continue;
@@ -116,21 +135,20 @@ void ThreadBlock::complete_meetings(Warp& warp) {
 }
 
 // A warp barrier orders the lanes of each mask among themselves.
-void ThreadBlock::order_lanes(const WarpStep& at) {
+void ThreadBlock::order_lanes(const WarpStep& at, const LaneMasks& masks) {
   if (memory_.checker() == nullptr) return;
   for (LaneMask lanes = at.lanes; lanes != 0;) {
-    const LaneMask mask =
-        member_mask(at.warp, at.step, static_cast<unsigned>(std::countr_zero(lanes)));
+    const LaneMask mask = masks[static_cast<unsigned>(std::countr_zero(lanes))];
     memory_.checker()->pass_warp_barrier(at.warp.number, mask);
     lanes &= ~mask;
   }
 }
 
 // False if the kernel cannot go on.
-bool ThreadBlock::perform(const WarpStep& at) {
+bool ThreadBlock::perform(const WarpStep& at, const LaneMasks& masks) {
   switch (at.step.action) {
     case Action::kWarpBarrier:
-      order_lanes(at);
+      order_lanes(at, masks);
       break;
     case Action::kShuffle:
       if (const auto missing = shuffle(at, detail_of(at.step))) {

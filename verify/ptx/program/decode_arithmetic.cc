@@ -135,47 +135,6 @@ void decode_carry(Decoding& at) {
   if (makes_carry) at.emit_lanes("mov.pred", flag, {next});
 }
 
-// setp.cmp[.bool][.ftz].type p[|q], a, b[, [!]c] and set.cmp[.bool][.ftz].dtype.stype d, a, b[, c].
-void decode_compare(Decoding& at) {
-  const bool is_set = at.opcode() == "set";
-  std::string form = "setp." + std::string(at.peek());
-  if (!at.take(at.peek())) return at.refuse();
-  const auto logic = at.take_one_of<std::string_view>(
-      {{"and", "and.pred"}, {"or", "or.pred"}, {"xor", "xor.pred"}});
-  if (at.take("ftz")) form += ".ftz";
-  const std::optional<ScalarType> to = is_set ? at.take_type() : ScalarType::kPred;
-  const std::optional<ScalarType> type = at.take_type();
-  if (!to || !type || at.has_more() || (is_set && bits_of(*to) != 32)) return at.refuse();
-  form += "." + std::string(name_of(*type));
-  const LaneForm* const found = find_lane_form(form);
-  if (found == nullptr) return at.refuse();
-  if (!at.has_operands(logic ? 4 : 3)) return;
-  const Operand& results = at.operands()[0];
-  const ValuePlace a = at.source(at.operands()[1], found->a, *type);
-  const ValuePlace b = at.source(at.operands()[2], found->b, *type);
-  const bool is_pair = results.kind == OperandKind::kPair;
-  if (!is_set && !is_pair && !logic) {
-    return at.emit_lanes(form, at.result(results, kPredicateWidth), {a, b});
-  }
-  const ValuePlace other = logic ? at.predicate(at.operands()[3]) : kNoValue;
-  const auto combined = [&](ValuePlace truth) {
-    return logic ? at.emit_value(*logic, kPredicateWidth, {truth, other}) : truth;
-  };
-  const ValuePlace compared = at.emit_value(form, kPredicateWidth, {a, b});
-  const ValuePlace p = combined(compared);
-  if (is_set) {
-    const std::uint64_t one = *to == ScalarType::kF32 ? 0x3f800000 : 0xffffffff;
-    return at.emit_lanes("selp.b32", at.result(results, 4),
-                         {at.constant(4, one), at.constant(4, 0), p});
-  }
-  // Both results are computed before either is written: one may be `other`.
-  if (is_pair) {
-    const ValuePlace q = combined(at.emit_value("not.pred", kPredicateWidth, {compared}));
-    at.emit_lanes("mov.pred", at.result(results.parts[1], kPredicateWidth), {q});
-  }
-  at.emit_lanes("mov.pred", at.result(is_pair ? results.parts[0] : results, kPredicateWidth), {p});
-}
-
 // Registers may be wider than the types: an operand is cut, an integer result is extended.
 void decode_convert(Decoding& at) {
   std::string form = "cvt";

@@ -144,6 +144,12 @@ void decode_trap(Decoding& at) { at.emit(Action::kTrap); }
 // Hints for caches, clocks and launches.
 void decode_hint(Decoding& at) { at.emit(Action::kNothing); }
 
+// createpolicy: caches do not exist here, so every policy is the same.
+void decode_policy(Decoding& at) {
+  if (at.operands().empty()) return at.refuse();
+  at.emit_lanes("mov.b64", at.result(at.operands()[0], 8), {at.constant(8, 0)});
+}
+
 // setmaxnreg.{inc, dec}.sync.aligned.u32 n: how many registers there are does not matter here.
 void decode_register_count(Decoding& at) {
   const bool is_known = at.take("inc") || at.take("dec");

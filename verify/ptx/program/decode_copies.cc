@@ -62,7 +62,6 @@ void read_bulk_operands(Decoding& at, std::size_t rank, Detail* detail) {
   if (detail->bulk.is_multicast) {
     detail->uses.push_back(at.source(operands[next++], 2, ScalarType::kB16));
   }
-  if (next < operands.size()) at.source(operands[next], 8, ScalarType::kB64);  // policy of caches
 }
 
 // .destination.source.completion[.multicast::cluster][.L2::cache_hint]
@@ -91,12 +90,12 @@ void decode_bulk_copy(Decoding& at) {
   bulk.is_multicast =
       bulk.is_to_shared && *from == MemorySpace::kGlobal && at.take("multicast::cluster");
   at.skip({"cta_group::1"});
-  const bool has_hint = at.take("L2::cache_hint");
+  at.skip_hints();
   if (!is_known || !completes || at.has_more()) return at.refuse();
   detail.memory.space = bulk.is_to_shared ? *to : *from;
   detail.source.space = rank != 0 ? MemorySpace::kGeneric : bulk.is_to_shared ? *from : *to;
-  const std::size_t count = (rank != 0 ? 2U : 3U) + (bulk.is_to_shared ? 1U : 0U) +
-                            (bulk.is_multicast ? 1U : 0U) + (has_hint ? 1U : 0U);
+  const std::size_t count =
+      (rank != 0 ? 2U : 3U) + (bulk.is_to_shared ? 1U : 0U) + (bulk.is_multicast ? 1U : 0U);
   if (!at.has_operands(count)) return;
   read_bulk_operands(at, rank, &detail);
   at.emit(Action::kBulkCopy, std::move(detail));
@@ -113,33 +112,38 @@ void decode_bulk(Decoding& at) {
 
 }  // namespace
 
-// cp.async.{ca, cg}.shared.global [dst], [src], size[, source size | ignore predicate]
+// cp.async.{ca, cg}.shared.global [dst], [src], size[, source size | ignore predicate][, policy]
 void decode_copy(Decoding& at) {
   if (!at.take("async")) return at.refuse();
   if (at.take("bulk")) return decode_bulk(at);
   if (at.take("mbarrier")) return decode_copy_arrival(at);
   if (at.take("commit_group")) return decode_commit(at, Action::kAsyncCommit);
   if (at.take("wait_all") || at.take("wait_group")) return decode_wait(at);
-  if (!at.take("ca") && !at.take("cg")) return at.refuse();
+  const bool is_global = at.take("cg");  // past the first cache: 16 bytes only
+  if (!is_global && !at.take("ca")) return at.refuse();
   const std::optional<MemorySpace> to = at.take_space();
   const std::optional<MemorySpace> from = at.take_space();
   at.skip_hints();
   const std::vector<Operand>& operands = at.operands();
+  const std::size_t count =
+      at.has_modifier("L2::cache_hint") ? operands.size() - 1 : operands.size();
   if (to != MemorySpace::kShared || from != MemorySpace::kGlobal || at.has_more() ||
-      operands.size() < 3 || operands.size() > 4 || !is_integer_literal(operands[2])) {
+      operands.size() < 3 || !is_integer_literal(operands[2])) {
     return at.refuse();
   }
+  if (!at.has_operands(count == 4 ? 4 : 3)) return;
   Detail detail;
   detail.count = operands[2].bits;
-  if (detail.count != 4 && detail.count != 8 && detail.count != 16) return at.refuse();
+  const bool is_small = detail.count == 4 || detail.count == 8;
+  if (detail.count != 16 && (is_global || !is_small)) return at.refuse();
   detail.memory = at.memory(operands[0], *to);
   detail.source = at.memory(operands[1], *from);
-  if (operands.size() == 4 && at.register_width(operands[3]) == kPredicateWidth) {
+  if (count == 4 && at.register_width(operands[3]) == kPredicateWidth) {
     // The source is ignored, and zeros are written.
     const ValuePlace ignores = at.predicate(operands[3]);
     detail.uses.push_back(
         at.emit_value("selp.b32", 4, {at.constant(4, 0), at.constant(4, detail.count), ignores}));
-  } else if (operands.size() == 4) {
+  } else if (count == 4) {
     detail.uses.push_back(at.source(operands[3], 4, ScalarType::kU32));
   }
   at.emit(Action::kAsyncCopy, std::move(detail));

@@ -64,6 +64,9 @@ void decode_barrier(Decoding& at) {
   if (operands.size() < others + 1 || operands.size() > others + 2) {
     return at.fail("expected other operands");
   }
+  if (*mode == BarrierMode::kArrive && operands.size() == 1) {
+    return at.fail("expected a number of threads");
+  }
   const ValuePlace number = at.source32(operands[first]);
   const ValuePlace count =
       operands.size() == others + 2 ? at.source32(operands[first + 1]) : at.constant(4, 0);
@@ -75,7 +78,7 @@ void decode_barrier(Decoding& at) {
   at.emit(Action::kBarrier, std::move(detail), {.a = number, .b = count});
 }
 
-// membar and fence. Only what orders other thread blocks, or the asynchronous proxy, is checked.
+// membar and fence.
 void decode_fence(Decoding& at) {
   at.skip({"sc", "acq_rel", "acquire", "release", "cta", "cluster", "gpu", "gl", "sys", "proxy",
            "async", "alias", "async::generic", "global", "shared::cta", "shared::cluster",

@@ -64,7 +64,9 @@ void decode_warpgroup_product(Decoding& at) {
   const std::size_t count = may_transpose ? (has_registers ? 7U : 8U) : 6U;
   if (!at.has_operands(count)) return;
   for (std::size_t i = 4; i < count; ++i) {
-    if (operands[i].kind != OperandKind::kInteger) return at.refuse();
+    const auto value = static_cast<std::int32_t>(operands[i].bits);
+    const bool is_known = value == 1 || value == (i < 6 ? -1 : 0);
+    if (operands[i].kind != OperandKind::kInteger || !is_known) return at.refuse();
   }
   const auto sign = [&](std::size_t i) {
     return operands[i].bits == 1 ? FactorSign::kPlus : FactorSign::kMinus;

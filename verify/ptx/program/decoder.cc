@@ -25,6 +25,7 @@ const std::unordered_map<std::string_view, DecodeFunction>& decode_functions() {
       {"brx", decode_branch},
       {"call", decode_call},
       {"cp", decode_copy},
+      {"createpolicy", decode_policy},
       {"cvt", decode_convert},
       {"cvta", decode_address_conversion},
       {"discard", decode_hint},
@@ -37,6 +38,7 @@ const std::unordered_map<std::string_view, DecodeFunction>& decode_functions() {
       {"ld", decode_load_or_store},
       {"ldmatrix", decode_matrix_move},
       {"ldu", decode_load_or_store},
+      {"lop3", decode_logic},
       {"madc", decode_carry},
       {"mapa", decode_mapped_address},
       {"match", decode_match},
@@ -106,6 +108,7 @@ Result<Draft> decode(const text::Module& module, const Symbols& symbols,
   Decoding at(module, symbols);
   at.program().kernel = kernel.name;
   at.program().threads_max = kernel.threads_max;
+  at.program().threads = kernel.threads;
   at.program().cluster = kernel.cluster;
   Frame frame{&kernel};
   at.exchange_frame(&frame);

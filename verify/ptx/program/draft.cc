@@ -3,6 +3,71 @@
 #include <algorithm>
 
 namespace recto::ptx {
+namespace {
+
+// Of Step::halves.
+enum Halves : std::uint16_t {
+  kSame = 0b1001,
+  kLowerOfBoth = 0b0011,  // the lower half of the result, on all of the operand
+  kUpperOfBoth = 0b1100,
+  kBothOfLower = 0b0101,
+  kBothOfUpper = 0b1010,
+  kAll = 0b1111,
+};
+constexpr std::uint16_t halves_of(unsigned a, unsigned b, unsigned c, unsigned e) {
+  return static_cast<std::uint16_t>(a | b << 4 | c << 8 | e << 12);
+}
+
+// Of two vectors, from which a constant takes bytes.
+std::uint16_t permuted_halves(std::uint64_t selectors) {
+  unsigned halves = 0;
+  for (unsigned byte = 0; byte < 4; ++byte) {
+    const auto from = static_cast<unsigned>(selectors >> 4 * byte & 7);
+    halves |= 1U << (4 * (from / 4) + 2 * (byte / 2) + from % 4 / 2);
+  }
+  return static_cast<std::uint16_t>(halves);
+}
+
+// `operands`: null beyond the last.
+std::uint16_t halves_of(const LaneForm& form, const Value* const (&operands)[4]) {
+  const std::string_view name = form.form;
+  const auto is_constant = [](const Value* value) {
+    return value != nullptr && value->kind == ValueKind::kConstant;
+  };
+  if (name.starts_with("pack4.")) {
+    return halves_of(kLowerOfBoth, kLowerOfBoth, kUpperOfBoth, kUpperOfBoth);
+  }
+  if (name.starts_with("pack.")) return halves_of(kLowerOfBoth, kUpperOfBoth, 0, 0);
+  if (name.starts_with("extract.")) {  // shifts by a constant
+    return operands[1]->bits < 4U * form.a ? kBothOfLower : kBothOfUpper;
+  }
+  if (name.starts_with("prmt.b32") && name.size() == 8 && is_constant(operands[2])) {
+    return permuted_halves(operands[2]->bits);
+  }
+  if (name.starts_with("cvt.")) {
+    if (form.b != 0) return halves_of(kUpperOfBoth, kLowerOfBoth, 0, 0);  // two to a vector
+    if (name.ends_with("x2")) return kSame;
+    if (!name.starts_with("cvt.u") || name.find(".u", 4) == name.npos) return kAll;
+    return form.d < form.a ? kBothOfLower : form.d > form.a ? kLowerOfBoth : kSame;
+  }
+  if (name.starts_with("selp.")) return halves_of(kSame, kSame, kAll, 0);
+  if (name.starts_with("xor.") && operands[0] == operands[1]) return 0;
+  const bool is_and = name.starts_with("and.");
+  if (!is_and && !name.starts_with("or.") && !name.starts_with("xor.") &&
+      !name.starts_with("not.") && !name.starts_with("mov.") && !name.ends_with("x2")) {
+    return halves_of(kAll, kAll, kAll, kAll);
+  }
+  std::uint16_t halves = halves_of(kSame, kSame, kSame, 0);
+  for (unsigned i = 0; i < 2 && is_and; ++i) {  // zeros hide the other operand
+    if (!is_constant(operands[i])) continue;
+    const unsigned bits = 4U * form.a;
+    if (operands[i]->bits >> bits == 0) halves &= ~(kUpperOfBoth << 4 * (1 - i));
+    if (operands[i]->bits << (64 - bits) == 0) halves &= ~(kLowerOfBoth << 4 * (1 - i));
+  }
+  return halves;
+}
+
+}  // namespace
 
 ValuePlace DraftBuilder::add_value(Width width) {
   draft_.values.push_back({ValueKind::kVariable, width});
@@ -83,6 +148,11 @@ bool DraftBuilder::emit_form(std::string_view form, ValuePlace d,
   Step& step = emit(Action::kLanes,
                     {.d = d, .d_width = found->d, .a = given[0], .b = given[1], .c = given[2]});
   step.lanes = found->function;
+  const Value* values[4] = {};
+  for (std::size_t i = 0; i < operands.size(); ++i) {
+    if (given[i] != kNoValue) values[i] = &draft_.values[given[i]];
+  }
+  step.halves = halves_of(*found, values);
   step.e = given[3];
   if (step.e != kNoValue) step.uses |= kFieldE;
   if (const LaneFunction perturbed = find_perturbed_function(form); perturbed != nullptr) {

@@ -13,6 +13,7 @@ void decode_function(Decoding& at, Frame& frame);
 void decode_lanes(Decoding& at);
 void decode_carry(Decoding& at);
 void decode_compare(Decoding& at);
+void decode_logic(Decoding& at);
 void decode_convert(Decoding& at);
 void decode_move(Decoding& at);
 
@@ -44,6 +45,7 @@ void decode_call(Decoding& at);
 void decode_exit(Decoding& at);
 void decode_trap(Decoding& at);
 void decode_hint(Decoding& at);
+void decode_policy(Decoding& at);
 void decode_register_count(Decoding& at);
 
 // decode_meetings.cc

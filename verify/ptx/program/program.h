@@ -111,7 +111,7 @@ struct Detail {
   bool is_signed = false;
   bool is_transposed = false;    // ldmatrix, stmatrix
   bool is_aligned = true;        // barriers
-  bool is_of_block = false;      // fences: they order threads of the block alone
+  bool is_of_block = false;      // fences, atomic accesses: their scope is the block alone
   bool is_proxy = false;         // fences: of the asynchronous proxy
   bool is_wait_for_all = false;  // cp.async.wait_all: for copies that are not committed, too
   bool is_for_reads = false;     // waits of bulk groups: for their sources only
@@ -219,6 +219,7 @@ struct RegisterTouch {
 struct Program {
   std::string kernel;
   std::uint32_t threads_max = 0;              // 0: not given
+  std::array<std::uint32_t, 3> threads = {};  // of each thread block; 0: not given
   std::array<std::uint32_t, 3> cluster = {};  // thread blocks; 0: not given
   std::vector<Step> steps;
   std::vector<Detail> details;

@@ -139,12 +139,13 @@ class ModuleParser {
         if (product > UINT32_MAX) return tokens_.fail(tokens_.line(), "too many threads");
         function->threads_max = static_cast<std::uint32_t>(product);
       }
-      if (directive == "reqnctapercluster") {
+      if (directive == "reqntid" || directive == "reqnctapercluster") {
         if (product == 0 || product > UINT32_MAX || values.empty() || values.size() > 3) {
-          return tokens_.fail(tokens_.line(), "expected 1 to 3 numbers of thread blocks");
+          return tokens_.fail(tokens_.line(), "expected 1 to 3 numbers");
         }
-        function->cluster = {1, 1, 1};
-        std::copy(values.begin(), values.end(), function->cluster.begin());
+        auto& required = directive == "reqntid" ? function->threads : function->cluster;
+        required = {1, 1, 1};
+        std::copy(values.begin(), values.end(), required.begin());
       }
       if (directive == "pragma") {
         tokens_.advance();

@@ -146,6 +146,7 @@ TEST_CASE("functions, calls and branch tables are kept") {
   CHECK(module.functions[0].num_results == 1);
   const Function& kernel = module.functions[1];
   CHECK(kernel.threads_max == 256);
+  CHECK(kernel.threads[0] == 0);
   CHECK(kernel.instructions[0].operands[0].kind == OperandKind::kList);
   CHECK(kernel.instructions[1].operands[1].kind == OperandKind::kTable);
   REQUIRE(kernel.tables.size() == 1);

@@ -96,6 +96,7 @@ struct Function {
   bool is_entry = false;
   bool is_defined = false;
   std::uint32_t threads_max = 0;              // .maxntid or .reqntid; 0: not given
+  std::array<std::uint32_t, 3> threads = {};  // .reqntid; 0: not given
   std::array<std::uint32_t, 3> cluster = {};  // .reqnctapercluster; 0: not given
   // Variables that begin the list: results, then parameters.
   std::uint32_t num_results = 0;

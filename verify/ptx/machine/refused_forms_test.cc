@@ -1,0 +1,66 @@
+// Instructions that cannot be run: an error with its line, before anything runs.
+
+#include <string>
+
+#include "bazel/testing/catch.h"
+#include "verify/ptx/testing/ptx_run.h"
+
+namespace recto::ptx {
+namespace {
+
+TEST_CASE("forms that cannot be run are refused, before anything runs") {
+  const auto refuses = [](const std::string& instruction, const std::string& why) {
+    TestKernel kernel;
+    kernel.body =
+        ".reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n"
+        ".reg .f32 %f<9>;\n" +
+        instruction + "\nret;";
+    INFO(instruction);
+    CHECK(!refusal_of(kernel).empty());
+    CHECK_THAT(refusal_of(kernel), Catch::Matchers::ContainsSubstring(why));
+  };
+  refuses("frobnicate.b32 %r1, %r2;", "k: line 12: frobnicate.b32: not an instruction");
+  refuses("add.rx.f32 %f1, %f2, %f3;", "not an instruction that can be run here");
+  refuses("add.s32 %r1, %rd2, %r3;", "register %rd2 has another width");
+  refuses("add.s32 %r1, %r2;", "expected 3 operands");
+  refuses("add.s32 5, %r2, %r3;", "the result must be a register");
+  refuses("mov.u32 %r1, nowhere;", "'nowhere' is not declared");
+  refuses("mov.u32 %r1, %nowhere;", "'%nowhere' is no register that is known here");
+  refuses("bra nowhere;", "label 'nowhere' is not defined");
+  refuses("tcgen05.alloc.b32 [%r1], 32;", "tcgen05.alloc.b32: not an instruction");
+  refuses("ld.global.b128 %rd1, [%rd2];", "not an instruction");
+  refuses("ld.global.u64 %r1, [%rd2];", "a register is too narrow");
+  for (const char* instruction :
+       {"atom.global.inc.u64 %rd1, [%rd2], %rd3;", "atom.global.add.f16 %h1, [%rd2], %h2;",
+        "atom.global.min.noftz.f16 %h1, [%rd2], %h2;",
+        "atom.global.add.noftz.f32 %f1, [%rd2], %f2;", "atom.global.add.s64 %rd1, [%rd2], %rd3;",
+        "red.global.exch.b32 [%rd2], %r1;", "red.global.max.v2.f32 [%rd2], {%f1, %f2};",
+        "atom.global.shared.add.u32 %r1, [%rd2], %r2;",
+        "cp.async.cg.shared.global [%r1], [%rd2], 8;",
+        "cp.async.ca.shared.global [%r1], [%rd2], 16, %r2, %rd3;", "bar.arrive 0;",
+        "set.eq.u64.f32 %rd1, %f1, %f2;", "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
+        "max.xorsign.abs.f32 %f1, %f2, %f3;"}) {
+    refuses(instruction, "");
+  }
+  refuses("call.uni malloc, (%r1);", "is not defined");
+}
+
+TEST_CASE("products of warpgroups have factors of 1 and -1, and transpositions of 0 and 1") {
+  const auto refusal = [](const std::string& last) {
+    TestKernel kernel;
+    kernel.body =
+        ".reg .pred %p<2>;\n.reg .b64 %rd<3>;\n.reg .f32 %f<5>;\n"
+        "wgmma.mma_async.sync.aligned.m64n8k16.f32.f16.f16 {%f1, %f2, %f3, %f4}, %rd1, %rd2, "
+        "%p1, " +
+        last + ";\nret;";
+    return refusal_of(kernel);
+  };
+  for (const char* last : {"1, 1, 0, 0", "-1, 1, 1, 0", "1, -1, 0, 1"})
+    CHECK(refusal(last).empty());
+  for (const char* last : {"2, 1, 0, 0", "1, 0, 0, 0", "1, 1, 2, 0", "1, 1, 0, -1"}) {
+    CHECK_THAT(refusal(last), Catch::Matchers::ContainsSubstring("not an instruction"));
+  }
+}
+
+}  // namespace
+}  // namespace recto::ptx
