@@ -2,6 +2,19 @@
 // cores, with the plan that its own scheduler makes. Softcap takes -DSOFTCAP, with which twice as
 // many kernels are compiled.
 
+#include <flashinfer/exception.h>
+#include <flashinfer/utils.cuh>
+
+// The launcher fits tiles of keys to a card's shared memory. Only those are compiled that it
+// chooses at head dims 64 and 128 on cards of sm_80 and sm_90, which is one size in four.
+#undef DISPATCH_NUM_MMA_KV
+#define DISPATCH_NUM_MMA_KV(most, NUM_MMA_KV, ...)                                   \
+  constexpr uint32_t NUM_MMA_KV = CTA_TILE_Q == 128  ? 4                             \
+                                  : CTA_TILE_Q == 64 ? 8                             \
+                                                     : 256 / HEAD_DIM_VO;            \
+  if (most < NUM_MMA_KV || most >= 2 * NUM_MMA_KV) FLASHINFER_ERROR("not compiled"); \
+  __VA_ARGS__
+
 #include <flashinfer/attention/default_prefill_params.cuh>
 #include <flashinfer/attention/mask.cuh>
 #include <flashinfer/attention/prefill.cuh>

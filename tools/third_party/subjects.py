@@ -23,6 +23,7 @@ class Subject:
     include_folders: tuple  # of the package
     filters: tuple  # of recto verify
     macros: tuple = ()
+    nvcc_options: tuple = ()  # of the package's own build, as far as they change the results
 
 
 VLLM_FILTERS = (
@@ -30,6 +31,8 @@ VLLM_FILTERS = (
     "--block-size", "8,16,32", "--without", "softcap,window,sinks")
 FLASHINFER_FILTERS = (
     "--type", "fp16,bf16", "--layout", "token-major,head-major", "--without", "alibi,sinks")
+# In FlashInfer's flashinfer/jit/core.py and FlashAttention's setup.py. vLLM is built without.
+FAST_MATH = ("--use_fast_math",)
 
 SUBJECTS = {subject.name: subject for subject in (
     # vLLM multiplies weights and values in their own type.
@@ -46,16 +49,18 @@ SUBJECTS = {subject.name: subject for subject in (
             macros=("VLLM_V2",)),
     Subject("flashinfer-decode", FLASHINFER, "flashinfer_decode_adapter.cc",
             ("flashinfer/data/include",),
-            (*FLASHINFER_FILTERS, "--head-dim", "64,128", "--group", "1,2,3,4,8")),
+            (*FLASHINFER_FILTERS, "--head-dim", "64,128", "--group", "1,2,3,4,8"),
+            nvcc_options=FAST_MATH),
     Subject("flashinfer-prefill", FLASHINFER, "flashinfer_prefill_adapter.cc",
             ("flashinfer/data/include",),
             ("--type", "fp16,bf16", "--layout", "token-major,head-major", "--head-dim", "128",
-             "--without", "alibi,sinks,softcap,negative-scale"), macros=("HEAD_DIM=128",)),
+             "--without", "alibi,sinks,softcap,negative-scale"), macros=("HEAD_DIM=128",),
+            nvcc_options=FAST_MATH),
     Subject("flash-attn", FLASH_ATTN, "flash_attn_adapter.cc",
             ("csrc/flash_attn/src", "csrc/cutlass/include"),
             ("--type", "fp16,bf16", "--layout", "token-major", "--head-dim", "64",
              "--block-size", "256,512", "--without", "sinks,negative-scale"),
-            macros=("HEAD_DIM=64",)),
+            macros=("HEAD_DIM=64",), nvcc_options=FAST_MATH),
 )}
 
 

@@ -41,6 +41,8 @@ def command_of(subject, recto, folders, flags):
         command += ["--include", str(folder)]
     for macro in subject.macros:
         command += ["--define", macro]
+    for option in subject.nvcc_options:
+        command += ["--nvcc-option", option]
     return command + [*subject.filters, *flags]
 
 
