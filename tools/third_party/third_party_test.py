@@ -175,6 +175,15 @@ class ThirdPartyTest(unittest.TestCase):
             self.assertIn(part, text)
         self.assertTrue(text.endswith("--cases 7"), text)
 
+    def test_nvcc_gets_the_options_of_the_package_s_own_build(self):
+        recto = self.program(f'echo "$@" >{self.folder}/arguments\n')
+        for name, expected in (("flash-attn", True), ("vllm-v1-fp16", False)):
+            cache = self.cached(subjects.SUBJECTS[name])
+            code, _, _ = self.run_main("--recto", recto, "--cache", str(cache), name)
+            self.assertEqual(code, 0)
+            text = (self.folder / "arguments").read_text(encoding="utf-8")
+            self.assertEqual("--nvcc-option --use_fast_math" in text, expected, text)
+
     def test_a_package_without_the_folder_is_named(self):
         subject = subjects.SUBJECTS["vllm-v1-fp16"]
         (self.folder / "cache" / subject.package.folder).mkdir(parents=True)
