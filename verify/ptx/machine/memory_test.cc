@@ -147,6 +147,17 @@ TEST_CASE("matrices are loaded, multiplied and stored by a warp") {
   CHECK(out[31] >> 32 == 0x4fc0);  // untouched: 31
 }
 
+TEST_CASE("results of a product may be dropped, and its sums be numbers") {
+  // Sums of rows, as FlashInfer takes them: each lane keeps one column of two rows. All of A is 1.
+  const auto out =
+      checked_out(kernel_of("mov.u32 %r1, 0x3c003c00;\n"
+                            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, _, %r22, _}, "
+                            "{%r1, %r1, %r1, %r1}, {%r1, %r1}, {0., 0., 1.5, 0.};\n"
+                            "mov.b64 %rd2, {%r20, %r22};\nst.global.u64 [%rd1], %rd2;"),
+                  32);
+  for (const std::uint64_t row : out) CHECK(row == 0x418c000041800000);  // 16 and 17.5
+}
+
 TEST_CASE("printf prints, and a failed assertion is a finding") {
   const std::string declarations =
       ".extern .func (.param .b32 status) vprintf(.param .b64 format, .param .b64 arguments);\n"
