@@ -33,8 +33,8 @@ constexpr bool is_always_false(std::string_view name) {
 #include <limits>
 #include <vector>
 
-#ifndef HEAD_DIM
-#define HEAD_DIM 64
+#ifndef ADAPTER_HEAD_DIM
+#define ADAPTER_HEAD_DIM 64
 #endif
 #ifndef SPLITS
 #define SPLITS 4
@@ -44,7 +44,7 @@ namespace {
 
 using flash::Flash_fwd_params;
 
-constexpr int kHeadDim = HEAD_DIM;
+constexpr int kHeadDim = ADAPTER_HEAD_DIM;
 constexpr int kSplits = SPLITS;  // decode's num_splits, which callers may choose
 // The kernel that combines splits writes the log-sum-exps of a whole tile of rows, and so up to 15
 // floats behind the last. That is within what PyTorch's allocator rounds up to. With -DEXACT_LSE

@@ -23,8 +23,8 @@
 
 #include <flashinfer_call.h>
 
-#ifndef HEAD_DIM
-#define HEAD_DIM 128
+#ifndef ADAPTER_HEAD_DIM
+#define ADAPTER_HEAD_DIM 128
 #endif
 
 namespace {
@@ -35,7 +35,7 @@ using flashinfer::PosEncodingMode;
 using flashinfer_adapter::check;
 using flashinfer_adapter::Memory;
 
-constexpr int kHeadDim = HEAD_DIM;
+constexpr int kHeadDim = ADAPTER_HEAD_DIM;
 
 const char* why_unsupported(const RectoAttentionCall& call) {
   if (call.k.head_dim != kHeadDim) return "head dims for which this was not compiled";
@@ -73,10 +73,11 @@ void prefill(const RectoAttentionCall& call, Memory& memory) {
 
   flashinfer::PrefillPlanInfo plan;
   check(flashinfer::PrefillPlan<int32_t>(
-      memory.floats, flashinfer_adapter::kFloatBytes, memory.ints, memory.page_locked.data(),
-      flashinfer_adapter::kIntBytes, plan, params.q_indptr, memory.lists.indptr.data(),
-      static_cast<uint32_t>(call.q.num_rows), static_cast<uint32_t>(call.num_seqs),
-      params.num_qo_heads, static_cast<uint32_t>(call.k.num_kv_heads), kHeadDim, kHeadDim,
+      memory.floats, static_cast<size_t>(memory.float_bytes), memory.ints,
+      memory.page_locked.data(), flashinfer_adapter::kIntBytes, plan, params.q_indptr,
+      memory.lists.indptr.data(), static_cast<uint32_t>(call.q.num_rows),
+      static_cast<uint32_t>(call.num_seqs), params.num_qo_heads,
+      static_cast<uint32_t>(call.k.num_kv_heads), kHeadDim, kHeadDim,
       static_cast<uint32_t>(call.k.block_size), false, sizeof(T), params.window_left, 0, false, 0,
       nullptr));
   set_plan<T>(plan, memory, params);
@@ -107,6 +108,15 @@ void prefill(const RectoAttentionCall& call, Memory& memory) {
   prefill<T, false>(call, memory);
 }
 
+// Room for the partial results of two tiles of 128 rows for each multiprocessor, which is what the
+// scheduler asks for at most.
+int64_t float_bytes(const RectoAttentionCall& call) {
+  int multiprocessors = 0;
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+  const int64_t group = call.q.num_heads / call.k.num_kv_heads;
+  return 2 * multiprocessors * group * 128 * (kHeadDim + 1) * int64_t{sizeof(float)} + 256;
+}
+
 int32_t prefill(const RectoAttentionCall* call) {
   if (const char* why = why_unsupported(*call)) return recto::unsupported(call->context, why);
 #ifndef SOFTCAP
@@ -115,7 +125,7 @@ int32_t prefill(const RectoAttentionCall* call) {
   if (call->q.num_rows == 0) return kRectoOk;
   recto::CheckedCall checked(*call);
   flashinfer_adapter::allow_what_is_meant(checked);
-  Memory memory(checked, *call);
+  Memory memory(checked, *call, float_bytes(*call));
   const int32_t status = checked.run([&] {
     if (call->q.type == kRectoBf16) {
       prefill<nv_bfloat16>(*call, memory);

@@ -54,13 +54,13 @@ SUBJECTS = {subject.name: subject for subject in (
     Subject("flashinfer-prefill", FLASHINFER, "flashinfer_prefill_adapter.cc",
             ("flashinfer/data/include",),
             ("--type", "fp16,bf16", "--layout", "token-major,head-major", "--head-dim", "128",
-             "--without", "alibi,sinks,softcap,negative-scale"), macros=("HEAD_DIM=128",),
+             "--without", "alibi,sinks,softcap,negative-scale"), macros=("ADAPTER_HEAD_DIM=128",),
             nvcc_options=FAST_MATH),
     Subject("flash-attn", FLASH_ATTN, "flash_attn_adapter.cc",
             ("csrc/flash_attn/src", "csrc/cutlass/include"),
             ("--type", "fp16,bf16", "--layout", "token-major", "--head-dim", "64",
              "--block-size", "256,512", "--without", "sinks,negative-scale"),
-            macros=("HEAD_DIM=64",), nvcc_options=FAST_MATH),
+            macros=("ADAPTER_HEAD_DIM=64",), nvcc_options=FAST_MATH),
 )}
 
 
