@@ -45,8 +45,9 @@ FLASHINFER_FILTERS = (
 FAST_MATH = ("--use_fast_math",)
 
 PREFILL = "flashinfer/attention/prefill.cuh"
+# Its tensor cores sum the weights, too, as they are rounded for that.
 PREFILL_FILTERS = (
-    "--type", "fp16,bf16", "--layout", "token-major,head-major", "--head-dim", "128",
+    "--numerics", "sum=rounded", "--type", "fp16,bf16", "--layout", "token-major,head-major", "--head-dim", "128",
     "--without", "alibi,sinks,softcap,negative-scale")
 # Barriers that FlashInfer's prefill lacks where it passes results on through shared memory.
 PREFILL_BARRIERS = (
