@@ -47,8 +47,8 @@ FAST_MATH = ("--use_fast_math",)
 PREFILL = "flashinfer/attention/prefill.cuh"
 # Its tensor cores sum the weights, too, as they are rounded for that.
 PREFILL_FILTERS = (
-    "--numerics", "sum=rounded", "--type", "fp16,bf16", "--layout", "token-major,head-major", "--head-dim", "128",
-    "--without", "alibi,sinks,softcap,negative-scale")
+    "--numerics", "sum=rounded", "--type", "fp16,bf16", "--layout", "token-major,head-major",
+    "--head-dim", "128", "--without", "alibi,sinks,softcap,negative-scale")
 # Barriers that FlashInfer's prefill lacks where it passes results on through shared memory.
 PREFILL_BARRIERS = (
     Edit(PREFILL,  # warps still read the partial results over which the first one writes
