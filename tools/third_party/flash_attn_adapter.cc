@@ -1,6 +1,6 @@
 // Passes recto's calls to FlashAttention-2's split-KV kernel: decode as flash_attn_with_kvcache
 // does, prefill as flash_attn_varlen_func does, both with a block table. With -DFEWER_KERNELS,
-// which compiles in a tenth of the time, fp16 alone, without softcap, windows and ALiBi.
+// one attention kernel in twelve: fp16 alone, without softcap, windows and ALiBi.
 
 #define FLASHATTENTION_DISABLE_UNEVEN_K  // head dims are those of compiled kernels
 #ifdef FEWER_KERNELS
