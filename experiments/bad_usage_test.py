@@ -113,6 +113,7 @@ EMPTY = (
     ("cases --out q --op", "--op: found ''; expected a list"),
     ("cases --out q --without", "--without: found ''; expected a list"),
     ("verify --adapter a.cc --include", "--include: found ''; expected a folder"),
+    ("verify --adapter a.cc --nvcc-option", "--nvcc-option: found ''; expected an option"),
     ("trace", "FILE: found ''; expected a file"),
     ("numerics --types", "--types: found ''; expected"),
     ("numerics --n", "--n: found ''; expected"),

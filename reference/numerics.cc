@@ -88,6 +88,7 @@ KernelNumerics with_declared(const DeclaredNumerics& declared, KernelNumerics pr
     const Accumulation sum{.unit_roundoff = unit_roundoff(*declared.accumulate)};
     profile.score_sum = profile.output_sum = sum;
   }
+  if (declared.summed) profile.summed_weights = *declared.summed;
   if (declared.exponential == DeclaredExponential::kExact)
     profile.exponential = {.relative = 0x1p-23, .flush = profile.exponential.flush};
   return profile;

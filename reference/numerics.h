@@ -128,6 +128,7 @@ struct DeclaredNumerics {
   std::optional<ElementType> partials = {};    // KernelNumerics::partial_type
   std::optional<ElementType> accumulate = {};  // of scores and outputs, each addition to nearest
   std::optional<DeclaredExponential> exponential = {};
+  std::optional<SummedWeights> summed = {};  // KernelNumerics::summed_weights
 
   friend bool operator==(const DeclaredNumerics&, const DeclaredNumerics&) = default;
 };

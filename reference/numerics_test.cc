@@ -84,7 +84,8 @@ TEST_CASE("what is declared replaces parts of a profile, and nothing else") {
                                                  .products = ElementType::kBf16,
                                                  .partials = ElementType::kFp16,
                                                  .accumulate = ElementType::kFp32,
-                                                 .exponential = DeclaredExponential::kExact},
+                                                 .exponential = DeclaredExponential::kExact,
+                                                 .summed = SummedWeights::kRounded},
                                                 profile);
   CHECK(!declared.weight_type);
   CHECK(declared.product_type == ElementType::kBf16);
@@ -92,6 +93,7 @@ TEST_CASE("what is declared replaces parts of a profile, and nothing else") {
   CHECK(declared.score_sum == Accumulation{});
   CHECK(declared.output_sum == Accumulation{});
   CHECK(declared.exponential.relative_slope == 0);
+  CHECK(declared.summed_weights == SummedWeights::kRounded);
   CHECK(declared.output_type == profile.output_type);
   CHECK(declared.tile_size == profile.tile_size);
 }

@@ -13,6 +13,7 @@ namespace {
 
 using reference::DeclaredExponential;
 using reference::DeclaredNumerics;
+using reference::SummedWeights;
 
 Status wrong(const std::string& name, const std::string& value, const char* expected) {
   return Status::invalid_input(fmt::format("{}: found '{}'; expected {}", name, value, expected));
@@ -37,6 +38,12 @@ Status set_field(const std::string& name, const std::string& value, DeclaredNume
         value == "exact" ? DeclaredExponential::kExact : DeclaredExponential::kApproximate;
     return Status::ok();
   }
+  if (name == "sum") {
+    if (value != "rounded" && value != "unrounded")
+      return wrong(name, value, "rounded or unrounded");
+    declared.summed = value == "rounded" ? SummedWeights::kRounded : SummedWeights::kUnrounded;
+    return Status::ok();
+  }
   for (const auto& [known, field] : kTypes) {
     if (name != known) continue;
     declared.*field = type_named(value);
@@ -44,7 +51,7 @@ Status set_field(const std::string& name, const std::string& value, DeclaredNume
     return Status::ok();
   }
   return Status::invalid_input(
-      fmt::format("found '{}'; expected p, products, partials, exp or accumulate", name));
+      fmt::format("found '{}'; expected p, products, partials, sum, exp or accumulate", name));
 }
 
 }  // namespace
@@ -72,6 +79,8 @@ std::string numerics_flag_text(const DeclaredNumerics& declared) {
     const bool is_exact = *declared.exponential == DeclaredExponential::kExact;
     add("exp", is_exact ? "exact" : "approx");
   }
+  if (declared.summed)
+    add("sum", *declared.summed == SummedWeights::kRounded ? "rounded" : "unrounded");
   return text;
 }
 
@@ -85,7 +94,7 @@ void add_numerics_flag(Command& command, DeclaredNumerics& declared) {
   };
   command.add("--numerics LIST", std::move(value),
               "how it computes, beside the usual: p=TYPE (weights),\nproducts=TYPE, partials=TYPE, "
-              "accumulate=TYPE, exp=approx|exact");
+              "accumulate=TYPE, exp=approx|exact,\nsum=rounded (weights as they are rounded)");
 }
 
 }  // namespace recto::experiments

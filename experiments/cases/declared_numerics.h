@@ -10,8 +10,8 @@
 
 namespace recto::experiments {
 
-// Parses "p=bf16,products=bf16,partials=fp16,exp=approx,accumulate=fp32", or a part of it. Invalid
-// input names the field, and what was expected.
+// Parses "p=bf16,products=bf16,partials=fp16,exp=approx,accumulate=fp32,sum=rounded", or a part of
+// it. Invalid input names the field, and what was expected.
 Result<reference::DeclaredNumerics> parse_declared_numerics(const std::string& text);
 
 // The same as a flag, preceded by a space; "" if nothing is declared.

@@ -96,11 +96,11 @@ TEST_CASE("declared numerics allow for what their rounding adds, here and in a r
   CHECK(folder.check().exit_code == 1);
   const std::string coarse = "p=bf16,products=bf16,partials=bf16,accumulate=bf16";
   CHECK(folder.check({"--numerics", coarse}).exit_code == 0);
-  const TriedCommand declared = folder.check({"--numerics", "exp=exact,p=fp16"});
+  const TriedCommand declared = folder.check({"--numerics", "exp=exact,sum=unrounded,p=fp16"});
   CHECK(declared.exit_code == 1);
   const std::string kept = folder.kept + "/decode-01.json";
-  CHECK_THAT(declared.out,
-             ContainsSubstring("recto replay '" + kept + "' --numerics p=fp16,exp=exact"));
+  CHECK_THAT(declared.out, ContainsSubstring("recto replay '" + kept +
+                                             "' --numerics p=fp16,exp=exact,sum=unrounded"));
   CHECK(testing::try_command(replay_command, {"replay", kept}).exit_code == 1);
   CHECK(testing::try_command(replay_command, {"replay", kept, "--numerics", coarse}).exit_code ==
         0);

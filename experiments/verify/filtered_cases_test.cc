@@ -68,7 +68,9 @@ TEST_CASE("a filter that leaves no case is bad usage, and so are words that are 
   check({"--kinds", "tiny"}, "--kinds: found 'tiny'; expected one of small, model");
   check({"--poison", "some"}, "--poison");
   check({"--numerics", "p=fp8"}, "p: found 'fp8'; expected fp32, fp16 or bf16");
-  check({"--numerics", "q=fp16"}, "found 'q'; expected p, products, partials, exp or accumulate");
+  check({"--numerics", "q=fp16"},
+        "found 'q'; expected p, products, partials, sum, exp or accumulate");
+  check({"--numerics", "sum=fp16"}, "sum: found 'fp16'; expected rounded or unrounded");
   const auto nothing = testing::try_command(
       verify_command, {"verify", "--kernel", kRight, "--require", "rows-beyond-context",
                        "--rows-max", "1", "--out", std::getenv("TEST_TMPDIR")});

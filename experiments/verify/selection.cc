@@ -148,6 +148,8 @@ std::string SelectionFlags::library_text() const {
   if (!cuda.adapter.empty()) text += " --adapter " + shell_word(cuda.adapter);
   for (const std::string& folder : cuda.include_folders) text += " --include " + shell_word(folder);
   for (const std::string& macro : cuda.macros) text += " --define " + shell_word(macro);
+  for (const std::string& option : cuda.nvcc_options)
+    text += " --nvcc-option " + shell_word(option);
   return text;
 }
 
@@ -176,27 +178,19 @@ void add_library_flags(Command& command, SelectionFlags& flags) {
       .add("--adapter FILE", nonempty_text(flags.cuda.adapter, "a file"),
            "instead, C++ that passes recto's calls to CUDA sources or PTX")
       .excludes = {"--kernel"};
-  const std::vector<std::string> adapter = {"--adapter"};
-  command
-      .add("--cuda FILE", nonempty_text(flags.cuda.sources, "a file"),
-           "CUDA source; may be repeated")
-      .needs = adapter;
-  command
-      .add("--ptx FILE", nonempty_text(flags.cuda.ptx, "a file"),
-           "PTX, whose kernels the adapter launches by name")
-      .needs = adapter;
-  command
-      .add("--arch NUMBER", nonempty_text(flags.cuda.arch, "a number"),
-           "compute capability for which nvcc compiles: 80, 90, 90a [80]")
-      .needs = adapter;
-  command
-      .add("--include DIR", nonempty_text(flags.cuda.include_folders, "a folder"),
-           "folder of its headers; may be repeated")
-      .needs = adapter;
-  command
-      .add("--define MACRO", any_text(flags.cuda.macros),
-           "macro, NAME or NAME=VALUE; may be repeated")
-      .needs = adapter;
+  const auto add = [&command](const char* names, OptionValue value, const char* about) {
+    command.add(names, std::move(value), about).needs = {"--adapter"};
+  };
+  add("--cuda FILE", nonempty_text(flags.cuda.sources, "a file"), "CUDA source; may be repeated");
+  add("--ptx FILE", nonempty_text(flags.cuda.ptx, "a file"),
+      "PTX, whose kernels the adapter launches by name");
+  add("--arch NUMBER", nonempty_text(flags.cuda.arch, "a number"),
+      "compute capability for which nvcc compiles: 80, 90, 90a [80]");
+  add("--include DIR", nonempty_text(flags.cuda.include_folders, "a folder"),
+      "folder of its headers; may be repeated");
+  add("--define MACRO", any_text(flags.cuda.macros), "macro, NAME or NAME=VALUE; may be repeated");
+  add("--nvcc-option OPTION", nonempty_text(flags.cuda.nvcc_options, "an option"),
+      "further option of nvcc, as --fmad=false; may be repeated");
   command
       .add("--caller FD", integer(flags.caller, {0, kDescriptorMax}),
            "socket of a process that answers the calls: for packages")

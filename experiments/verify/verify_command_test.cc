@@ -155,8 +155,9 @@ bool has_cuda_kit() { return std::filesystem::exists("verify/library/cuda_source
 
 TEST_CASE("CUDA sources become a library, and what the executor finds in them fails the case") {
   const std::string folder = folder_named("cuda");
-  const std::vector<std::string> arguments = {"--adapter", kAdapter, "--law", "oracle",
-                                              "--cases",   "8",      "--out", folder};
+  const std::vector<std::string> arguments = {
+      "--adapter", kAdapter, "--nvcc-option", "--fmad=false", "--law", "oracle",
+      "--cases",   "8",      "--out",         folder};
   const auto right = verify(arguments);
   INFO(right.out << right.err);
   if (!has_cuda_kit() || right.err.find("no nvcc") != std::string::npos) {
@@ -170,9 +171,10 @@ TEST_CASE("CUDA sources become a library, and what the executor finds in them fa
   CHECK(racing.exit_code == 1);
   CHECK_THAT(racing.out, ContainsSubstring("race in kernel 'row_decode'"));
   const std::string file = folder + "/row-decode-decode-oracle-1.json";
-  CHECK_THAT(racing.out, ContainsSubstring("recto replay " + file + " --adapter " + kAdapter));
-  const auto replayed =
-      testing::try_command(replay_command, {"replay", file, "--adapter", kAdapter});
+  CHECK_THAT(racing.out, ContainsSubstring("recto replay " + file + " --adapter " + kAdapter +
+                                           " --nvcc-option --fmad=false\n"));
+  const auto replayed = testing::try_command(
+      replay_command, {"replay", file, "--adapter", kAdapter, "--nvcc-option=--fmad=false"});
   unsetenv("ROW_DECODE_FAULT");
   INFO(replayed.out << replayed.err);
   CHECK(replayed.exit_code == 1);
@@ -182,6 +184,7 @@ TEST_CASE("CUDA sources become a library, and what the executor finds in them fa
 TEST_CASE("CUDA sources need an adapter, and what is wrong with them is told") {
   check_refused({"--cuda", "mine.cu"}, "--adapter");
   check_refused({"--ptx", "mine.ptx"}, "--adapter");
+  check_refused({"--nvcc-option", "--fmad=false"}, "--adapter");
   check_refused({"--kernel", kRight, "--adapter", kAdapter}, "--kernel");
   if (!has_cuda_kit()) return;
   check_refused({"--adapter", "none.cc"}, "none.cc: No such file or directory");

@@ -42,6 +42,9 @@ class Numerics:
     #: The type in which scores and outputs are summed: "fp32", "fp16", "bf16". Adds u S for each
     #: addition.
     accumulate: Optional[str] = None
+    #: "rounded": the weights are summed as they are rounded for the product with V. Adds u to lse,
+    #: which the bounds do not have otherwise.
+    sum: Optional[str] = None
 
     def _given(self) -> Dict[str, str]:
         fields = dataclasses.asdict(self)

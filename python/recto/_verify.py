@@ -96,9 +96,12 @@ def _declarations_that_explain(failure: Failure, words: Dict[str, Any], answerer
     if not is_near or words.get("numerics") is not None:
         return ""
     enough = []
-    for field in ("products", "partials", "p", "accumulate"):
-        for type_name in ("fp16", "bf16"):
-            numerics = _filters.Numerics(**{field: type_name})
+    types = ("fp16", "bf16")
+    candidates = {"products": types, "partials": types, "p": types, "accumulate": types,
+                  "sum": ("rounded",)}
+    for field, values in candidates.items():
+        for value in values:
+            numerics = _filters.Numerics(**{field: value})
             if _replayed(str(failure.file), {**words, "numerics": numerics}, answerer).passed:
                 enough.append(f"numerics={numerics!r}")
                 break

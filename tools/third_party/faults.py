@@ -1,4 +1,4 @@
-"""Plants a fault in a copy of a subject's source, and looks for it in what recto says."""
+"""Edits a copy of a subject's source, and looks for a fault in what recto says of it."""
 
 import re
 import shutil
@@ -16,20 +16,36 @@ def line_of(fault, text):
     return text.count("\n", 0, end) + 1
 
 
-def plant(fault, folder, copy):
-    """Copies the include folder, edits the file there. Returns the line that must be found."""
-    shutil.copytree(folder, copy)
-    path = copy / fault.file
+def apply(edit, name, copy):
+    """The text of the edited file. Messages begin with the name of whom the edit is for."""
+    path = copy / edit.file
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
-        raise Refusal(f"{fault.name}: {fault.file}: {error.strerror}") from error
-    if text.count(fault.before) != 1:
-        raise Refusal(f"{fault.name}: {fault.file}: expected once: "
-                      f"{fault.before.strip()!r}, found {text.count(fault.before)} times")
-    text = text.replace(fault.before, fault.after)
+        raise Refusal(f"{name}: {edit.file}: {error.strerror}") from error
+    if text.count(edit.before) != 1:
+        raise Refusal(f"{name}: {edit.file}: expected once: "
+                      f"{edit.before.strip()!r}, found {text.count(edit.before)} times")
+    text = text.replace(edit.before, edit.after)
     path.write_text(text, encoding="utf-8")
-    return line_of(fault, text)
+    return text
+
+
+def plant(fault, folder, copy):
+    """Copies the include folder, edits the file there. Returns the line that must be found."""
+    shutil.copytree(folder, copy)
+    return line_of(fault, apply(fault, fault.name, copy))
+
+
+def edited(subject, folder, copy):
+    """The include folder, or if the subject has edits a copy, which replaces an earlier one."""
+    if not subject.edits:
+        return folder
+    shutil.rmtree(copy, ignore_errors=True)
+    shutil.copytree(folder, copy)
+    for edit in subject.edits:
+        apply(edit, subject.name, copy)
+    return copy
 
 
 def finding_in(fault, line, output):

@@ -1,5 +1,34 @@
 // Passes recto's calls to FlashAttention-2's split-KV kernel: decode as flash_attn_with_kvcache
-// does, prefill as flash_attn_varlen_func does, both with a block table.
+// does, prefill as flash_attn_varlen_func does, both with a block table. With -DFEWER_KERNELS,
+// one attention kernel in twelve: fp16 alone, without softcap, windows and ALiBi.
+
+#define FLASHATTENTION_DISABLE_UNEVEN_K  // head dims are those of compiled kernels
+#ifdef FEWER_KERNELS
+#define FLASHATTENTION_DISABLE_ALIBI
+#define FLASHATTENTION_DISABLE_LOCAL
+#define FLASHATTENTION_DISABLE_SOFTCAP
+#endif
+#include <static_switch.h>
+
+#include <string_view>
+
+// Kernels that append keys, or that take equally long contexts, are never launched here, and would
+// more than double the time of compiling.
+constexpr bool is_always_false(std::string_view name) {
+  return name == "Append_KV" || name == "IsEvenMNConst";
+}
+#undef BOOL_SWITCH
+#define BOOL_SWITCH(condition, NAME, ...)    \
+  [&] {                                      \
+    if constexpr (!is_always_false(#NAME)) { \
+      if (condition) {                       \
+        constexpr static bool NAME = true;   \
+        return __VA_ARGS__();                \
+      }                                      \
+    }                                        \
+    constexpr static bool NAME = false;      \
+    return __VA_ARGS__();                    \
+  }()
 
 #include <flash_fwd_launch_template.h>
 
@@ -10,8 +39,8 @@
 #include <limits>
 #include <vector>
 
-#ifndef HEAD_DIM
-#define HEAD_DIM 64
+#ifndef ADAPTER_HEAD_DIM
+#define ADAPTER_HEAD_DIM 64
 #endif
 #ifndef SPLITS
 #define SPLITS 4
@@ -21,8 +50,16 @@ namespace {
 
 using flash::Flash_fwd_params;
 
-constexpr int kHeadDim = HEAD_DIM;
+constexpr int kHeadDim = ADAPTER_HEAD_DIM;
 constexpr int kSplits = SPLITS;  // decode's num_splits, which callers may choose
+// The kernel that combines splits writes the log-sum-exps of a whole tile of rows, and so up to 15
+// floats behind the last. That is within what PyTorch's allocator rounds up to. With -DEXACT_LSE
+// the memory ends with the last row, and recto reports it.
+#ifdef EXACT_LSE
+constexpr int kLseMultiple = 1;
+#else
+constexpr int kLseMultiple = 128;
+#endif
 
 // The reason by which skipped cases are counted; null if the case is supported.
 const char* why_unsupported(const RectoAttentionCall& call) {
@@ -39,6 +76,12 @@ const char* why_unsupported(const RectoAttentionCall& call) {
                           call.out.row_stride | call.out.head_stride;
   if (strides % 8 != 0) return "vectors that are not aligned to 16 bytes";
   if (call.sinks != nullptr) return "sinks";
+#ifdef FEWER_KERNELS
+  if (call.q.type != kRectoFp16 || call.softcap > 0 || call.window > 0 ||
+      call.alibi_slopes != nullptr) {
+    return "cases that were not compiled";
+  }
+#endif
   if (call.alibi_slopes != nullptr && call.causal == 0) {
     return "ALiBi over later keys, whose bias falls on both sides here";
   }
@@ -87,7 +130,6 @@ Flash_fwd_params params_of(const RectoAttentionCall& call, int group) {
   params.scale_softmax_rp_dropout = scale;
   params.alibi_slopes_ptr = const_cast<float*>(call.alibi_slopes);
   params.num_splits = 1;
-  params.softmax_lse_ptr = call.lse_ln;
   return params;
 }
 
@@ -111,8 +153,16 @@ void launch(Flash_fwd_params& params) {
 }
 
 void launch(Flash_fwd_params& params) {
+#ifndef FEWER_KERNELS
   if (params.is_bf16) return launch<cutlass::bfloat16_t>(params);
+#endif
   launch<cutlass::half_t>(params);
+}
+
+void allow_what_is_meant(recto::CheckedCall& checked) {
+  // Rows of Q and keys of K behind the end of a tile are not copied; their scores are computed, and
+  // dropped or replaced by -infinity.
+  checked.allow(recto::UninitialisedReads::kAreMasked);
 }
 
 // A row without keys has +infinity as FlashAttention's log-sum-exp.
@@ -141,14 +191,18 @@ int32_t decode(const RectoAttentionCall* call) {
   params.num_splits = kSplits;
 
   recto::CheckedCall checked(*call);
+  allow_what_is_meant(checked);
   const int64_t rows = call->num_seqs * call->q.num_heads;
+  float* lse = checked.workspace<float>("softmax_lse",
+                                        (rows + kLseMultiple - 1) / kLseMultiple * kLseMultiple);
+  params.softmax_lse_ptr = lse;
   if (kSplits > 1) {
     params.softmax_lseaccum_ptr = checked.workspace<float>("softmax_lse_accum", kSplits * rows);
     params.oaccum_ptr = checked.workspace<float>("out_accum", kSplits * rows * params.d_rounded);
   }
   const int32_t status = checked.run([&] { launch(params); });
   if (status != kRectoOk) return status;
-  for (int64_t i = 0; i < rows; ++i) call->lse_ln[i] = lse_ln_of(call->lse_ln[i]);
+  for (int64_t i = 0; i < rows; ++i) call->lse_ln[i] = lse_ln_of(lse[i]);
   return kRectoOk;
 }
 
@@ -170,6 +224,7 @@ int32_t prefill(const RectoAttentionCall* call) {
   params.cu_seqlens_q = const_cast<int*>(call->query_start);
 
   recto::CheckedCall checked(*call);
+  allow_what_is_meant(checked);
   const int64_t heads = call->q.num_heads;
   float* lse = checked.workspace<float>("softmax_lse", call->q.num_rows * heads);
   params.softmax_lse_ptr = lse;

@@ -16,7 +16,6 @@
 namespace flashinfer_adapter {
 
 constexpr float kLn2 = 0.693147180559945309F;
-constexpr int64_t kFloatBytes = int64_t{16} << 20;
 constexpr int64_t kIntBytes = int64_t{1} << 20;
 
 // The reason by which skipped cases are counted; null if the case is supported.
@@ -84,12 +83,13 @@ class DeviceCopy {
 
 // The memory of a call beside recto's own.
 struct Memory {
-  Memory(recto::CheckedCall& checked, const RectoAttentionCall& call)
+  Memory(recto::CheckedCall& checked, const RectoAttentionCall& call, int64_t float_bytes)
       : lists(call),
         indices(checked, "indices", lists.indices),
         indptr(checked, "indptr", lists.indptr),
         last_page_len(checked, "last_page_len", lists.last_page_len),
-        floats(checked.workspace<std::byte>("float_workspace", kFloatBytes)),
+        floats(checked.workspace<std::byte>("float_workspace", float_bytes)),
+        float_bytes(float_bytes),
         ints(checked.workspace<std::byte>("int_workspace", kIntBytes)),
         page_locked(kIntBytes) {}
 
@@ -97,7 +97,8 @@ struct Memory {
   DeviceCopy indices;
   DeviceCopy indptr;
   DeviceCopy last_page_len;
-  std::byte* floats;
+  std::byte* floats;  // partial results
+  int64_t float_bytes;
   std::byte* ints;
   std::vector<std::byte> page_locked;
 };

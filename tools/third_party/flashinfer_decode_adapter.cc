@@ -17,6 +17,7 @@ using flashinfer_adapter::check;
 using flashinfer_adapter::Memory;
 
 constexpr PosEncodingMode kNoEncoding = PosEncodingMode::kNone;
+constexpr int64_t kFloatBytes = int64_t{16} << 20;
 
 const char* why_unsupported(const RectoAttentionCall& call) {
   const int64_t group = call.q.num_heads / call.k.num_kv_heads;
@@ -43,8 +44,8 @@ void decode(const RectoAttentionCall& call, Memory& memory) {
     const auto estimate = flashinfer::BatchDecodeWithPagedKVCacheWorkEstimationDispatched<
         GROUP_SIZE, kHeadDim, kNoEncoding, Variant, Params>;
     check(flashinfer::DecodePlan<kHeadDim, kNoEncoding, Variant, Params>(
-        memory.floats, flashinfer_adapter::kFloatBytes, memory.ints, memory.page_locked.data(),
-        flashinfer_adapter::kIntBytes, plan, memory.lists.indptr.data(),
+        memory.floats, static_cast<size_t>(memory.float_bytes), memory.ints,
+        memory.page_locked.data(), flashinfer_adapter::kIntBytes, plan, memory.lists.indptr.data(),
         static_cast<uint32_t>(call.num_seqs), params.num_qo_heads,
         static_cast<uint32_t>(call.k.block_size), false, nullptr, estimate));
   });
@@ -85,7 +86,7 @@ int32_t decode(const RectoAttentionCall* call) {
   if (call->num_seqs == 0) return kRectoOk;
   recto::CheckedCall checked(*call);
   flashinfer_adapter::allow_what_is_meant(checked);
-  Memory memory(checked, *call);
+  Memory memory(checked, *call, kFloatBytes);
   const int32_t status = checked.run([&] {
     if (call->q.type == kRectoBf16) {
       decode<nv_bfloat16>(*call, memory);

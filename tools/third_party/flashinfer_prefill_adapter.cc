@@ -2,6 +2,19 @@
 // cores, with the plan that its own scheduler makes. Softcap takes -DSOFTCAP, with which twice as
 // many kernels are compiled.
 
+#include <flashinfer/exception.h>
+#include <flashinfer/utils.cuh>
+
+// The launcher fits tiles of keys to a card's shared memory. Only those are compiled that it
+// chooses at head dims 64 and 128 on cards of sm_80 and sm_90, which is one size in four.
+#undef DISPATCH_NUM_MMA_KV
+#define DISPATCH_NUM_MMA_KV(most, NUM_MMA_KV, ...)                                   \
+  constexpr uint32_t NUM_MMA_KV = CTA_TILE_Q == 128  ? 4                             \
+                                  : CTA_TILE_Q == 64 ? 8                             \
+                                                     : 256 / HEAD_DIM_VO;            \
+  if (most < NUM_MMA_KV || most >= 2 * NUM_MMA_KV) FLASHINFER_ERROR("not compiled"); \
+  __VA_ARGS__
+
 #include <flashinfer/attention/default_prefill_params.cuh>
 #include <flashinfer/attention/mask.cuh>
 #include <flashinfer/attention/prefill.cuh>
@@ -10,8 +23,8 @@
 
 #include <flashinfer_call.h>
 
-#ifndef HEAD_DIM
-#define HEAD_DIM 128
+#ifndef ADAPTER_HEAD_DIM
+#define ADAPTER_HEAD_DIM 128
 #endif
 
 namespace {
@@ -22,7 +35,7 @@ using flashinfer::PosEncodingMode;
 using flashinfer_adapter::check;
 using flashinfer_adapter::Memory;
 
-constexpr int kHeadDim = HEAD_DIM;
+constexpr int kHeadDim = ADAPTER_HEAD_DIM;
 
 const char* why_unsupported(const RectoAttentionCall& call) {
   if (call.k.head_dim != kHeadDim) return "head dims for which this was not compiled";
@@ -60,10 +73,11 @@ void prefill(const RectoAttentionCall& call, Memory& memory) {
 
   flashinfer::PrefillPlanInfo plan;
   check(flashinfer::PrefillPlan<int32_t>(
-      memory.floats, flashinfer_adapter::kFloatBytes, memory.ints, memory.page_locked.data(),
-      flashinfer_adapter::kIntBytes, plan, params.q_indptr, memory.lists.indptr.data(),
-      static_cast<uint32_t>(call.q.num_rows), static_cast<uint32_t>(call.num_seqs),
-      params.num_qo_heads, static_cast<uint32_t>(call.k.num_kv_heads), kHeadDim, kHeadDim,
+      memory.floats, static_cast<size_t>(memory.float_bytes), memory.ints,
+      memory.page_locked.data(), flashinfer_adapter::kIntBytes, plan, params.q_indptr,
+      memory.lists.indptr.data(), static_cast<uint32_t>(call.q.num_rows),
+      static_cast<uint32_t>(call.num_seqs), params.num_qo_heads,
+      static_cast<uint32_t>(call.k.num_kv_heads), kHeadDim, kHeadDim,
       static_cast<uint32_t>(call.k.block_size), false, sizeof(T), params.window_left, 0, false, 0,
       nullptr));
   set_plan<T>(plan, memory, params);
@@ -94,6 +108,15 @@ void prefill(const RectoAttentionCall& call, Memory& memory) {
   prefill<T, false>(call, memory);
 }
 
+// Room for the partial results of two tiles of 128 rows for each multiprocessor, which is what the
+// scheduler asks for at most.
+int64_t float_bytes(const RectoAttentionCall& call) {
+  int multiprocessors = 0;
+  check(cudaDeviceGetAttribute(&multiprocessors, cudaDevAttrMultiProcessorCount, 0));
+  const int64_t group = call.q.num_heads / call.k.num_kv_heads;
+  return 2 * multiprocessors * group * 128 * (kHeadDim + 1) * int64_t{sizeof(float)} + 256;
+}
+
 int32_t prefill(const RectoAttentionCall* call) {
   if (const char* why = why_unsupported(*call)) return recto::unsupported(call->context, why);
 #ifndef SOFTCAP
@@ -102,7 +125,7 @@ int32_t prefill(const RectoAttentionCall* call) {
   if (call->q.num_rows == 0) return kRectoOk;
   recto::CheckedCall checked(*call);
   flashinfer_adapter::allow_what_is_meant(checked);
-  Memory memory(checked, *call);
+  Memory memory(checked, *call, float_bytes(*call));
   const int32_t status = checked.run([&] {
     if (call->q.type == kRectoBf16) {
       prefill<nv_bfloat16>(*call, memory);

@@ -14,6 +14,15 @@ VLLM = Package(
 
 
 @dataclass(frozen=True)
+class Edit:
+    """A change of a subject's source."""
+
+    file: str  # below the first include folder
+    before: str  # exactly once in the file
+    after: str
+
+
+@dataclass(frozen=True)
 class Subject:
     """A kernel, and the cases that its authors say it supports."""
 
@@ -23,6 +32,8 @@ class Subject:
     include_folders: tuple  # of the package
     filters: tuple  # of recto verify
     macros: tuple = ()
+    nvcc_options: tuple = ()  # of the package's own build, as far as they change the results
+    edits: tuple = ()  # made in a copy of the first include folder
 
 
 VLLM_FILTERS = (
@@ -30,6 +41,28 @@ VLLM_FILTERS = (
     "--block-size", "8,16,32", "--without", "softcap,window,sinks")
 FLASHINFER_FILTERS = (
     "--type", "fp16,bf16", "--layout", "token-major,head-major", "--without", "alibi,sinks")
+# In FlashInfer's flashinfer/jit/core.py and FlashAttention's setup.py. vLLM is built without.
+FAST_MATH = ("--use_fast_math",)
+
+PREFILL = "flashinfer/attention/prefill.cuh"
+# Its tensor cores sum the weights, too, as they are rounded for that.
+PREFILL_FILTERS = (
+    "--numerics", "sum=rounded", "--type", "fp16,bf16", "--layout", "token-major,head-major",
+    "--head-dim", "128", "--without", "alibi,sinks,softcap,negative-scale")
+# Barriers that FlashInfer's prefill lacks where it passes results on through shared memory.
+PREFILL_BARRIERS = (
+    Edit(PREFILL,  # warps still read the partial results over which the first one writes
+         before="  } else {\n    if (get_warp_idx_kv<KTraits>(tid.z) == 0) {\n#pragma unroll\n",
+         after="  } else {\n    __syncthreads();\n"
+               "    if (get_warp_idx_kv<KTraits>(tid.z) == 0) {\n#pragma unroll\n"),
+    Edit(PREFILL,  # lanes read what others of their warp have written
+         before="      uint32_t o_smem_offset_w = "
+                "o_smem->template get_permuted_offset<UPCAST_STRIDE_O>(\n"
+                "          warp_idx_x * KTraits::NUM_MMA_Q * 16 + lane_idx / 8, lane_idx % 8);\n",
+         after="      __syncwarp();\n      uint32_t o_smem_offset_w = "
+               "o_smem->template get_permuted_offset<UPCAST_STRIDE_O>(\n"
+               "          warp_idx_x * KTraits::NUM_MMA_Q * 16 + lane_idx / 8, lane_idx % 8);\n"),
+)
 
 SUBJECTS = {subject.name: subject for subject in (
     # vLLM multiplies weights and values in their own type.
@@ -46,16 +79,19 @@ SUBJECTS = {subject.name: subject for subject in (
             macros=("VLLM_V2",)),
     Subject("flashinfer-decode", FLASHINFER, "flashinfer_decode_adapter.cc",
             ("flashinfer/data/include",),
-            (*FLASHINFER_FILTERS, "--head-dim", "64,128", "--group", "1,2,3,4,8")),
+            (*FLASHINFER_FILTERS, "--head-dim", "64,128", "--group", "1,2,3,4,8"),
+            nvcc_options=FAST_MATH),
     Subject("flashinfer-prefill", FLASHINFER, "flashinfer_prefill_adapter.cc",
-            ("flashinfer/data/include",),
-            ("--type", "fp16,bf16", "--layout", "token-major,head-major", "--head-dim", "128",
-             "--without", "alibi,sinks,softcap,negative-scale"), macros=("HEAD_DIM=128",)),
+            ("flashinfer/data/include",), PREFILL_FILTERS, macros=("ADAPTER_HEAD_DIM=128",),
+            nvcc_options=FAST_MATH),
+    Subject("flashinfer-prefill-with-barriers", FLASHINFER, "flashinfer_prefill_adapter.cc",
+            ("flashinfer/data/include",), PREFILL_FILTERS, macros=("ADAPTER_HEAD_DIM=128",),
+            nvcc_options=FAST_MATH, edits=PREFILL_BARRIERS),
     Subject("flash-attn", FLASH_ATTN, "flash_attn_adapter.cc",
             ("csrc/flash_attn/src", "csrc/cutlass/include"),
             ("--type", "fp16,bf16", "--layout", "token-major", "--head-dim", "64",
              "--block-size", "256,512", "--without", "sinks,negative-scale"),
-            macros=("HEAD_DIM=64",)),
+            macros=("ADAPTER_HEAD_DIM=64",), nvcc_options=FAST_MATH),
 )}
 
 

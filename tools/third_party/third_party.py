@@ -24,7 +24,7 @@ ROOT = HERE.parent.parent
 sys.dont_write_bytecode = True
 sys.path[:0] = [str(HERE), str(ROOT / "verify/library/cuda_source")]
 
-from faults import finding_in, plant  # noqa: E402
+from faults import edited, finding_in, plant  # noqa: E402
 from packages import Refusal, fetch  # noqa: E402
 from subjects import FAULTS, SUBJECTS  # noqa: E402
 
@@ -41,6 +41,8 @@ def command_of(subject, recto, folders, flags):
         command += ["--include", str(folder)]
     for macro in subject.macros:
         command += ["--define", macro]
+    for option in subject.nvcc_options:
+        command += ["--nvcc-option", option]
     return command + [*subject.filters, *flags]
 
 
@@ -62,7 +64,9 @@ def folders_of(subject, cache):
 
 
 def verify(subject, recto, cache, flags):
-    command = command_of(subject, recto, folders_of(subject, cache), flags)
+    folder, *others = folders_of(subject, cache)
+    folder = edited(subject, folder, cache / "edited" / subject.name)
+    command = command_of(subject, recto, [folder, *others], flags)
     print("$ " + " ".join(command), flush=True)
     return subprocess.run(command, check=False).returncode
 
@@ -104,7 +108,7 @@ def read_arguments(arguments):
 def run(parser, known, flags):
     if known.list:
         for subject in SUBJECTS.values():
-            print(f"{subject.name:20} {subject.package.name} {subject.package.version}")
+            print(f"{subject.name:33} {subject.package.name} {subject.package.version}")
         return 0
     is_faults = known.subject == "faults"
     chosen = known.of if is_faults else known.subject

@@ -96,6 +96,8 @@ class ThirdPartyTest(unittest.TestCase):
             self.assertRegex(subject.package.version, r"^\d+(\.\d+)+$")
             for flag in subject.filters[::2]:
                 self.assertRegex(flag, "^--[a-z-]+$")
+            for edit in subject.edits:
+                self.assertNotEqual(edit.before, edit.after)
         for fault in subjects.FAULTS:
             self.assertIn(fault.subject, subjects.SUBJECTS)
             self.assertNotEqual(fault.before, fault.after)
@@ -175,6 +177,15 @@ class ThirdPartyTest(unittest.TestCase):
             self.assertIn(part, text)
         self.assertTrue(text.endswith("--cases 7"), text)
 
+    def test_nvcc_gets_the_options_of_the_package_s_own_build(self):
+        recto = self.program(f'echo "$@" >{self.folder}/arguments\n')
+        for name, expected in (("flash-attn", True), ("vllm-v1-fp16", False)):
+            cache = self.cached(subjects.SUBJECTS[name])
+            code, _, _ = self.run_main("--recto", recto, "--cache", str(cache), name)
+            self.assertEqual(code, 0)
+            text = (self.folder / "arguments").read_text(encoding="utf-8")
+            self.assertEqual("--nvcc-option --use_fast_math" in text, expected, text)
+
     def test_a_package_without_the_folder_is_named(self):
         subject = subjects.SUBJECTS["vllm-v1-fp16"]
         (self.folder / "cache" / subject.package.folder).mkdir(parents=True)
@@ -193,6 +204,20 @@ class ThirdPartyTest(unittest.TestCase):
         for wrong in ("race in kernel 'k': /a/kernel.cuh:31 (", "race in kernel 'k': o.cuh:3 (",
                       "out of bounds in kernel 'k': /a/kernel.cuh:3 (", "kernel.cuh:3", ""):
             self.assertIsNone(faults.finding_in(FAULT, 3, wrong), wrong)
+
+    def test_a_subject_s_edits_are_made_in_a_copy(self):
+        edits = (subjects.Edit("kernel.cuh", "  sync();\n", "  first();\n"),
+                 subjects.Edit("kernel.cuh", "first();", "second();"))
+        subject = replace(subjects.SUBJECTS["flashinfer-prefill"], edits=edits)
+        cache = self.cached(subject, kernel=KERNEL)
+        original = cache / subject.package.folder / subject.include_folders[0] / "kernel.cuh"
+        recto = self.program(f'cat "$5/kernel.cuh" >>{self.folder}/judged\n')
+        for _ in range(2):
+            with redirect_stdout(io.StringIO()):
+                self.assertEqual(third_party.verify(subject, recto, cache, []), 0)
+        text = (self.folder / "judged").read_text(encoding="utf-8")
+        self.assertEqual(text, 2 * KERNEL.replace("sync", "second"))
+        self.assertEqual(original.read_text(encoding="utf-8"), KERNEL)
 
     def test_an_edit_that_does_not_match_is_an_error(self):
         include = self.folder / "include"

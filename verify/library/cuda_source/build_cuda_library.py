@@ -2,7 +2,7 @@
 """Builds a kernel library from unchanged CUDA sources, or from PTX, for the executor of verify/ptx.
 
     build_cuda_library.py [SOURCE.cu ...] [--ptx FILE.ptx] --adapter ADAPTER.cc -o LIBRARY.so
-        [-I FOLDER] [-D MACRO] [--arch 80]
+        [-I FOLDER] [-D MACRO] [--arch 80] [--nvcc-option=OPTION]
 
 The adapter is C++ (recto_cuda_adapter.h) and defines recto_kernel_table() of recto_kernel.h; it may
 launch kernels itself. Sources and adapter are compiled by nvcc, device code to PTX; with PTX alone,
@@ -28,6 +28,8 @@ from pathlib import Path
 NVCC_OPTIONS = ["-x", "cu", "-std=c++20", "-lineinfo", "--expt-relaxed-constexpr",
                 "--expt-extended-lambda", "-w", "--no-compress",
                 "-Xcompiler=-fPIC,-fvisibility=hidden,-ffp-contract=off"]
+
+DEFAULT_ARCH = "80"
 
 PTX_UNIT = """\
 asm(".section .rodata\\n"
@@ -112,6 +114,20 @@ def run(command, what):
     return result.stdout
 
 
+def uses_nvcc(arguments):
+    return bool(arguments.sources) or not arguments.ptx
+
+
+def check_options(arguments):
+    """Refuses what would have no effect."""
+    if uses_nvcc(arguments):
+        return
+    for flag, value in (("--arch", arguments.arch), ("--nvcc-option", arguments.nvcc_options)):
+        if value:
+            raise Refusal(f"{flag}: expected a CUDA source, too: nvcc compiles nothing of "
+                          f"{arguments.ptx} and its adapter")
+
+
 class Compiler:
     """Compiles files into a folder: by nvcc or, for adapters of PTX, by the host compiler."""
 
@@ -120,8 +136,8 @@ class Compiler:
         folders = [*arguments.include_folders, *kit.include_folders]
         options = [f"-I{folder}" for folder in folders]
         options += [f"-D{macro}" for macro in arguments.macros]
-        if arguments.sources or not arguments.ptx:
-            target = f"compute_{arguments.arch}"
+        if uses_nvcc(arguments):
+            target = f"compute_{arguments.arch or DEFAULT_ARCH}"
             self.command = [find_nvcc(), *NVCC_OPTIONS, "-gencode", f"arch={target},code={target}",
                             *arguments.nvcc_options]
         else:
@@ -152,6 +168,7 @@ def ptx_object(kit, shown, work):
 
 def build(arguments, work):
     kit = Kit(arguments.kit)
+    check_options(arguments)
     for file in filter(None, [*arguments.sources, arguments.adapter, arguments.ptx]):
         check_file(file)
     compiler = Compiler(kit, arguments, work)
@@ -186,10 +203,10 @@ def main():
         "-I", dest="include_folders", action="append", default=[], metavar="FOLDER"
     )
     parser.add_argument("-D", dest="macros", action="append", default=[], metavar="MACRO[=VALUE]")
-    parser.add_argument("--arch", default="80", metavar="NUMBER",
-                        help="compute capability for which nvcc compiles: 80, 90, 90a [80]")
+    parser.add_argument("--arch", metavar="NUMBER", help="compute capability for which nvcc "
+                        f"compiles: 80, 90, 90a [{DEFAULT_ARCH}]")
     parser.add_argument("--nvcc-option", dest="nvcc_options", action="append", default=[],
-                        metavar="OPTION", help="of nvcc, as --nvcc-option=-fmad=false")
+                        metavar="OPTION", help="of nvcc, as --nvcc-option=--use_fast_math")
     parser.add_argument("--kit", default=Path(__file__).resolve().parent, help=argparse.SUPPRESS)
     arguments = parser.parse_args()
     try:

@@ -130,6 +130,23 @@ class BuildCudaLibraryTest(unittest.TestCase):
                            env={**os.environ, "RECTO_NVCC": "/nowhere"})
         self.assertEqual(built.returncode, 0, built.stderr)
 
+    def test_options_of_nvcc_reach_it(self):
+        self.write("fill.cu", "#ifndef __USE_FAST_MATH__\n#error no fast math\n#endif\n"
+                   "#define VALUE 1.0f\n" + KERNEL + LAUNCH)
+        self.write("adapter.cc", ADAPTER)
+        arguments = ["fill.cu", "--adapter", "adapter.cc"]
+        self.check_refused(self.build(*arguments), "fill.cu(2)", "no fast math")
+        self.check_refused(self.build(*arguments, "--nvcc-option=--no-such"), "--no-such")
+        built = self.build(*arguments, "--nvcc-option=--use_fast_math", "--nvcc-option=-O3")
+        self.assertEqual(built.returncode, 0, built.stderr)
+
+    def test_options_of_nvcc_are_refused_where_it_compiles_nothing(self):
+        self.write("fill.ptx", ".version 8.0\n.target sm_80\n")
+        self.write("adapter.cc", ADAPTER)
+        for flag in ("--arch=90", "--nvcc-option=--use_fast_math"):
+            self.check_refused(self.build("--ptx", "fill.ptx", "--adapter", "adapter.cc", flag),
+                               f"{flag.partition('=')[0]}: expected a CUDA source, too", "fill.ptx")
+
     def test_what_does_not_compile_is_told_with_its_line(self):
         self.write("fill.cu", "#define VALUE 1.0f\n" + KERNEL.replace("value;", "valve;", 1))
         self.write("adapter.cc", ADAPTER)

@@ -125,6 +125,8 @@ Result<BuiltLibrary> build_cuda_library(const CudaSource& source) {
   for (const std::string& macro : source.macros) command.push_back("-D" + macro);
   if (!source.ptx.empty()) command.insert(command.end(), {"--ptx", source.ptx});
   if (!source.arch.empty()) command.insert(command.end(), {"--arch", source.arch});
+  for (const std::string& option : source.nvcc_options)
+    command.push_back("--nvcc-option=" + option);
   const int status = run(command, folder, log);
   if (status == 0) return BuiltLibrary(std::move(folder));
   if (status < 0) return Status::failed(std::string("python3: ") + std::strerror(-status));

@@ -17,8 +17,9 @@ struct CudaSource {
   std::string ptx = {};                   // a file, or empty
   std::string adapter = {};               // recto_cuda_adapter.h
   std::vector<std::string> include_folders = {};
-  std::vector<std::string> macros = {};  // NAME or NAME=VALUE
-  std::string arch = {};                 // the target of nvcc, as "90a"; empty: "80"
+  std::vector<std::string> macros = {};        // NAME or NAME=VALUE
+  std::string arch = {};                       // the target of nvcc, as "90a"; empty: "80"
+  std::vector<std::string> nvcc_options = {};  // others of nvcc, as "--fmad=false"
 };
 
 // A shared library in its own folder; the destructor removes both.
@@ -39,8 +40,8 @@ class BuiltLibrary {
 Result<std::filesystem::path> find_cuda_kit();
 
 // Takes seconds. Invalid input, with file and line if known, for a missing file, for PTX that
-// cannot be read, or for a source that cannot be compiled or linked; names what to install if there
-// is no nvcc.
+// cannot be read, for a source that cannot be compiled or linked, or for a target or options of
+// nvcc where PTX alone is given; names what to install if there is no nvcc.
 Result<BuiltLibrary> build_cuda_library(const CudaSource& source);
 
 }  // namespace recto::verify

@@ -37,9 +37,8 @@ ptx::Buffer buffer_of(const simt::Buffer& buffer) {
                       .bytes = buffer.bytes,
                       .access = access_of(buffer.use),
                       .blocks_communicate = buffer.blocks_communicate};
-  if (buffer.logical_bounds) {
+  if (buffer.logical_bounds)
     same.logical_bounds = std::make_shared<const simt::LogicalBounds>(*buffer.logical_bounds);
-  }
   return same;
 }
 
@@ -97,20 +96,25 @@ CudaError Device::fail(CudaError error) {
   return error;
 }
 
+RegisteredKernel* Device::kernel(const void* host) {
+  const Result<RegisteredKernel*> found = modules_.kernel(host);
+  if (found.is_ok()) return found.value();
+  add_finding(found.status().message());
+  last_error_ = cudaErrorInvalidDeviceFunction;
+  return nullptr;
+}
+
 CudaError Device::launch(const void* host, const LaunchRequest& request, void** arguments,
                          HostStream* stream) {
-  const Result<RegisteredKernel*> kernel = modules_.kernel(host);
-  if (!kernel.is_ok()) {
-    add_finding(kernel.status().message());
-    return fail(cudaErrorInvalidDeviceFunction);
-  }
-  const ptx::Program& program = kernel.value()->decoded->program();
+  RegisteredKernel* const called = kernel(host);
+  if (called == nullptr) return last_error_;
+  const ptx::Program& program = called->decoded->program();
   std::vector<std::byte> parameters(program.parameter_bytes);
   for (std::size_t i = 0; i < program.parameters.size(); ++i) {
     const ptx::NamedPiece& piece = program.parameters[i];
     std::memcpy(parameters.data() + piece.begin, arguments[i], piece.bytes);
   }
-  return launch(*kernel.value(), request, std::move(parameters), stream);
+  return launch(*called, request, std::move(parameters), stream);
 }
 
 CudaError Device::launch(RegisteredKernel& kernel, const LaunchRequest& request,

@@ -66,6 +66,9 @@ class Device {
   static Device& instance();
 
   Modules& modules() { return modules_; }
+  // The kernel that host code passes. Null, with the error and a finding that has the reason, if
+  // there is none, or its PTX cannot be run.
+  RegisteredKernel* kernel(const void* host);
 
   // Begins a run of host code: kernels may touch `memory`, what host code allocates, and variables
   // of modules. Work and findings of the run before are forgotten.

@@ -70,6 +70,10 @@ TEST_CASE("launches that CUDA refuses are errors of the host, and findings") {
   void* arguments[] = {nullptr};
   CHECK(cudaLaunchKernel(&unknown, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
         cudaErrorInvalidDeviceFunction);
+  // So is a kernel whose attributes are set before its launch, as host code mostly does.
+  arrays.begin();
+  CHECK(cudaFuncSetAttribute(&unknown, 8, kShared) == cudaErrorInvalidDeviceFunction);
+  CHECK_THAT(device().end_run(), ContainsSubstring("expected a kernel of a registered module"));
 }
 
 TEST_CASE("thread blocks are launched in clusters, which divide the grid") {

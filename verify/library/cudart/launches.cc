@@ -28,31 +28,30 @@ CudaError launch(const void* host, const LaunchRequest& request, void** argument
 
 CudaError attributes_of(CudaFuncAttributes* attributes, const void* host) {
   Device& device = Device::instance();
-  const Result<RegisteredKernel*> kernel = device.modules().kernel(host);
-  if (!kernel.is_ok()) return device.fail(cudaErrorInvalidDeviceFunction);
-  const ptx::Program& program = kernel.value()->decoded->program();
-  *attributes = {
-      .shared_bytes = program.shared_bytes - ptx::kSharedBegin,
-      .constant_bytes = 0,
-      .local_bytes = program.local_bytes,
-      .threads_max = program.threads_max == 0 ? 1024 : int(program.threads_max),
-      .num_registers = 32,
-      .ptx_version = device.modules().target(),
-      .binary_version = device.modules().target(),
-      .cache_mode = 0,
-      .dynamic_shared_bytes_max = static_cast<int>(kernel.value()->dynamic_shared_bytes_max)};
+  RegisteredKernel* const kernel = device.kernel(host);
+  if (kernel == nullptr) return device.last_error();
+  const ptx::Program& program = kernel->decoded->program();
+  *attributes = {.shared_bytes = program.shared_bytes - ptx::kSharedBegin,
+                 .constant_bytes = 0,
+                 .local_bytes = program.local_bytes,
+                 .threads_max = program.threads_max == 0 ? 1024 : int(program.threads_max),
+                 .num_registers = 32,
+                 .ptx_version = device.modules().target(),
+                 .binary_version = device.modules().target(),
+                 .cache_mode = 0,
+                 .dynamic_shared_bytes_max = static_cast<int>(kernel->dynamic_shared_bytes_max)};
   return cudaSuccess;
 }
 
 CudaError set_attribute(const void* host, int attribute, int value) {
   Device& device = Device::instance();
-  const Result<RegisteredKernel*> kernel = device.modules().kernel(host);
-  if (!kernel.is_ok()) return device.fail(cudaErrorInvalidDeviceFunction);
+  RegisteredKernel* const kernel = device.kernel(host);
+  if (kernel == nullptr) return device.last_error();
   if (attribute != kDynamicSharedBytesMax) return cudaSuccess;
-  const std::size_t fixed = kernel.value()->decoded->program().shared_bytes - ptx::kSharedBegin;
+  const std::size_t fixed = kernel->decoded->program().shared_bytes - ptx::kSharedBegin;
   const auto bytes = static_cast<std::size_t>(value);
   if (value < 0 || bytes + fixed > kSharedBytesMax) return device.fail(cudaErrorInvalidValue);
-  kernel.value()->dynamic_shared_bytes_max = bytes;
+  kernel->dynamic_shared_bytes_max = bytes;
   return cudaSuccess;
 }
 

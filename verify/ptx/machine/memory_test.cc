@@ -197,11 +197,14 @@ TEST_CASE("matrices are loaded, multiplied and stored by a warp") {
                 "st.shared.v4.b32 [%r3], {%r4, %r4, %r4, %r4};\nbar.sync 0;\n"
                 "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r3];\n"
                 "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r14, %r15}, [%r3];\n"
+                "ldmatrix.sync.aligned.trans.m8n8.x2.shared.b16 {%r16, %r17}, [%r3];\n"
+                "xor.b32 %r16, %r16, %r14;\n"
                 "bar.sync 0;\n"
                 "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, %r21, %r22, %r23}, "
                 "{%r10, %r11, %r12, %r13}, {0x3c003c00, 0x3c003c00}, {0, 0, 0, 0};\n"
                 "stmatrix.sync.aligned.m8n8.x2.shared.b16 [%r3], {%r14, %r15};\nbar.sync 0;\n"
-                "cvt.rzi.u32.f32 %r24, %r20;\nld.shared.u16 %r25, [%r3];\n"
+                "cvt.rzi.u32.f32 %r24, %r20;\nadd.u32 %r24, %r24, %r16;\n"
+                "ld.shared.u16 %r25, [%r3];\n"
                 "mov.b64 %rd2, {%r24, %r25};\nst.global.u64 [%rd1], %rd2;",
                 ".shared .align 16 .b8 smem[512];"),
       32);
@@ -211,6 +214,17 @@ TEST_CASE("matrices are loaded, multiplied and stored by a warp") {
   // Transposed, element [0][0] is 0 in all rows of the first matrix; [0][r] is r.
   CHECK(out[0] >> 32 == 0);
   CHECK(out[31] >> 32 == 0x4fc0);  // untouched: 31
+}
+
+TEST_CASE("results of a product may be dropped, and its sums be numbers") {
+  // Sums of rows, as FlashInfer takes them: each lane keeps one column of two rows. All of A is 1.
+  const auto out =
+      checked_out(kernel_of("mov.u32 %r1, 0x3c003c00;\n"
+                            "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, _, %r22, _}, "
+                            "{%r1, %r1, %r1, %r1}, {%r1, %r1}, {0., 0., 1.5, 0.};\n"
+                            "mov.b64 %rd2, {%r20, %r22};\nst.global.u64 [%rd1], %rd2;"),
+                  32);
+  for (const std::uint64_t row : out) CHECK(row == 0x418c000041800000);  // 16 and 17.5
 }
 
 TEST_CASE("printf prints, and a failed assertion is a finding") {

@@ -62,7 +62,8 @@ std::size_t Lexer::end_of_word(std::size_t from) const {
   return end;
 }
 
-// Letters belong to a number: 0x1fU, 0f3F800000, 1e5. A sign belongs to a decimal exponent.
+// Letters belong to a number: 0x1fU, 0f3F800000, 1e5. A sign belongs to a decimal exponent, and a
+// point to a decimal (1.5, 0.) unless a word follows it.
 std::size_t Lexer::end_of_number() const {
   std::size_t end = position_;
   const bool is_coded = at() == '0' && is_letter(at(1));
@@ -71,7 +72,7 @@ std::size_t Lexer::end_of_number() const {
     const char before = end > position_ ? text_[end - 1] : '\0';
     const bool is_sign = !is_coded && (c == '+' || c == '-') && (before == 'e' || before == 'E');
     const bool is_point =
-        !is_coded && c == '.' && end + 1 < text_.size() && is_digit(text_[end + 1]);
+        !is_coded && c == '.' && (end + 1 == text_.size() || !begins_word(text_[end + 1]));
     if (!is_digit(c) && !is_letter(c) && !is_sign && !is_point) break;
     ++end;
   }

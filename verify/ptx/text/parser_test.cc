@@ -166,6 +166,9 @@ TEST_CASE("numbers are integers, floats in hexadecimal, or decimals") {
   CHECK(bits("-0f3F800000") == 0xbf800000);
   CHECK(bits("0d3FF0000000000000") == 0x3ff0000000000000);
   CHECK(bits("1.0") == 0x3ff0000000000000);
+  CHECK(bits("1.") == 0x3ff0000000000000);
+  CHECK(bits("-0.") == 0x8000000000000000);
+  CHECK(bits("1.5e1") == 0x402e000000000000);
 }
 
 TEST_CASE("what is not PTX is refused with its line") {
