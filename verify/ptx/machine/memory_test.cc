@@ -197,7 +197,7 @@ TEST_CASE("matrices are loaded, multiplied and stored by a warp") {
                 "st.shared.v4.b32 [%r3], {%r4, %r4, %r4, %r4};\nbar.sync 0;\n"
                 "ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r10, %r11, %r12, %r13}, [%r3];\n"
                 "ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%r14, %r15}, [%r3];\n"
-                "ldmatrix.sync.aligned.trans.m8n8.x2.shared.b16 {%r16, %r17}, [%r3];\n"
+                "ldmatrix.sync.aligned.trans.x2.m8n8.shared.b16 {%r16, %r17}, [%r3];\n"
                 "xor.b32 %r16, %r16, %r14;\n"
                 "bar.sync 0;\n"
                 "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%r20, %r21, %r22, %r23}, "

@@ -95,19 +95,23 @@ void decode_warpgroup_product(Decoding& at) {
 
 }  // namespace
 
-// ldmatrix.sync.aligned.m8n8.{x1, x2, x4}[.trans].shared.b16 and stmatrix. ptxas takes .trans
-// before the shape, too.
+// ldmatrix.sync.aligned.m8n8.{x1, x2, x4}[.trans].shared.b16 and stmatrix. ptxas takes shape, count
+// and .trans in any order: FlashInfer has .trans.m8n8.x4, CUTLASS .x4.m8n8.
 void decode_matrix_move(Decoding& at) {
   const bool is_load = at.opcode() == "ldmatrix";
   if (!at.take("sync") || !at.take("aligned")) return at.refuse();
   Detail detail;
-  detail.is_transposed = at.take("trans");
-  if (!at.take("m8n8")) return at.refuse();
-  const auto count = at.take_one_of<unsigned>({{"x1", 1}, {"x2", 2}, {"x4", 4}});
-  if (!detail.is_transposed) detail.is_transposed = at.take("trans");
+  std::optional<unsigned> count;
+  bool has_shape = false;
+  for (int i = 0; i < 3; ++i) {
+    if (!has_shape) has_shape = at.take("m8n8");
+    if (!count) count = at.take_one_of<unsigned>({{"x1", 1}, {"x2", 2}, {"x4", 4}});
+    if (!detail.is_transposed) detail.is_transposed = at.take("trans");
+  }
   const MemorySpace space = at.take_space().value_or(MemorySpace::kGeneric);
   const bool is_b16 = at.take("b16");
-  if (!count || !is_b16 || at.has_more() || at.operands().size() != 2) return at.refuse();
+  if (!has_shape || !count || !is_b16 || at.has_more() || at.operands().size() != 2)
+    return at.refuse();
   detail.count = *count;
   detail.width = 4;
   detail.element_bytes = 16;
