@@ -180,6 +180,10 @@ Result<CaseDemands> demands_of(const CaseFilter& filter) {
   RECTO_RETURN_IF_ERROR(read_sizes("--head-dim", filter.head_dims, demands.head_dims));
   RECTO_RETURN_IF_ERROR(read_sizes("--group", filter.groups, demands.groups));
   RECTO_RETURN_IF_ERROR(read_sizes("--block-size", filter.block_sizes, demands.block_sizes));
+  for (const std::int64_t size : demands.block_sizes) {
+    if (verify::is_block_size(size)) continue;
+    return unknown("--block-size", std::to_string(size), "powers of two and multiples of 16");
+  }
   RECTO_RETURN_IF_ERROR(check_packs(demands));
   RECTO_RETURN_IF_ERROR(demands.check());
   return demands;

@@ -40,8 +40,8 @@ void add_filter_flags(Command& command, CaseFilter& filter, const std::string& l
 // "bf16" if both are the same, else "bf16/e4m3".
 std::string type_pair_name(const verify::TypePair& types);
 
-// Invalid input, naming the flag: unknown values, demands that exclude each other, and head dims
-// that a layout cannot have.
+// Invalid input, naming the flag: unknown values, demands that exclude each other, head dims that
+// a layout cannot have, and block sizes that no case has.
 Result<verify::CaseDemands> demands_of(const CaseFilter& filter);
 
 // The names in --kinds. Invalid input for an unknown one.

@@ -168,6 +168,9 @@ TEST_CASE("flags are refused by name, and nothing is written") {
   check_refused({"--head-dim", "20", "--layout", "packed", "--type", "bf16"},
                 "--head-dim: found 20; expected multiples of 8 for --layout packed of bf16");
   check_refused({"--block-size", "16x"}, "--block-size: found '16x'");
+  for (const char* size : {"17", "24", "16,3"})
+    check_refused({"--block-size", size}, "; expected powers of two and multiples of 16");
+  CHECK(cases(fresh_folder("blocks"), {"--block-size", "8,48", "--cases", "2"}).exit_code == 0);
   check_refused({"--without", "masks"},
                 "--without: found 'masks'; expected one of softcap, window");
   check_refused({"--cases", "0"}, "--cases: ");

@@ -18,17 +18,16 @@ DEVICE = "cuda" if torch.cuda.is_available() else "cpu"
 def attention(q, k, v, mask, bias, scale, softcap, **_):
     """[num_seqs, num_q_heads, most rows, head_dim_v], in fp32."""
     group = q.shape[1] // k.shape[1]
-    q, k, v, mask = (each.to(DEVICE) for each in (q, k, v, mask))
-    added = torch.zeros(mask.shape, device=DEVICE) if bias is None else bias.to(DEVICE)
+    added = torch.zeros(mask.shape, device=DEVICE) if bias is None else bias
     added = added.masked_fill(~mask, float("-inf"))
     out = scaled_dot_product_attention(q, k.repeat_interleave(group, 1),
                                        v.repeat_interleave(group, 1), attn_mask=added, scale=scale)
     # A row without a visible key has no softmax; attention over nothing is 0.
-    return torch.where(mask.any(-1, keepdim=True), out, torch.zeros_like(out)).cpu()
+    return torch.where(mask.any(-1, keepdim=True), out, torch.zeros_like(out))
 
 
 if __name__ == "__main__":
-    function = recto.adapters.padded(attention, tensors=True)
+    function = recto.adapters.padded(attention, device=DEVICE)
     report = recto.verify(decode=function, prefill=function, laws=["oracle", "chunking"], **CASES)
     print(report)
     report.raise_for_failures()

@@ -20,8 +20,8 @@ if not ON_GPU:
 import triton  # noqa: E402
 
 import recto  # noqa: E402
+from recto.triton_numpy import Tensor  # noqa: E402
 from triton_kernel import decode  # noqa: E402
-from triton_numpy import Tensor  # noqa: E402
 
 # The interpreter truncates to bf16 where a GPU rounds, so bf16 is left to the GPU.
 CASES = dict(types=["fp32", "fp16"] + ["bf16"] * ON_GPU, layouts=["token-major"],

@@ -23,7 +23,7 @@ CASES = dict(types=["fp32", "fp16"], layouts=["token-major"], head_dims=[64], bl
 
 @functools.lru_cache(None)
 def compiled(target, q_type, head_dim, block_size):
-    """The kernel for a card, and how many threads and bytes of shared memory it takes."""
+    """The kernel for a card."""
     names = decode.arg_names
     pointers = dict.fromkeys(("q", "k_cache", "v_cache", "out"), f"*{q_type}")
     pointers.update(block_table="*i32", context_length="*i32", lse_ln="*fp32")
@@ -34,21 +34,21 @@ def compiled(target, q_type, head_dim, block_size):
     source = ASTSource(decode, signature, {(names.index(name),): value
                                            for name, value in constants.items()})
     made = triton.compile(source, target=GPUTarget("cuda", target, 32))
-    return recto.ptx.Module(made).kernel(), 32 * made.metadata.num_warps, made.metadata.shared
+    return recto.ptx.Module(made).kernel()
 
 
 def attention(call, target):
-    kernel, threads, shared = compiled(target, call.q_type, call.head_dim_k, call.block_size)
+    kernel = compiled(target, call.q_type, call.head_dim_k, call.block_size)
     out = np.empty(call.out.shape, call.out.dtype)
     lse_ln = np.empty(call.lse_ln.shape, np.float32)
     q, k, v, table = ([step // array.itemsize for step in array.strides]
                       for array in (call.q, call.k_cache, call.v_cache, call.block_table))
     if call.num_seqs > 0:
-        kernel[(call.num_seqs, call.num_q_heads), threads](
+        kernel[(call.num_seqs, call.num_q_heads), None](
             call.q, call.k_cache, call.v_cache, call.block_table, call.context_length,
             recto.ptx.unwritten(out), recto.ptx.unwritten(lse_ln), call.scale,
             call.window or call.max_context_length + 1, table[0], q[0], q[1], k[0], k[1], k[2],
-            v[0], v[1], v[2], call.num_q_heads // call.num_kv_heads, shared=shared)
+            v[0], v[1], v[2], call.num_q_heads // call.num_kv_heads)
     return out, lse_ln
 
 

@@ -7,6 +7,8 @@ bytes.
 FILEs are those of python/recto and experiments/plot, and the licences. Programs are copied without
 symbols. The name of the wheel has the oldest C library on which they run; with programs that need
 other shared libraries, which is said, the wheel is one for this machine.
+
+For pip it is the build backend of a checkout, which refuses, because it has no programs.
 """
 
 import base64
@@ -16,7 +18,6 @@ import re
 import subprocess
 import sys
 import tempfile
-import tomllib
 import zipfile
 from pathlib import Path
 
@@ -54,9 +55,10 @@ def platform_of(programs: list[Path]) -> str:
 
 
 def metadata(project: dict, readme: str) -> str:
-    lines = ["Metadata-Version: 2.1", f"Name: {project['name']}", f"Version: {project['version']}",
+    lines = ["Metadata-Version: 2.4", f"Name: {project['name']}", f"Version: {project['version']}",
              f"Summary: {project['description']}", f"Requires-Python: {project['requires-python']}",
-             f"License: {project['license']['text']}", f"Keywords: {','.join(project['keywords'])}"]
+             f"License-Expression: {project['license']}",
+             f"Keywords: {','.join(project['keywords'])}"]
     lines += [f"License-File: {name}" for name in LICENCES]
     lines += [f"Classifier: {each}" for each in project["classifiers"]]
     lines += [f"Requires-Dist: {each}" for each in project["dependencies"]]
@@ -64,7 +66,14 @@ def metadata(project: dict, readme: str) -> str:
         lines.append(f"Provides-Extra: {extra}")
         lines += [f'Requires-Dist: {each}; extra == "{extra}"' for each in packages]
     lines.append("Description-Content-Type: text/markdown")
-    return "\n".join(lines) + "\n\n" + readme
+    return "\n".join(lines) + "\n\n" + without_links(readme)
+
+
+def without_links(text: str) -> str:
+    """Without links to other files, which the wheel does not have."""
+    parts = text.split("```")  # every other one is code
+    parts[::2] = [re.sub(r"\[([^\]]+)\]\((?!https?:)[^)\s]*\)", r"\1", part) for part in parts[::2]]
+    return "```".join(parts)
 
 
 def entry_points(project: dict) -> str:
@@ -78,7 +87,7 @@ def entry_points(project: dict) -> str:
 def place_of(path: Path, info: str) -> str | None:
     """Where a file of the checkout lies in the wheel; None: nowhere."""
     if path.name in LICENCES:
-        return f"{info}/{path.name}"
+        return f"{info}/licenses/{path.name}"
     if path.name in NOT_IN_WHEELS or path.suffix not in (".py", ".typed"):
         return None
     if path.parent.name == "plot":
@@ -107,7 +116,19 @@ def write(out: Path, contents: dict[str, bytes], record_path: str) -> None:
         wheel.writestr(info, "".join(record) + f"{record_path},,\n")
 
 
+def build_wheel(*_, **__) -> None:
+    """What pip calls in a checkout. SystemExit."""
+    sys.exit("recto-attention: a checkout has no programs, without which the package does nothing: "
+             "./bazelw build //python:wheel makes the wheel, and\n"
+             "pip install bazel-bin/python/wheel/recto_attention-*.whl installs it")
+
+
+build_sdist = build_editable = build_wheel
+
+
 def main(arguments: list[str]) -> None:
+    import tomllib  # of Python 3.11; pip may have an older one
+
     out_folder, pyproject, readme = map(Path, arguments[:3])
     at = arguments.index("--")
     programs, files = [Path(each) for each in arguments[3:at]], map(Path, arguments[at + 1 :])

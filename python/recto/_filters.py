@@ -20,6 +20,10 @@ RENAMED: _programs.Renamed = {
     "types": "type", "layouts": "layout", "head_dims": "head-dim", "groups": "group",
     "block_sizes": "block-size", "laws": "law", "operations": "op", "folder": "out",
 }
+_ALIASES = {
+    "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3",
+    "float8_e5m2": "e5m2", "NHD": "token-major", "HND": "head-major", "v0": "packed",
+}
 
 
 @dataclasses.dataclass(frozen=True)
@@ -66,7 +70,18 @@ def flags(words: Dict[str, Any], known: Sequence[str]) -> List[str]:
             near = difflib.get_close_matches(word, known, 1)
             meant = f": did you mean {near[0]!r}?" if near else f"; known are {', '.join(known)}"
             raise TypeError(f"{word!r} is no option{meant}")
-    return _programs.flags(words, RENAMED)
+    if not isinstance(words.get("numerics"), (Numerics, type(None))):
+        raise TypeError(f"numerics: expected recto.Numerics(...), got {words['numerics']!r}")
+    named = {word: _named(words[word], word) for word in ("types", "layouts") if words.get(word)}
+    return _programs.flags({**words, **named}, RENAMED)
+
+
+def _named(values: Any, word: str) -> "List[str]":
+    """Types and layouts as the programs name them, of NumPy's, torch's and engines' names."""
+    values = [values] if isinstance(values, str) else values
+    texts = [part for value in values for part in str(value).split(",")]
+    return ["/".join(_ALIASES.get(part.replace("torch.", ""), part) for part in text.split("/"))
+            if word == "types" else _ALIASES.get(text, text) for text in texts]
 
 
 def functions_of(**functions: Any) -> Dict[str, Any]:

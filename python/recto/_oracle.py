@@ -160,4 +160,4 @@ def judge(
                                 _filters.RENAMED, judges=True)
         except UsageError as error:
             raise UsageError(str(error).replace(f"{path}: ", "")) from None
-    return text.strip(), message
+    return text.strip().replace(message, "", 1).strip() if message else text.strip(), message

@@ -39,7 +39,8 @@ def store(call: Call, result: Any) -> bool:
 def _parts(result: Any) -> Tuple[Any, Optional[Any]]:
     if result is None:
         raise WrongResult("out: expected an array, got None: does the function return its result?")
-    if not isinstance(result, tuple):
+    is_pair = isinstance(result, list) and len(result) == 2 and hasattr(result[0], "shape")
+    if not isinstance(result, tuple) and not is_pair:
         return result, None
     if len(result) != 2:
         raise WrongResult(f"result: expected out or (out, lse_ln), got {len(result)} values")

@@ -54,7 +54,8 @@ def verify(
         filters: which cases are drawn, and which calls made: types ("fp32", "bf16/e4m3"), layouts,
             head_dims, head_dim_multiple, equal_head_dims, groups, block_sizes, without, require,
             poison, tails, sinks_type, scale, scales, kinds, context_max, sequences_max, rows_max,
-            q_heads_max. They are the flags of `recto verify --help`.
+            q_heads_max. They are the flags of `recto verify --help`. Types may have the names that
+            NumPy and torch give them ("float16"), layouts those of engines (NHD, HND, v0).
 
     Raises:
         UsageError: a value that is unknown, or filters that leave no case.

@@ -4,8 +4,9 @@ one that takes the arguments of that engine's kernels.
 >>> recto.verify(decode=recto.adapters.flash_attn_with_kvcache(my_kernel), types=["fp16"])
 
 The kernel is called with keyword arguments, and returns `out` or `(out, lse_ln)`. Arrays are
-NumPy's; with `tensors=True` they are torch tensors over the same memory. A call that the engine
-cannot have is skipped, with the reason.
+NumPy's; with `tensors=True` they are torch tensors over the same memory, and with `device` copies
+on that device, such as "cuda", where results may be, too. A call that the engine cannot have is
+skipped, with the reason.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ Kernel = Callable[..., Any]
 Adapted = Callable[[Any], Any]
 
 
-def vllm(kernel: Kernel, *, layout: str = "NHD", tensors: bool = False) -> Adapted:
+def vllm(
+    kernel: Kernel, *, layout: str = "NHD", tensors: bool = False, device: Any = None
+) -> Adapted:
     """vLLM. `layout`: "NHD" (v1), "HND" or "v0" (packed).
 
     The kernel gets query [num_tokens, num_q_heads, head_dim], key_cache and value_cache in the
@@ -38,25 +41,30 @@ def vllm(kernel: Kernel, *, layout: str = "NHD", tensors: bool = False) -> Adapt
 
     def adapted(call: Call) -> Any:
         _expect_layout(call, wanted[layout])
-        of = _arguments(call, tensors)
+        of = _arguments(call, tensors, device)
         common = dict(key_cache=of.k_cache, value_cache=of.v_cache, k_scale=of.k_scale,
                       v_scale=of.v_scale)
         if isinstance(call, KvWriteCall):
-            return kernel(key=of.new_k, value=of.new_v, slot_mapping=of.slot_mapping, **common)
+            result = kernel(key=of.new_k, value=of.new_v, slot_mapping=of.slot_mapping, **common)
+            if device is not None:
+                on_host = call.torch()
+                on_host.k_cache.copy_(of.k_cache)
+                on_host.v_cache.copy_(of.v_cache)
+            return result
         assert isinstance(call, AttentionCall)
         return kernel(
             query=of.q, block_table=of.block_table, seq_lens=of.context_length,
             max_query_len=call.max_query_length, max_seq_len=call.max_context_length,
             scale=call.scale, causal=call.causal, sliding_window=_window_left(call),
             logits_soft_cap=call.softcap, alibi_slopes=of.alibi_slopes, sinks=of.sinks, **common,
-            **_as_given({"query_start_loc": call.query_start}, tensors),
+            **_as_given({"query_start_loc": call.query_start}, tensors, device),
         )
 
     return adapted
 
 
 def flash_attn_with_kvcache(
-    kernel: Kernel, *, appends: bool = False, tensors: bool = False
+    kernel: Kernel, *, appends: bool = False, tensors: bool = False, device: Any = None
 ) -> Adapted:
     """FlashAttention's `flash_attn_with_kvcache`, with a paged cache.
 
@@ -71,7 +79,7 @@ def flash_attn_with_kvcache(
         _expect_layout(call, "token-major")
         _expect_none(call, "sinks", "k_scale", "v_scale")
         rows = _rows_each(call)
-        of = _arguments(call, tensors)
+        of = _arguments(call, tensors, device)
         given = dict(k_cache=of.k_cache, v_cache=of.v_cache, cache_seqlens=of.context_length)
         if appends:
             new = call.split_new_tokens()
@@ -79,7 +87,7 @@ def flash_attn_with_kvcache(
                 {"k": new.k.reshape(call.num_seqs, rows, *new.k.shape[1:]),
                  "v": new.v.reshape(call.num_seqs, rows, *new.v.shape[1:]), "k_cache": new.k_cache,
                  "v_cache": new.v_cache, "cache_seqlens": new.cached_length},
-                tensors, call.kv_type,
+                tensors, device, call.kv_type,
             )
         return _flattened(kernel(
             q=of.q.reshape(call.num_seqs, rows, *of.q.shape[1:]), block_table=of.block_table,
@@ -91,7 +99,9 @@ def flash_attn_with_kvcache(
     return adapted
 
 
-def flashinfer(kernel: Kernel, *, layout: str = "NHD", tensors: bool = False) -> Adapted:
+def flashinfer(
+    kernel: Kernel, *, layout: str = "NHD", tensors: bool = False, device: Any = None
+) -> Adapted:
     """FlashInfer's paged wrappers. `layout`: "NHD" or "HND".
 
     The kernel gets q [num_query_rows, num_q_heads, head_dim], paged_kv_cache (K, V) in the layout,
@@ -116,17 +126,17 @@ def flashinfer(kernel: Kernel, *, layout: str = "NHD", tensors: bool = False) ->
                 lengths - np.maximum(blocks - 1, 0) * call.block_size
             ).astype(np.int32),
         }
-        of = _arguments(call, tensors)
+        of = _arguments(call, tensors, device)
         return kernel(
             q=of.q, paged_kv_cache=(of.k_cache, of.v_cache), sm_scale=call.scale,
             causal=call.causal, window_left=_window_left(call), logits_soft_cap=call.softcap,
-            **_as_given(lists, tensors),
+            **_as_given(lists, tensors, device),
         )
 
     return adapted
 
 
-def sglang(kernel: Kernel, *, tensors: bool = False) -> Adapted:
+def sglang(kernel: Kernel, *, tensors: bool = False, device: Any = None) -> Adapted:
     """SGLang's token pool: a cache of single slots.
 
     The kernel gets q [num_query_rows, num_q_heads, head_dim], k_buffer and v_buffer [num_slots,
@@ -143,17 +153,17 @@ def sglang(kernel: Kernel, *, tensors: bool = False) -> Adapted:
             "qo_indptr": call.query_start, "kv_indptr": _indptr(call.context_length),
             "kv_indices": _joined(block * call.block_size + offset for block, offset in at),
         }
-        of = _arguments(call, tensors)
+        of = _arguments(call, tensors, device)
         return kernel(
             q=of.q, k_buffer=_slots(of.k_cache), v_buffer=_slots(of.v_cache), sm_scale=call.scale,
             causal=call.causal, sliding_window_size=_window_left(call), logit_cap=call.softcap,
-            **_as_given(lists, tensors),
+            **_as_given(lists, tensors, device),
         )
 
     return adapted
 
 
-def padded(kernel: Kernel, *, tensors: bool = False) -> Adapted:
+def padded(kernel: Kernel, *, tensors: bool = False, device: Any = None) -> Adapted:
     """A dense batch, for attention without paging: torch's scaled_dot_product_attention and others.
 
     The kernel gets q [num_seqs, num_q_heads, most rows, head_dim], k and v [num_seqs, num_kv_heads,
@@ -165,7 +175,7 @@ def padded(kernel: Kernel, *, tensors: bool = False) -> Adapted:
 
     def adapted(call: AttentionCall) -> Any:
         _expect_none(call, "sinks")
-        batch = _as_given(_dense_batch(call), tensors)
+        batch = _as_given(_dense_batch(call), tensors, device)
         out = _types.array_of(kernel(scale=call.scale, softcap=call.softcap, **batch))
         starts = call.query_start.tolist()
         rows = [out[s, :, : starts[s + 1] - starts[s]].swapaxes(0, 1) for s in range(call.num_seqs)]
@@ -217,8 +227,8 @@ def _expect_none(call: Call, *names: str) -> None:
             raise Unsupported(name)
 
 
-def _arguments(call: Call, tensors: bool) -> Any:
-    return call.torch() if tensors else call
+def _arguments(call: Call, tensors: bool, device: Any) -> Any:
+    return call.torch(device) if tensors or device is not None else call
 
 
 def _window_left(call: AttentionCall) -> int:
@@ -257,10 +267,15 @@ def _joined(parts: Iterable[Any]) -> Any:
     return np.concatenate([np.zeros(0, np.int32), *parts]).astype(np.int32)
 
 
-def _as_given(arrays: Dict[str, Any], tensors: bool, kv_type: str = "") -> Dict[str, Any]:
+def _as_given(
+    arrays: Dict[str, Any], tensors: bool, device: Any, kv_type: str = ""
+) -> Dict[str, Any]:
     """As tensors, if so; those of numbers in `kv_type`, if it is given."""
-    if not tensors:
+    if not tensors and device is None:
         return arrays
-    return {name: None if array is None
-            else _types.tensor_of(array, "int32" if array.dtype.kind == "i" else kv_type)
-            for name, array in arrays.items()}
+
+    def tensor(array: Any) -> Any:
+        made = _types.tensor_of(array, "int32" if array.dtype.kind == "i" else kv_type)
+        return made if device is None else made.to(device)
+
+    return {name: None if array is None else tensor(array) for name, array in arrays.items()}

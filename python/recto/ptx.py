@@ -27,6 +27,7 @@ Dims = Union[int, Sequence[int]]
 
 _POLICIES = ("in-order", "reverse", "random-warp", "random-thread")
 _CHECKS = ("races", "uninitialised-memory", "undefined-registers")
+_WARP = 32  # threads
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 
 
@@ -86,6 +87,7 @@ class Module:
         self.checks, self.policy, self.seed = names, policy, operator.index(seed)
         is_compiled = isinstance(getattr(source, "asm", None), dict)  # by triton.compile
         self.equal_stores = is_compiled if equal_stores is None else bool(equal_stores)
+        self._metadata = getattr(source, "metadata", None) if is_compiled else None
         self._text, self._path = _text_of(source.asm["ptx"] if is_compiled else source)
         self._loaded: "Optional[Tuple[PtxProcess, int]]" = None
         self._parameters: Dict[str, List[Parameter]] = {}
@@ -130,11 +132,19 @@ class Kernel:
     def __init__(self, module: Module, name: str, parameters: List[Parameter]) -> None:
         self._module, self.name, self.parameters = module, name, parameters
 
-    def __getitem__(self, dims: "Tuple[Dims, Dims]") -> "Launcher":
-        """`grid` and `block`: an int, or up to three, x first."""
+    def __getitem__(self, dims: "Tuple[Dims, Optional[Dims]]") -> "Launcher":
+        """`grid` and `block`: an int, or up to three, x first. `block` None: as many threads as
+        Triton has compiled the kernel for."""
         if not isinstance(dims, tuple) or len(dims) != 2:
             raise ValueError("expected kernel[grid, block], each a number or up to three")
-        return Launcher(self, _dims("grid", dims[0]), _dims("block", dims[1]))
+        grid, block = dims
+        if block is None:
+            warps = getattr(self._module._metadata, "num_warps", None)
+            if warps is None:
+                raise ValueError("block: expected a number or up to three: only a kernel that "
+                                 "Triton has compiled knows its own")
+            block = _WARP * warps
+        return Launcher(self, _dims("grid", grid), _dims("block", block))
 
 
 class Launcher:
@@ -143,19 +153,22 @@ class Launcher:
     def __init__(self, kernel: Kernel, grid: List[int], block: List[int]) -> None:
         self._kernel, self._grid, self._block = kernel, grid, block
 
-    def __call__(self, *arguments: Any, shared: int = 0, cooperative: bool = False) -> None:
+    def __call__(self, *arguments: Any, shared: Optional[int] = None,
+                 cooperative: bool = False) -> None:
         """Launches the kernel and waits for it.
 
         `arguments`: for each parameter, an array (NumPy, or a tensor in host memory) for a pointer,
         or a number; for a struct a tuple of its fields (arrays and NumPy numbers), or bytes. None
         is a null pointer, and may be left out at the end.
         Arrays that are not writeable are read-only for the kernel; views that overlap are one
-        buffer. `shared`: bytes of dynamic shared memory. `cooperative`: all thread blocks run side
-        by side.
+        buffer. `shared`: bytes of dynamic shared memory; None: as Triton has compiled the kernel,
+        or 0. `cooperative`: all thread blocks run side by side.
 
         KernelFault: the kernel does something wrong. ValueError: an argument does not fit.
         """
         kernel, module = self._kernel, self._kernel._module
+        if shared is None:
+            shared = getattr(module._metadata, "shared", 0)
         passed, spans = _passed(kernel, arguments)
         seed, module.seed = module.seed, module.seed + 1
         process, number = module._number()

@@ -9,6 +9,8 @@ import sys
 import tempfile
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
+from unittest import mock
 
 os.environ["RECTO_PROGRAMS"] = str(Path(sys.argv[1]).resolve().parent)
 sys.path.insert(0, str(Path(sys.argv[2]).absolute().parents[1]))
@@ -22,6 +24,23 @@ from recto import adapters  # noqa: E402
 
 SMALL = dict(context_max=120, sequences_max=4, rows_max=12, q_heads_max=8, types=["fp32"],
              laws=["oracle", "batch_independence", "zero_context"], explain=False)
+
+
+class FakeTensor(np.ndarray):
+    """Knows the device to which it was copied."""
+
+    device_name = None
+
+    def to(self, device):
+        made = self.copy()
+        made.device_name = device
+        return made
+
+    def __array_finalize__(self, made_from):
+        self.device_name = getattr(made_from, "device_name", None)
+
+
+FAKE_TORCH = SimpleNamespace(device=lambda name: SimpleNamespace(type=name))
 
 
 def attend(q, k, v, scale, causal=True, left=-1, cap=0.0, slopes=None, sinks=None):
@@ -234,6 +253,28 @@ class Adapters(unittest.TestCase):
         report = self.verify(adapters.sglang(sglang_kernel()), 10)
         self.assertEqual(report.failed, 0)
         self.assertTrue({"sinks", "alibi_slopes"} & set(report.skips), report.skips)
+
+    def test_a_device_gets_every_argument(self):
+        for make, kernel, words in (
+            (adapters.vllm, vllm_kernel("NHD"), {}),
+            (adapters.flash_attn_with_kvcache, flash_kernel(True), dict(appends=True)),
+            (adapters.flashinfer, flashinfer_kernel("NHD"), {}),
+            (adapters.sglang, sglang_kernel(), {}), (adapters.padded, padded_kernel(), {}),
+        ):
+            def on_device(**arguments):
+                arrays = [each for argument in arguments.values()
+                          for each in (argument if isinstance(argument, tuple) else [argument])
+                          if isinstance(each, np.ndarray)]
+                self.assertGreater(len(arrays), 4)
+                self.assertEqual({getattr(each, "device_name", None) for each in arrays}, {"gpu"})
+                return kernel(**arguments)
+
+            with self.subTest(make.__name__), mock.patch.object(
+                    recto._types, "tensor_of", lambda array, _: array.view(FakeTensor)), \
+                    mock.patch.dict(sys.modules, torch=FAKE_TORCH):
+                self.verify(make(on_device, device="gpu", **words), 6, laws=["oracle"],
+                            layouts=["token-major"],
+                            without=["sinks", "alibi", "rows-beyond-context"]).raise_for_failures()
 
     def test_unknown_layouts_are_refused(self):
         with self.assertRaisesRegex(ValueError, "expected NHD, HND or v0, got 'HHD'"):

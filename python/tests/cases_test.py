@@ -43,8 +43,9 @@ class Cases(unittest.TestCase):
             case.check(right, case.expected_lse_ln, numerics=recto.Numerics())
             worst = right.copy()
             worst.flat[-1] += 1 + 100 * case.bound.flat[-1]
-            with self.assertRaisesRegex(recto.Wrong, "1 of [0-9]+ elements are wrong"):
+            with self.assertRaisesRegex(recto.Wrong, "1 of [0-9]+ elements are wrong") as caught:
                 case.check(worst)
+            self.assertEqual(str(caught.exception).count("elements are wrong"), 1)
             with self.assertRaisesRegex(recto.Wrong, "elements are wrong"):
                 case.check(right, lse=np.where(np.isfinite(case.expected_lse_ln), 1e6, 0))
             beyond = (case.expected + 1.5 * case.bound).astype(np.float32)
@@ -115,10 +116,24 @@ class Filters(unittest.TestCase):
         with self.assertRaisesRegex(recto.UsageError, "kinds: found 'tiny'"):
             next(recto.cases(kinds=["tiny"]))
 
+    def test_names_of_numpy_torch_and_engines(self):
+        for case in recto.cases(types=["float16", "torch.bfloat16/float8_e4m3fn"], layouts="HND",
+                                cases=6, **SMALL):
+            self.assertIn((case.q_type, case.kv_type), (("fp16", "fp16"), ("bf16", "e4m3")))
+            self.assertEqual(case.layout, "head-major")
+        for word, value, text in (("types", "half", "found 'half'"),
+                                  ("layouts", ["NDH"], "found 'NDH'")):
+            with self.assertRaisesRegex(recto.UsageError, f"{word}: {text}"):
+                next(recto.cases(**{word: value}))
+        with self.assertRaisesRegex(TypeError, "numerics: expected recto.Numerics.*, got 'bf16'"):
+            recto.verify(decode=print, numerics="bf16")
+
     def test_those_that_leave_nothing_are_refused(self):
         for words, text in (
             (dict(require=["scales"], types=["fp16"]), "require: scales: expected an fp8 cache"),
             (dict(head_dims=[20], head_dim_multiple=8), "head_dims: found 20"),
+            (dict(block_sizes=[16, 17]), "block_sizes: found '17'; expected powers of two and mul"),
+            (dict(sinks_type="q", without=["sinks"]), "sinks_type: found q, but without leaves"),
             (dict(require=["negative-scale"], scale="unit"), "expected scale any"),
             (dict(require=["rows-beyond-context"], operations=["decode"]), "meets it"),
         ):

@@ -13,6 +13,7 @@ import tempfile
 import types
 import unittest
 from pathlib import Path
+from types import SimpleNamespace
 
 os.environ["RECTO_PROGRAMS"] = str(Path(sys.argv[1]).resolve().parent)
 sys.path.insert(0, str(Path(sys.argv[2]).absolute().parents[1]))
@@ -71,6 +72,24 @@ class Launches(unittest.TestCase):
         np.testing.assert_array_equal(self.y, self.x * 2 + 2)
         self.launch(self.x, self.y, 3.0, dims=([np.int64(2)], np.uint8(4)), shared=np.int64(0))
         np.testing.assert_array_equal(self.y, self.x * 3 + 1)
+
+    def test_threads_and_shared_memory_are_those_that_triton_chose(self):
+        shared_bytes = SCALE.replace(".reg .b32 %r<4>;", ".reg .b32 %r<4>;\n.reg .b32 %s;").replace(
+            "mov.u32 %r1, %tid.x;", "mov.u32 %s, global_smem;\nmov.u32 %r1, %tid.x;\n"
+            "shl.b32 %r2, %r1, 2;\nadd.u32 %s, %s, %r2;\nst.shared.u32 [%s], %r1;").replace(
+            ".visible .entry scale", ".extern .shared .align 16 .b8 global_smem[];\n"
+            ".visible .entry scale")
+        x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
+        compiled = SimpleNamespace(asm={"ptx": shared_bytes},
+                                   metadata=SimpleNamespace(num_warps=1, shared=128))
+        arguments = (x, y, 2.0, (np.int32(7), self.offset))
+        kernel = recto.ptx.Module(compiled).kernel("scale")
+        kernel[2, None](*arguments)
+        np.testing.assert_array_equal(y, x * 2 + 1)
+        with self.assertRaisesRegex(recto.ptx.KernelFault, "global_smem"):
+            kernel[2, None](*arguments, shared=124)
+        with self.assertRaisesRegex(ValueError, "only a kernel that Triton has compiled knows"):
+            self.scale[2, None]
 
     def test_a_module_is_a_file_text_or_bytes_and_says_what_it_has(self):
         self.assertEqual(self.module.kernels, ("scale", "other"))

@@ -50,6 +50,28 @@ class Tensors(unittest.TestCase):
 
         self.verify(function, cases=16).raise_for_failures()
 
+    def test_an_adapters_device_takes_arguments_and_gives_results(self):
+        seen = []
+
+        def kernel(q, k, v, mask, scale, softcap, **_):
+            seen.append(q.device.type)
+            group = q.shape[1] // k.shape[1]
+            k, v = k.repeat_interleave(group, 1), v.repeat_interleave(group, 1)
+            scores = (scale * q @ k.mT).masked_fill(~mask, float("-inf"))
+            return torch.nan_to_num(torch.softmax(scores, -1)) @ v
+
+        def write(key, value, key_cache, value_cache, slot_mapping, **_):
+            used = slot_mapping >= 0
+            at = slot_mapping[used]
+            at = at // key_cache.shape[1], at % key_cache.shape[1]
+            key_cache[at], value_cache[at] = key[used], value[used]
+
+        self.verify(recto.adapters.padded(kernel, device="cpu"), types=["fp32"],
+                    without=["sinks", "alibi", "softcap"]).raise_for_failures()
+        self.assertEqual(set(seen), {"cpu"})
+        recto.verify(kv_write=recto.adapters.vllm(write, device="cpu"), folder=self.folder,
+                     types=["fp32"], layouts=["token-major"], **WORDS).raise_for_failures()
+
     def test_results_written_in_place(self):
         def function(call):
             made = call.torch()

@@ -21,6 +21,7 @@ from pathlib import Path
 MISSING, LIBRARIES = (Path(path).read_text() for path in sys.argv[2:4])
 OF_TESTS = {"catch2", "rapidcheck", "benchmark"}
 LARGEST_MB = 25
+CHECKOUT = Path(__file__).absolute().parents[1]
 
 EXAMPLE = """
 import numpy as np
@@ -104,8 +105,8 @@ class Wheel(unittest.TestCase):
         self.assertIn("recto/py.typed", names)
 
     def test_it_has_the_licence_of_each_library_that_it_is_linked_with(self):
-        [licences] = self.site.glob("*.dist-info/third_party.txt")
-        [own] = self.site.glob("*.dist-info/LICENSE")
+        [licences] = self.site.glob("*.dist-info/licenses/third_party.txt")
+        [own] = self.site.glob("*.dist-info/licenses/LICENSE")
         self.assertIn("Apache License", own.read_text())
         lines = LIBRARIES.splitlines()
         linked = {line.split()[0] for line in lines if line and not line.startswith("#")} - OF_TESTS
@@ -127,6 +128,31 @@ class Wheel(unittest.TestCase):
             versions = re.findall(rb"\0GLIBC_2\.(\d+)", program.read_bytes())
             newest = max(newest, *map(int, versions))
         self.assertEqual(minor, newest)
+        self.assertLessEqual(minor, 34)  # of RHEL 9 and Amazon Linux 2023
+
+    def test_its_programs_catch_exceptions(self):
+        done = subprocess.run([self.site / "recto" / "_bin" / "recto", "plan", "--nonsense"],
+                              capture_output=True, text=True)
+        self.assertEqual(done.returncode, 2, done.stderr)
+        self.assertIn("--nonsense", done.stderr)
+
+    def test_its_metadata_is_valid(self):
+        try:
+            from packaging.metadata import Metadata
+        except ImportError as error:
+            print(f"SKIPPED: {error}")
+            self.skipTest("no packaging")
+        [path] = self.site.glob("*.dist-info/METADATA")
+        metadata = Metadata.from_email(path.read_bytes(), validate=True)
+        self.assertEqual(metadata.license_files, ["LICENSE", "third_party.txt"])
+        self.assertNotRegex(metadata.description, r"\]\((?!http)[^)\s]*\.(md|py|yml)")
+        self.assertIn("```python", metadata.description)
+
+    def test_pip_refuses_a_checkout(self):
+        done = subprocess.run([sys.executable, "-m", "pip", "wheel", "--no-deps", "--no-index",
+                               CHECKOUT], cwd=self.empty, capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertIn("./bazelw build //python:wheel", done.stdout + done.stderr)
 
     def test_auditwheel_agrees(self):
         if MISSING or importlib.util.find_spec("auditwheel") is None:

@@ -117,7 +117,7 @@ Status check_sequences(const CaseSpec& spec) {
 Status check_placement(const Placement& placement) {
   const std::int64_t block_size = placement.block_size;
   RECTO_RETURN_IF_ERROR(check_size({"placement.block_size", block_size, 1}));
-  if (!std::has_single_bit(static_cast<std::uint64_t>(block_size)) && block_size % 16 != 0) {
+  if (!is_block_size(block_size)) {
     return refuse("placement.block_size", "a power of two or a multiple of 16",
                   std::to_string(block_size));
   }
@@ -132,6 +132,10 @@ Status check_placement(const Placement& placement) {
 }
 
 }  // namespace
+
+bool is_block_size(std::int64_t size) {
+  return std::has_single_bit(static_cast<std::uint64_t>(size)) || size % 16 == 0;
+}
 
 double score_bound(const CaseSpec& spec) {
   const FloatSource q{spec.q, spec.shape.q_type, kQueryKeyLimit};

@@ -47,6 +47,10 @@ Status CaseDemands::check() const {
           "--require: negative-scale: expected --scale any, found {}", scale_values_name(scale)));
     }
   }
+  if (has_sinks_of_q_type && includes(without, CaseFeature::kSinks))
+    return Status::invalid_input("--sinks-type: found q, but --without leaves sinks out");
+  if (!has_scales_of_heads && includes(without, CaseFeature::kScales))
+    return Status::invalid_input("--scales: found tensor, but --without leaves scales out");
   for (const std::int64_t dim : head_dims) {
     if (dim % head_dim_multiple == 0) continue;
     return Status::invalid_input(

@@ -110,6 +110,11 @@ TEST_CASE("demands that exclude each other are refused, by the flag") {
              ContainsSubstring("expected an fp8 cache in --type"));
   CHECK_THAT(message({.require = {CaseFeature::kNegativeScale}, .scale = ScaleValues::kUnit}),
              ContainsSubstring("expected --scale any, found unit"));
+  CHECK_THAT(message({.without = {CaseFeature::kSinks}, .has_sinks_of_q_type = true}),
+             ContainsSubstring("--sinks-type: found q, but --without leaves sinks out"));
+  CHECK_THAT(message({.without = {CaseFeature::kScales}, .has_scales_of_heads = false}),
+             ContainsSubstring("--scales: found tensor, but --without leaves scales out"));
+  CHECK(message({.without = {CaseFeature::kScales}, .has_sinks_of_q_type = true}) == "");
   CHECK_THAT(message({.head_dims = {20}, .head_dim_multiple = 8}),
              ContainsSubstring("--head-dim: found 20; expected multiples of 8"));
 }

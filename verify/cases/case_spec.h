@@ -159,6 +159,9 @@ struct CaseSpec {
 
 std::ostream& operator<<(std::ostream& out, const CaseSpec& spec);
 
+// Powers of two, and multiples of 16. `size` >= 1.
+bool is_block_size(std::int64_t size);
+
 // An upper bound of the magnitude of all scores, whatever the seed.
 double score_bound(const CaseSpec& spec);
 
