@@ -1,7 +1,6 @@
 """GPU kernels as their compilers emit them (PTX), run on this machine with every access checked.
 
->>> module = recto.ptx.Module("kernel.ptx")
->>> scale = module.kernel("scale")
+>>> scale = recto.ptx.Module("kernel.ptx").kernel("scale")
 >>> scale[4, 128](x, 2.0)                      # grid, block; arrays are read and written in place
 
 A kernel that does something wrong raises `KernelFault`, whose text is the finding. A function given
@@ -27,7 +26,6 @@ Dims = Union[int, Sequence[int]]
 
 _POLICIES = ("in-order", "reverse", "random-warp", "random-thread")
 _CHECKS = ("races", "uninitialised-memory", "undefined-registers")
-_WARP = 32  # threads
 _FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 
 
@@ -70,15 +68,13 @@ class Module:
     Bounds, alignment and barriers are always checked.
     `policy`: the order of threads, "in-order", "reverse", "random-warp" or "random-thread"; each
     launch has the next `seed`.
-    `equal_stores`: threads of a thread block may store one value to one place in one instruction,
-    as Triton's kernels do where warps hold the same numbers; by default for these alone.
+    `equal_stores`: threads may store one value to one place, as Triton's warps do (its default).
 
     ValueError: it is not PTX; the message has the line. TypeError: it is none of these.
     """
 
     def __init__(self, source: Any, *, checks: "Union[bool, Sequence[str]]" = True,
-                 policy: str = "random-warp", seed: int = 0,
-                 equal_stores: Optional[bool] = None) -> None:
+                 policy: str = "random-warp", seed: int = 0, equal_stores: Any = None) -> None:
         names = list(_CHECKS if checks is True else checks or ())
         if not set(names) <= set(_CHECKS):
             raise ValueError(f"checks: expected names of {', '.join(_CHECKS)}, got {checks!r}")
@@ -133,17 +129,11 @@ class Kernel:
         self._module, self.name, self.parameters = module, name, parameters
 
     def __getitem__(self, dims: "Tuple[Dims, Optional[Dims]]") -> "Launcher":
-        """`grid` and `block`: an int, or up to three, x first. `block` None: as many threads as
-        Triton has compiled the kernel for."""
+        """`grid` and `block`: an int, or up to three, x first. `block` None: as Triton chose."""
         if not isinstance(dims, tuple) or len(dims) != 2:
             raise ValueError("expected kernel[grid, block], each a number or up to three")
-        grid, block = dims
-        if block is None:
-            warps = getattr(self._module._metadata, "num_warps", None)
-            if warps is None:
-                raise ValueError("block: expected a number or up to three: only a kernel that "
-                                 "Triton has compiled knows its own")
-            block = _WARP * warps
+        grid, block, compiled = *dims, self._module._metadata
+        block = 32 * compiled.num_warps if block is None and compiled is not None else block
         return Launcher(self, _dims("grid", grid), _dims("block", block))
 
 
@@ -153,22 +143,19 @@ class Launcher:
     def __init__(self, kernel: Kernel, grid: List[int], block: List[int]) -> None:
         self._kernel, self._grid, self._block = kernel, grid, block
 
-    def __call__(self, *arguments: Any, shared: Optional[int] = None,
-                 cooperative: bool = False) -> None:
+    def __call__(self, *arguments: Any, shared: Any = None, cooperative: bool = False) -> None:
         """Launches the kernel and waits for it.
 
         `arguments`: for each parameter, an array (NumPy, or a tensor in host memory) for a pointer,
         or a number; for a struct a tuple of its fields (arrays and NumPy numbers), or bytes. None
-        is a null pointer, and may be left out at the end.
-        Arrays that are not writeable are read-only for the kernel; views that overlap are one
-        buffer. `shared`: bytes of dynamic shared memory; None: as Triton has compiled the kernel,
-        or 0. `cooperative`: all thread blocks run side by side.
+        is a null pointer, and may be left out at the end. Arrays that are not writeable are
+        read-only for the kernel; views that overlap are one buffer. `shared`: bytes of dynamic
+        shared memory; None: as Triton chose, or 0. `cooperative`: all thread blocks run at once.
 
         KernelFault: the kernel does something wrong. ValueError: an argument does not fit.
         """
         kernel, module = self._kernel, self._kernel._module
-        if shared is None:
-            shared = getattr(module._metadata, "shared", 0)
+        shared = getattr(module._metadata, "shared", 0) if shared is None else shared
         passed, spans = _passed(kernel, arguments)
         seed, module.seed = module.seed, module.seed + 1
         process, number = module._number()

@@ -15,6 +15,7 @@ sys.path.insert(0, str(Path(sys.argv[2]).absolute().parents[1]))
 
 import numpy as np  # noqa: E402
 
+import kernels_testing as kernels  # noqa: E402
 import recto  # noqa: E402
 from recto import _types  # noqa: E402
 
@@ -115,6 +116,10 @@ class Filters(unittest.TestCase):
             self.assertEqual(case.scale, 1)
         with self.assertRaisesRegex(recto.UsageError, "kinds: found 'tiny'"):
             next(recto.cases(kinds=["tiny"]))
+
+    def test_a_list_of_out_and_lse_ln_is_a_result(self):
+        recto.verify(decode=lambda call: [*kernels.attention(call)], cases=4, laws=["oracle"],
+                     **SMALL).raise_for_failures()
 
     def test_names_of_numpy_torch_and_engines(self):
         for case in recto.cases(types=["float16", "torch.bfloat16/float8_e4m3fn"], layouts="HND",
