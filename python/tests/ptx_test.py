@@ -10,7 +10,6 @@ import os
 import re
 import sys
 import tempfile
-import types
 import unittest
 from pathlib import Path
 from types import SimpleNamespace
@@ -74,16 +73,15 @@ class Launches(unittest.TestCase):
         np.testing.assert_array_equal(self.y, self.x * 3 + 1)
 
     def test_threads_and_shared_memory_are_those_that_triton_chose(self):
-        shared_bytes = SCALE.replace(".reg .b32 %r<4>;", ".reg .b32 %r<4>;\n.reg .b32 %s;").replace(
+        stores = SCALE.replace(".reg .b32 %r<4>;", ".reg .b32 %r<4>, %s;").replace(
             "mov.u32 %r1, %tid.x;", "mov.u32 %s, global_smem;\nmov.u32 %r1, %tid.x;\n"
             "shl.b32 %r2, %r1, 2;\nadd.u32 %s, %s, %r2;\nst.shared.u32 [%s], %r1;").replace(
-            ".visible .entry scale", ".extern .shared .align 16 .b8 global_smem[];\n"
-            ".visible .entry scale")
+            ".visible", ".extern .shared .align 16 .b8 global_smem[];\n.visible", 1)
         x, y = np.arange(64, dtype=np.float32), np.zeros(64, np.float32)
-        compiled = SimpleNamespace(asm={"ptx": shared_bytes},
-                                   metadata=SimpleNamespace(num_warps=1, shared=128))
-        arguments = (x, y, 2.0, (np.int32(7), self.offset))
+        metadata = SimpleNamespace(num_warps=1, shared=128)
+        compiled = SimpleNamespace(asm={"ptx": stores}, metadata=metadata)
         kernel = recto.ptx.Module(compiled).kernel("scale")
+        arguments = (x, y, 2.0, (np.int32(7), self.offset))
         kernel[2, None](*arguments)
         np.testing.assert_array_equal(y, x * 2 + 1)
         with self.assertRaisesRegex(recto.ptx.KernelFault, "global_smem"):
@@ -143,15 +141,10 @@ class Launches(unittest.TestCase):
             unchecked[2, 4](recto.ptx.unwritten(self.x), self.y, 1.0, (np.int32(0), self.offset))
 
     def test_equal_stores_are_races_unless_they_are_allowed_or_triton_compiled_them(self):
-        store = SCALE[:SCALE.index(".visible")] + """.visible .entry store(.param .u64 y)
-{
-.reg .b64 %rd<2>;
-ld.param.u64 %rd1, [y];
-st.global.f32 [%rd1], 0f3F800000;
-ret;
-}
-"""
-        compiled = types.SimpleNamespace(asm={"ptx": store})
+        store = SCALE[:SCALE.index(".visible")] + (
+            ".visible .entry store(.param .u64 y)\n{\n.reg .b64 %rd<2>;\nld.param.u64 %rd1, [y];\n"
+            "st.global.f32 [%rd1], 0f3F800000;\nret;\n}\n")
+        compiled = SimpleNamespace(asm={"ptx": store})
         for module in (recto.ptx.Module(store), recto.ptx.Module(compiled, equal_stores=False)):
             with self.assertRaisesRegex(recto.ptx.KernelFault, "race in kernel 'store'"):
                 module.kernel()[1, 64](self.y)
@@ -240,7 +233,7 @@ class WithinVerify(unittest.TestCase):
             out = np.empty(call.out.shape, np.float32)
             if call.num_seqs == 0:
                 return out
-            lse_ln = np.empty((call.num_seqs, call.num_q_heads), np.float32)
+            lse_ln = np.empty(out.shape[:2], np.float32)
             q, k, v = steps(call.q), steps(call.k_cache), steps(call.v_cache)
             slot, head = (1, 2) if call.layout == "token-major" else (2, 1)
             numbers = (call.num_q_heads, call.num_q_heads // call.num_kv_heads, call.head_dim_k,
