@@ -131,13 +131,13 @@ class BuildCudaLibraryTest(unittest.TestCase):
         self.assertEqual(built.returncode, 0, built.stderr)
 
     def test_options_of_nvcc_reach_it(self):
-        self.write("fill.cu", "#ifndef __USE_FAST_MATH__\n#error no fast math\n#endif\n"
-                   "#define VALUE 1.0f\n" + KERNEL + LAUNCH)
+        self.write("fill.cu", "#if defined(__CUDA_ARCH__) && !defined(GIVEN)\n#error not given\n"
+                   "#endif\n#define VALUE 1.0f\n" + KERNEL + LAUNCH)
         self.write("adapter.cc", ADAPTER)
         arguments = ["fill.cu", "--adapter", "adapter.cc"]
-        self.check_refused(self.build(*arguments), "fill.cu", "no fast math")
+        self.check_refused(self.build(*arguments), "fill.cu", "not given")
         self.check_refused(self.build(*arguments, "--nvcc-option=--no-such"), "--no-such")
-        built = self.build(*arguments, "--nvcc-option=--use_fast_math", "--nvcc-option=-O3")
+        built = self.build(*arguments, "--nvcc-option=--use_fast_math", "--nvcc-option=-DGIVEN")
         self.assertEqual(built.returncode, 0, built.stderr)
 
     def test_options_of_nvcc_are_refused_where_it_compiles_nothing(self):
