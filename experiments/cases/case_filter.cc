@@ -61,18 +61,26 @@ Status read_sizes(const char* flag, const std::string& list, std::vector<std::in
   return Status::ok();
 }
 
-// The generators would round such a head dim up.
+// The generators would round other head dims up.
 Status check_packs(const CaseDemands& demands) {
   if (std::ranges::find(demands.layouts, KvLayout::kPacked) == demands.layouts.end())
     return Status::ok();
   const std::vector<TypePair> all(verify::kTypePairs.begin(), verify::kTypePairs.end());
+  const std::int64_t multiple = demands.head_dim_multiple;
   for (const TypePair& types : demands.types.empty() ? all : demands.types) {
+    const std::int64_t pack = packed_width_k(types.kv);
+    const std::string packed =
+        fmt::format("for --layout packed of {}", element_type_name(types.kv));
     for (const std::int64_t dim : demands.head_dims) {
-      if (dim % packed_width_k(types.kv) == 0) continue;
+      if (dim % pack == 0) continue;
       return Status::invalid_input(
-          fmt::format("--head-dim: found {}; expected multiples of {} for --layout packed of {}",
-                      dim, packed_width_k(types.kv), element_type_name(types.kv)));
+          fmt::format("--head-dim: found {}; expected multiples of {} {}", dim, pack, packed));
     }
+    // A divisor stays one of what is rounded up.
+    if (!demands.head_dims.empty() || multiple % pack == 0 || pack % multiple == 0) continue;
+    return Status::invalid_input(
+        fmt::format("--head-dim-multiple: found {}; expected a multiple or a divisor of {} {}",
+                    multiple, pack, packed));
   }
   return Status::ok();
 }

@@ -158,6 +158,18 @@ TEST_CASE("no size is beyond its limit") {
   }
 }
 
+TEST_CASE("head dims are multiples in the packed layout, too") {
+  for (const std::int64_t multiple : {4, 24}) {
+    for (const CaseFile& file :
+         written(fresh_folder("packs"), {"--head-dim-multiple", std::to_string(multiple),
+                                         "--layout", "packed", "--type", "bf16"})) {
+      INFO(file.spec);
+      CHECK(file.spec.shape.head_dim_k % multiple == 0);
+      CHECK(file.spec.shape.head_dim_v % multiple == 0);
+    }
+  }
+}
+
 TEST_CASE("flags are refused by name, and nothing is written") {
   check_refused({"--op", "encode"}, "--op: found 'encode'; expected one of decode, prefill");
   check_refused({"--type", "fp64"}, "--type: found 'fp64'; expected one of fp32, fp16, bf16");
@@ -167,6 +179,10 @@ TEST_CASE("flags are refused by name, and nothing is written") {
   check_refused({"--head-dim", "64,,80"}, "--head-dim: ");
   check_refused({"--head-dim", "20", "--layout", "packed", "--type", "bf16"},
                 "--head-dim: found 20; expected multiples of 8 for --layout packed of bf16");
+  for (const char* multiple : {"3", "12"}) {
+    check_refused({"--head-dim-multiple", multiple, "--layout", "packed", "--type", "bf16"},
+                  "; expected a multiple or a divisor of 8 for --layout packed of bf16");
+  }
   check_refused({"--block-size", "16x"}, "--block-size: found '16x'");
   for (const char* size : {"17", "24", "16,3"})
     check_refused({"--block-size", size}, "; expected powers of two and multiples of 16");
