@@ -103,9 +103,8 @@ class Module:
         if name in self._parameters:
             found = [str(name)]
         if len(found) != 1:
-            raise ValueError(
-                f"kernel {name!r}: expected one of {', '.join(self.kernels) or 'no kernels'}"
-            )
+            known = ", ".join(self.kernels) or "no kernels"
+            raise ValueError(f"kernel {name!r}: expected one of {known}")
         return Kernel(self, found[0], self._parameters[found[0]])
 
     def _number(self) -> "Tuple[PtxProcess, int]":
@@ -132,8 +131,12 @@ class Kernel:
         """`grid` and `block`: an int, or up to three, x first. `block` None: as Triton chose."""
         if not isinstance(dims, tuple) or len(dims) != 2:
             raise ValueError("expected kernel[grid, block], each a number or up to three")
-        grid, block, compiled = *dims, self._module._metadata
-        block = 32 * compiled.num_warps if block is None and compiled is not None else block
+        grid, block = dims
+        if block is None:
+            if self._module._metadata is None:
+                raise ValueError("block: expected an integer or up to three, got None, which needs "
+                                 "a kernel that Triton has compiled, with its metadata")
+            block = 32 * self._module._metadata.num_warps
         return Launcher(self, _dims("grid", grid), _dims("block", block))
 
 
@@ -189,18 +192,15 @@ def _dims(name: str, dims: Any) -> "List[int]":
     return listed + [1] * (3 - len(listed))
 
 
-def _passed(
-    kernel: Kernel, arguments: Sequence[Any]
-) -> "Tuple[List[List[Piece]], List[Span]]":
+def _passed(kernel: Kernel, arguments: Sequence[Any]) -> "Tuple[List[List[Piece]], List[Span]]":
     """The pieces of each parameter, and the memory that arrays have."""
-    parameters = kernel.parameters
+    parameters, given = kernel.parameters, len(arguments)
+    if given > len(parameters):
+        raise ValueError(f"{kernel.name}: expected {len(parameters)} arguments, got {given}")
     spans: "List[Span]" = []
-    if len(arguments) > len(parameters):
-        raise ValueError(f"{kernel.name}: expected {len(parameters)} arguments, got "
-                         f"{len(arguments)}")
     passed: "List[List[Piece]]" = []
     for i, parameter in enumerate(parameters):
-        value = arguments[i] if i < len(arguments) else None
+        value = arguments[i] if i < given else None
         where = f"{kernel.name}: argument {i} ({parameter.type})"
         if value is None and parameter.type not in ("u64", "b64"):
             raise ValueError(f"{where}: expected a value")
