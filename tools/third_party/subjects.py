@@ -39,16 +39,15 @@ class Subject:
 VLLM_FILTERS = (
     "--layout", "packed", "--head-dim", "32,64,80,96,112,120,128,192,256",
     "--block-size", "8,16,32", "--without", "softcap,window,sinks")
-FLASHINFER_FILTERS = (
-    "--type", "fp16,bf16", "--layout", "token-major,head-major", "--without", "alibi,sinks")
+FLASHINFER_FILTERS = ("--type", "fp16,bf16", "--layout", "token-major,head-major")
 # In FlashInfer's flashinfer/jit/core.py and FlashAttention's setup.py. vLLM is built without.
 FAST_MATH = ("--use_fast_math",)
 
 PREFILL = "flashinfer/attention/prefill.cuh"
-# Its tensor cores sum the weights, too, as they are rounded for that.
+# Tensor cores sum the weights, too, as they are rounded for the product with V.
 PREFILL_FILTERS = (
-    "--numerics", "sum=rounded", "--type", "fp16,bf16", "--layout", "token-major,head-major",
-    "--head-dim", "128", "--without", "alibi,sinks,softcap,negative-scale")
+    *FLASHINFER_FILTERS, "--head-dim", "128", "--without", "alibi,sinks,softcap,negative-scale",
+    "--numerics", "sum=rounded")
 # Barriers that FlashInfer's prefill lacks where it passes results on through shared memory.
 PREFILL_BARRIERS = (
     Edit(PREFILL,  # warps still read the partial results over which the first one writes
@@ -79,7 +78,8 @@ SUBJECTS = {subject.name: subject for subject in (
             macros=("VLLM_V2",)),
     Subject("flashinfer-decode", FLASHINFER, "flashinfer_decode_adapter.cc",
             ("flashinfer/data/include",),
-            (*FLASHINFER_FILTERS, "--head-dim", "64,128", "--group", "1,2,3,4,8"),
+            (*FLASHINFER_FILTERS, "--head-dim", "64,128", "--group", "1,2,3,4,8",
+             "--without", "alibi,sinks"),
             nvcc_options=FAST_MATH),
     Subject("flashinfer-prefill", FLASHINFER, "flashinfer_prefill_adapter.cc",
             ("flashinfer/data/include",), PREFILL_FILTERS, macros=("ADAPTER_HEAD_DIM=128",),
