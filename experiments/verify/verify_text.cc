@@ -122,7 +122,7 @@ std::string failures_text(const VerifyOptions& options, const VerifyOutcome& out
   const verify::LawReport& report = outcome.report;
   if (report.failed() == 0) return "";
   if (report.failures.empty() && options.failures_kept == 0) {
-    return "\n" + wrapped(fmt::format("Failed: {}; --failures N reduces and shows N of each kind",
+    return "\n" + wrapped(fmt::format("Failed: {}; --failures N shrinks and shows N of each kind",
                                       counted(report.failed(), "check")));
   }
   const auto failed = static_cast<std::size_t>(report.failed());

@@ -72,16 +72,15 @@ def flags(words: Dict[str, Any], known: Sequence[str]) -> List[str]:
             raise TypeError(f"{word!r} is no option{meant}")
     if not isinstance(words.get("numerics"), (Numerics, type(None))):
         raise TypeError(f"numerics: expected recto.Numerics(...), got {words['numerics']!r}")
-    named = {word: _named(words[word], word) for word in ("types", "layouts") if words.get(word)}
+    named = {word: _named(words[word]) for word in ("types", "layouts") if words.get(word)}
     return _programs.flags({**words, **named}, RENAMED)
 
 
-def _named(values: Any, word: str) -> "List[str]":
+def _named(values: Any) -> "List[str]":
     """Types and layouts as the programs name them, of NumPy's, torch's and engines' names."""
-    values = [values] if isinstance(values, str) else values
-    texts = [part for value in values for part in str(value).split(",")]
+    texts = [values] if isinstance(values, str) else map(str, values)
     return ["/".join(_ALIASES.get(part.replace("torch.", ""), part) for part in text.split("/"))
-            if word == "types" else _ALIASES.get(text, text) for text in texts]
+            for text in ",".join(texts).split(",")]
 
 
 def functions_of(**functions: Any) -> Dict[str, Any]:

@@ -127,8 +127,8 @@ def source_of(document: Dict[str, Any], settings: Dict[str, Any], models: Sequen
 
 
 class Fragmentation(Drawn):
-    """Of `recto.fragmentation`. Tables: "runs", a row for each allocator and block size with every
-    figure; "series", a row for each of these and window of time."""
+    """What `recto.fragmentation` found. Tables: "runs", a row for each allocator and block size
+    with every figure; "series", a row for each of these and window of time."""
 
     def __init__(self, text: str, folder: Path, keeps: Any) -> None:
         self.folder, self._keeps, self._text = folder, keeps, text
@@ -175,8 +175,8 @@ class Fragmentation(Drawn):
 
 
 class Simulation(Drawn):
-    """Of `recto.simulate`. Tables: "figures", with one row, and "series", a row for each window of
-    time; of several seeds "means", a row for each figure, with its 95 % interval."""
+    """What `recto.simulate` found. Tables: "figures", with one row, and "series", a row for each
+    window of time; of several seeds "means", a row for each figure, with its 95 % interval."""
 
     def __init__(self, data: Dict[str, Any]) -> None:
         super().__init__(data)
@@ -249,8 +249,8 @@ class _Charted(Result):
 
 
 class Plan(_Charted):
-    """Of `recto.plan`. Tables: "memory", the parts of a card; "lengths" and "mean_lengths", a row
-    for each length that was asked for."""
+    """What `recto.plan` found. Tables: "memory", the parts of a card; "lengths" and "mean_lengths",
+    a row for each length that was asked for."""
 
     def __init__(self, text: str, data: Dict[str, Any]) -> None:
         super().__init__(data)
@@ -275,8 +275,8 @@ class Plan(_Charted):
 
 
 class Trace(_Charted):
-    """Of `recto.trace`. Tables: "tail_waste", a row for each block size; "prefix_reuse", a row for
-    each size of a prefix cache, if the trace tells what its tokens are."""
+    """What `recto.trace` found. Tables: "tail_waste", a row for each block size; "prefix_reuse", a
+    row for each size of a prefix cache, if the trace tells what its tokens are."""
 
     def __init__(self, data: Dict[str, Any]) -> None:
         super().__init__(data)

@@ -34,7 +34,7 @@ class Point(NamedTuple):
 
 
 class Sweep(Drawn):
-    """Of `recto.sweep`. Iterating gives each run as soon as it is finished; everything else waits
+    """A sweep that runs. Iterating gives each run as soon as it is finished; everything else waits
     for the end. Table: "points", a row for each point, in the order of the grid."""
 
     def __init__(self, flags: Dict[str, Any], out: Optional[FilePath]) -> None:

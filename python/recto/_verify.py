@@ -41,7 +41,7 @@ def verify(
         decode, prefill, kv_write: the functions under test; one at least.
         cases: to draw (120); seconds: instead, draws until then; seed: of the draws (2026).
         laws: names of laws, "oracle" among them (all); bound: "probabilistic" or "worst-case".
-        failures: shrunk, shown and kept per kind, law and function (1).
+        failures: shrunk, shown and kept per kind, law and function (1; 0: only counted).
         fail_fast: whether no case is drawn after one that failed, or all are (None: twenty more,
             which show on what else it fails).
         folder: of failing cases ("failing-cases").

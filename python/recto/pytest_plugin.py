@@ -48,7 +48,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 @pytest.fixture
 def cases(request: pytest.FixtureRequest) -> AttentionCases:
-    """Of `recto.attention_cases`."""
+    """The cases of one test, as `recto.attention_cases` makes them."""
     if not isinstance(getattr(request, "param", None), Group):
         raise pytest.UsageError("cases: expected the test to be decorated by recto.attention_cases")
     return AttentionCases(request.param, _folder(request), request.node.nodeid)
