@@ -33,22 +33,17 @@ CASES = dict(types=["fp32", "fp16"] + ["bf16"] * ON_GPU, layouts=["token-major"]
 def attention(call):
     """The kernel on a call: on torch tensors, which on a GPU are copies, or on NumPy arrays."""
     if torch is not None:
-        of = call.torch(device="cuda") if ON_GPU else call.torch()
+        of, wrap = call.torch(device="cuda" if ON_GPU else None), (lambda tensor: tensor)
         out, lse_ln = torch.empty_like(of.out), torch.empty_like(of.lse_ln)
-        wrap, strides = (lambda tensor: tensor), (lambda tensor: tensor.stride())
     else:
-        of = call
+        of, wrap = call, Tensor
         out = np.empty(call.out.shape, call.out.dtype)
         lse_ln = np.empty(call.lse_ln.shape, np.float32)
-        wrap = Tensor
-        strides = (lambda array: [step // array.itemsize for step in array.strides])
-    q, k, v = strides(of.q), strides(of.k_cache), strides(of.v_cache)
+    q, k, v, table = map(wrap, (of.q, of.k_cache, of.v_cache, of.block_table))
     window = call.window or call.max_context_length + 1
-    table = of.block_table
     decode[(call.num_seqs, call.num_q_heads)](
-        wrap(of.q), wrap(of.k_cache), wrap(of.v_cache), wrap(table), wrap(of.context_length),
-        wrap(out), wrap(lse_ln), call.scale, window, strides(table)[0],
-        q[0], q[1], k[0], k[1], k[2], v[0], v[1], v[2],
+        q, k, v, table, wrap(of.context_length), wrap(out), wrap(lse_ln), call.scale, window,
+        table.stride()[0], *q.stride()[:2], *k.stride()[:3], *v.stride()[:3],
         call.num_q_heads // call.num_kv_heads, HEAD_DIM=call.head_dim_k,
         DIMS=triton.next_power_of_2(call.head_dim_k), BLOCK_SIZE=call.block_size,
         SLOTS=triton.next_power_of_2(call.block_size),

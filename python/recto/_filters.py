@@ -6,7 +6,7 @@ import dataclasses
 import difflib
 from typing import Any, Dict, List, Optional, Sequence
 
-from . import _programs
+from . import _programs, _types
 
 #: The words of `verify`, `replay` and `cases`.
 FILTERS = (
@@ -20,10 +20,9 @@ RENAMED: _programs.Renamed = {
     "types": "type", "layouts": "layout", "head_dims": "head-dim", "groups": "group",
     "block_sizes": "block-size", "laws": "law", "operations": "op", "folder": "out",
 }
-_ALIASES = {
-    "float32": "fp32", "float16": "fp16", "bfloat16": "bf16", "float8_e4m3fn": "e4m3",
-    "float8_e5m2": "e5m2", "NHD": "token-major", "HND": "head-major", "v0": "packed",
-}
+#: Engines' name of a layout -> ours.
+LAYOUTS = {"NHD": "token-major", "HND": "head-major", "v0": "packed"}
+_ALIASES = {**{theirs: ours for ours, theirs in _types.TORCH_NAMES.items()}, **LAYOUTS}
 
 
 @dataclasses.dataclass(frozen=True)

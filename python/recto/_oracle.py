@@ -150,7 +150,7 @@ def judge(
     arrays: Dict[str, Any], words: Dict[str, Any], more: Sequence[str] = ()
 ) -> Tuple[str, str]:
     """Runs the oracle on the arrays of a case, and on `out` if it is one of them: what is wrong,
-    and the same in a line, "" if nothing is."""
+    and in a line of its own how much, "" if nothing is."""
     with tempfile.TemporaryDirectory() as folder:
         path = os.path.join(folder, "inputs.npz")
         np.savez(path, **arrays)
@@ -160,4 +160,4 @@ def judge(
                                 _filters.RENAMED, judges=True)
         except UsageError as error:
             raise UsageError(str(error).replace(f"{path}: ", "")) from None
-    return text.strip().replace(message, "", 1).strip() if message else text.strip(), message
+    return text.replace(message, "", 1).strip(), message

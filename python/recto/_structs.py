@@ -81,7 +81,6 @@ class Mailbox:
     """The mailbox, in shared memory that a buffer exposes."""
 
     def __init__(self, memory: Any, fields: Dict[str, int]) -> None:
-        self._memory, self._fields = memory, fields
         self.table = Table.from_buffer(memory, fields["table"])
         self._load_step = c.c_int32.from_buffer(memory, fields["load_step"])
         self._function = c.c_int32.from_buffer(memory, fields["function"])

@@ -15,7 +15,7 @@ import numpy as np
 TYPE_NAMES = ("fp32", "fp16", "bf16", "e4m3", "e5m2")
 _CODE_TYPES = {"fp32": "f4", "fp16": "f2", "bf16": "u2", "e4m3": "u1", "e5m2": "u1"}
 _ML_DTYPES = {"bf16": "bfloat16", "e4m3": "float8_e4m3fn", "e5m2": "float8_e5m2"}
-_TORCH_TYPES = {"fp32": "float32", "fp16": "float16", **_ML_DTYPES}
+TORCH_NAMES = {"fp32": "float32", "fp16": "float16", **_ML_DTYPES}
 # (exponent bits, mantissa bits, whether there are infinities)
 _FP8 = {"e4m3": (4, 3, False), "e5m2": (5, 2, True)}
 
@@ -52,7 +52,7 @@ def torch_type(name: str) -> Any:
     """The torch.dtype, or None in versions that lack it."""
     import torch
 
-    return getattr(torch, _TORCH_TYPES[name], None)
+    return getattr(torch, TORCH_NAMES[name], None)
 
 
 def is_tensor(value: Any) -> bool:

@@ -97,11 +97,8 @@ def _declarations_that_explain(failure: Failure, words: Dict[str, Any], answerer
     if not is_near or words.get("numerics") is not None:
         return ""
     enough = []
-    types = ("fp16", "bf16")
-    candidates = {"products": types, "partials": types, "p": types, "accumulate": types,
-                  "sum": ("rounded",)}
-    for field, values in candidates.items():
-        for value in values:
+    for field in ("products", "partials", "p", "accumulate", "sum"):
+        for value in ("rounded",) if field == "sum" else ("fp16", "bf16"):
             numerics = _filters.Numerics(**{field: value})
             if _replayed(str(failure.file), {**words, "numerics": numerics}, answerer).passed:
                 enough.append(f"numerics={numerics!r}")

@@ -18,6 +18,7 @@ import numpy as np
 from . import _types
 from ._call import AttentionCall, Call, KvWriteCall
 from ._errors import Unsupported
+from ._filters import LAYOUTS
 
 Kernel = Callable[..., Any]
 Adapted = Callable[[Any], Any]
@@ -35,12 +36,11 @@ def vllm(
     [num_tokens, num_kv_heads, head_dim], key_cache, value_cache, slot_mapping [num_tokens], k_scale
     and v_scale.
     """
-    wanted = {"NHD": "token-major", "HND": "head-major", "v0": "packed"}
-    if layout not in wanted:
+    if layout not in LAYOUTS:
         raise ValueError(f"layout: expected NHD, HND or v0, got {layout!r}")
 
     def adapted(call: Call) -> Any:
-        _expect_layout(call, wanted[layout])
+        _expect_layout(call, LAYOUTS[layout])
         of = _arguments(call, tensors, device)
         common = dict(key_cache=of.k_cache, value_cache=of.v_cache, k_scale=of.k_scale,
                       v_scale=of.v_scale)
@@ -109,12 +109,11 @@ def flashinfer(
     sequences], paged_kv_last_page_len [num_seqs] (of an empty sequence 0), sm_scale, causal,
     window_left (-1: none) and logits_soft_cap.
     """
-    wanted = {"NHD": "token-major", "HND": "head-major"}
-    if layout not in wanted:
+    if layout not in ("NHD", "HND"):
         raise ValueError(f"layout: expected NHD or HND, got {layout!r}")
 
     def adapted(call: AttentionCall) -> Any:
-        _expect_layout(call, wanted[layout])
+        _expect_layout(call, LAYOUTS[layout])
         _expect_none(call, "sinks", "alibi_slopes", "k_scale", "v_scale")
         lengths = np.asarray(call.context_length)
         blocks = -(-lengths // call.block_size)
@@ -270,7 +269,7 @@ def _joined(parts: Iterable[Any]) -> Any:
 def _as_given(
     arrays: Dict[str, Any], tensors: bool, device: Any, kv_type: str = ""
 ) -> Dict[str, Any]:
-    """As tensors, if so; those of numbers in `kv_type`, if it is given."""
+    """As tensors or on the device, if so; those of numbers are of `kv_type`."""
     if not tensors and device is None:
         return arrays
 
