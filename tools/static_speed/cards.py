@@ -44,4 +44,11 @@ CARDS = {
         Card("B200", "sm_100", 148, 1.85, 228 << 10, 5.87),
     )
 }
+# Of the cards with an architecture, the one whose figures its golden file has.
 CARD_OF = {"sm_80": "A100-80", "sm_90": "H200", "sm_90a": "H200", "sm_100": "B200"}
+
+
+def card_of(arch):
+    if arch not in CARD_OF:
+        raise SystemExit(f"{arch}: expected one of {', '.join(CARD_OF)}")
+    return CARDS[CARD_OF[arch]]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hot_loop import find_hot_path
 from replay import trips_per_clock
 
-_ROWS = 16  # of a decode kernel's matrix product
+_ROWS = 16  # query rows in a decode kernel's matrix product
 _SYSTEM_SHARED = 1024  # bytes of each thread block, on sm_90 and later within its static ones
 BLOCKS_MAX = 4  # thread blocks on a multiprocessor that are replayed; no plan expects more
 
@@ -40,13 +40,18 @@ class Subject:
     is_own: bool = True  # decode has sixteen rows on tensor cores
 
 
+def rates_of(figures):
+    """Work a clock and multiprocessor with 1, 2, ... thread blocks."""
+    return [number for column, number in sorted(figures.items()) if column.startswith("at ")]
+
+
 def count_kinds(instructions):
     kind_of = {base: kind for kind, bases in KINDS.items() for base in bases}
     return Counter(kind_of.get(each.base, "integer") for each in instructions)
 
 
 def _bytes_of_products(path, cache_bytes):
-    """Of K and V: sixteen rows take 2 FLOP each for an element."""
+    """Bytes of K and V that the products consume: 2 FLOP for each element and row."""
     return path.flops * cache_bytes // (2 * _ROWS)
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from machine_code import Instruction
 
-_PRODUCT_SHAPE = re.compile(r"H?G?MMA\.(\d+)x(\d+)x(\d+)|HMMA\.(16)(8)(8|16)\b")
+_PRODUCT_SHAPE = re.compile(r"HGMMA\.(\d+)x(\d+)x(\d+)|HMMA\.(16)(8)(8|16)\b")
 _WARPS_OF_GROUP = 4
 _LANES = 32
 

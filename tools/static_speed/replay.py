@@ -1,5 +1,5 @@
-"""Replays a hot path on a model of one multiprocessor: how many bytes or FLOP it gets through in a
-clock, when memory answers after a fixed time and is never the limit.
+"""Replays a hot path on a model of one multiprocessor, for its throughput: bytes or FLOP per clock,
+when memory has a fixed latency and is never the limit.
 
 What is modelled: the compiler's stall counts and scoreboards; four schedulers that issue one
 instruction a cycle from the warp that has been ready longest; the rates of the pipes; passes over
@@ -58,9 +58,10 @@ _NAMED = {"LDC": "constant", "ULDC": "constant", "LDCU": "constant", "S2R": "con
           "S2UR": "constant", "R2UR": "uniform", "SHFL": "shuffle", "LDG": "load", "LDL": "load",
           "LD": "load", "STG": "store", "STL": "store", "IMAD": "imad", "LDS": "shared",
           "LDSM": "shared", "STS": "shared", "STSM": "shared", "LDGSTS": "shared"}
+# Take no pipe here; products take the tensor cores, in product().
 _CONTROL = ("BRA", "BSSY", "BSYNC", "WARPSYNC", "NOP", "EXIT", "CALL", "RET", "YIELD", "DEPBAR",
             "LDGDEPBAR", "BAR", "SYNCS", "WARPGROUP", "MEMBAR", "FENCE", "ERRBAR", "UBLKCP",
-            "UTMALDG", "ELECT", "BREAK", "BMOV", "NANOSLEEP", "DEPBAR", "CCTL", "HMMA", "HGMMA")
+            "UTMALDG", "ELECT", "BREAK", "BMOV", "NANOSLEEP", "CCTL", "HMMA", "HGMMA")
 
 
 def kind_of(instruction):
@@ -80,7 +81,7 @@ def kind_of(instruction):
 
 def _shared_passes(instruction):
     """Passes of 128 bytes over shared memory."""
-    if instruction.base in ("LDSM", "STSM", "MOVM"):
+    if instruction.base in ("LDSM", "STSM"):
         match = re.search(r"\.([24])$", instruction.opcode)
         return int(match[1]) if match else 1
     match = re.search(r"\.(64|128)\b", instruction.opcode)
@@ -104,7 +105,7 @@ class _Warp:
 
 class _Multiprocessor:
     def __init__(self, path, warps, warps_per_block, hmma_cycles):
-        self.path, self.hmma_cycles = path, hmma_cycles
+        self.hmma_cycles = hmma_cycles
         self.code = path.instructions
         self.addresses = [each.address for each in self.code]
         self.kinds = [kind_of(each) for each in self.code]
