@@ -19,7 +19,8 @@ _HOPPER_SHARED, _HOPPER_COPYING_WARPS = 160 << 10, 4
 
 def read_dynamic_shared(path):
     """{(kernel, q, cache, head dim): bytes}"""
-    def parse(_, size, q, cache, head_dim, kernel):
+    def parse(_, *cells):
+        size, q, cache, head_dim, kernel = cells
         cache = "fp8" if cache in ("e4m3", "e5m2") else cache
         return (kernel, q, cache, int(head_dim)), int(size)
 

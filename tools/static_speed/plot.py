@@ -40,4 +40,6 @@ def main(speeds, plans, peers, picture):
 
 
 if __name__ == "__main__":
+    if len(sys.argv) != 5:
+        sys.exit(__doc__)
     main(*sys.argv[1:])
