@@ -2,10 +2,11 @@
 """Prints the tables of docs/kernel_speed.md: what is predicted from golden figures and plans, and
 beside it what was measured.
 
-    document.py SPEED_FOLDER PLANS PEERS RESULTS [--check DOCUMENT]
+    document.py SPEED_FOLDER PLANS PEERS RESULTS [--check DOCUMENT] [--plot FILE.svg]
 
 SPEED_FOLDER and PLANS are in cuda/golden, PEERS in golden/ here, RESULTS is
-experiments/results/H100-80GB-HBM3. --check: the document's tables must be those printed.
+experiments/results/H100-80GB-HBM3. --check: the document's tables must be those printed. --plot
+draws predicted shares of bandwidth instead, with matplotlib.
 """
 
 import argparse
@@ -32,6 +33,9 @@ FLASHINFER = "FlashInfer decode on tensor cores, bf16/bf16, 128"
 FLASHINFER_CUDA = "FlashInfer decode on CUDA cores, bf16/bf16, 128, group 4"
 FLASHINFER_PREFILL = "FlashInfer prefill (FA2), bf16/bf16, 128"
 MEASURED_CARD = "H100"
+# Colours of Okabe and Ito; dashes and markers tell the lines apart without them.
+LINES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"),
+         ("#CC79A7", ":", "D"), ("#000000", "--", "P"))
 PREDICTED_AND_MEASURED = ("predicted, us", "measured, us", "measured / predicted")
 DECODE_COLUMNS = (
     "kernel", "instructions / tile", "KV bytes / instruction", "FlashInfer on tensor cores = 1",
@@ -150,7 +154,8 @@ def launch_tables(speeds, launches):
                       "times a plan for that context"), rows)
 
 
-def measured_us(path):
+def measured_rows(path):
+    """{(peer or "", case): row}"""
     rows = json.loads(Path(path).read_text("utf-8"))["benchmarks"]
     return {(row.get("peer", ""), row["name"].removesuffix(SUFFIX)): row for row in rows
             if "median_us" in row}
@@ -164,36 +169,36 @@ def case_name(launch):
 
 
 def one_wave(launch, blocks):
-    """The same work in one wave of equal parts, as FlashInfer's scheduler divides it."""
+    """The same work in one wave of equal parts, and a merge: FlashInfer's schedule."""
     slots = blocks * CARDS[launch.card].multiprocessors
     keys = sum(count * keys for count, keys in launch.runs)
     return replace(launch, runs=((slots, max(16, keys // slots)),), splits=2)
 
 
+def compared(launch, kernel, predicted_us, row):
+    measured_us = row["median_us"]
+    return (launch.name, kernel, f"{predicted_us:.1f}", f"{measured_us:.1f}",
+            f"{measured_us / predicted_us:.2f}")
+
+
 def measured_tables(speeds, launches, results):
     card = CARDS[MEASURED_CARD]
-    ours = [each for each in launches
+    ours = [(each, case_name(each)) for each in launches
             if each.card == MEASURED_CARD and each.planned == each.context]
-    seen = measured_us(Path(results) / "attention.json")
+    seen = measured_rows(Path(results) / "attention.json")
     yield from table(
         ("batch x context", "kernel, cache", *PREDICTED_AND_MEASURED),
-        [(each.name, f"{each.kernel}, {each.cache}", f"{predicted:.1f}", f"{measured:.1f}",
-          f"{measured / predicted:.2f}")
-         for each in ours if ("", case_name(each)) in seen
-         for predicted, measured in [(speeds.predict(each).us,
-                                      seen["", case_name(each)]["median_us"])]])
-    peers = measured_us(Path(results) / "at_3d8b440f" / "peers.json")
+        [compared(each, f"{each.kernel}, {each.cache}", speeds.predict(each).us, seen["", case])
+         for each, case in ours if ("", case) in seen])
+    seen = measured_rows(Path(results) / "at_3d8b440f" / "peers.json")
     rows = []
-    for each in ours:
+    for each, case in ours:
         for peer, label in (("flashinfer", FLASHINFER), ("flashinfer-cuda-cores", FLASHINFER_CUDA)):
-            row = peers.get((peer, case_name(each)))
-            if row:
+            if (peer, case) in seen:
                 rates = rates_of(speeds.peers[label])
                 us = predict_launch(one_wave(each, len(rates)), rates, card).us
-                rows.append((each.name, peer, f"{us:.1f}", f"{row['median_us']:.1f}",
-                             f"{row['median_us'] / us:.2f}"))
-    yield from table(
-        ("batch x context", "kernel", *PREDICTED_AND_MEASURED), rows)
+                rows.append(compared(each, peer, us, seen[peer, case]))
+    yield from table(("batch x context", "kernel", *PREDICTED_AND_MEASURED), rows)
     yield from table(("kernel", "predicted, TFLOP/s", "measured, TFLOP/s", "measured / predicted"),
                      prefill_rows(speeds, results))
 
@@ -203,9 +208,29 @@ def prefill_rows(speeds, results):
     for label, file in (("Hopper prefill, bf16/bf16, 128", "at_602d33d9/attention.json"),
                         ("wide prefill, bf16/bf16, 128", "attention.json")):
         predicted = tflops(speeds.of_arch["sm_90"][label], CARDS[MEASURED_CARD])
-        row = measured_us(Path(results) / file)["", case]
+        row = measured_rows(Path(results) / file)["", case]
         measured = row["flops"] / (row["median_us"] * 1e6)
         yield label, f"{predicted:.0f}", f"{measured:.0f}", f"{measured / predicted:.2f}"
+
+
+def plot(found, picture):
+    """Draws the shares of bandwidth, by context, batch and card."""
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"svg.hashsalt": "recto", "svg.fonttype": "none", "font.size": 9,
+                         "axes.grid": True, "grid.color": "#DDDDDD", "legend.frameon": False})
+    figure, axes = plt.subplots(1, len(CARDS), figsize=(10, 3.3), sharey=True, layout="constrained")
+    for axis, card in zip(axes, CARDS, strict=True):
+        for batch, (colour, dash, marker) in zip(BATCHES, LINES, strict=True):
+            percent = [100 * found[card, batch, context].bandwidth_share for context in CONTEXTS]
+            axis.plot(CONTEXTS, percent, color=colour, linestyle=dash, marker=marker, markersize=4,
+                      label=f"batch {batch}")
+        axis.set(xscale="log", xlabel="tokens of context", title=card, ylim=(0, 100),
+                 xticks=CONTEXTS, xticklabels=[f"{context // 1024}k" for context in CONTEXTS])
+        axis.minorticks_off()
+    axes[0].set_ylabel("% of the nominal bandwidth,\npredicted")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.savefig(picture, metadata={"Date": None})
 
 
 def main():
@@ -213,8 +238,12 @@ def main():
     for name in ("speeds", "plans", "peers", "results"):
         parser.add_argument(name)
     parser.add_argument("--check")
+    parser.add_argument("--plot")
     arguments = parser.parse_args()
     speeds, launches = Speeds(arguments.speeds, arguments.peers), read_plans(arguments.plans)
+    if arguments.plot:
+        plot(shares(speeds, launches), arguments.plot)
+        return 0
     lines = [*kernel_tables(speeds, launches), *launch_tables(speeds, launches),
              *measured_tables(speeds, launches, arguments.results)]
     if not arguments.check:

@@ -20,7 +20,7 @@ from speed_table import changes, read_table, write_table  # noqa: E402
 from speed_test import check, floor_failures  # noqa: E402
 
 CARD = CARDS["H200"]
-LAUNCH = PlannedLaunch("H200", 4800.0, "GQA decode", "bf16", 1, 4096, 4096, "equal", 3, 1, (), 512,
+LAUNCH = PlannedLaunch("H200", 4800.0, "GQA decode", "bf16", 1, 4096, 4096, "equal", 1, (), 512,
                        32, 128)
 FAST = (100.0, 200.0, 300.0)  # bytes a clock, above any bandwidth together
 

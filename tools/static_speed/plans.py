@@ -21,7 +21,6 @@ class PlannedLaunch:
     context: int  # of the longest sequence
     planned: int  # longest context that the plan is made for
     lengths: str  # "equal" or "skewed"
-    per_sm: int  # thread blocks that the plan expects on a multiprocessor
     splits: int
     runs: tuple[tuple[int, int], ...]  # (thread blocks, keys of each), in the order of the launch
     key_bytes: int  # of a key and its value, of one head
@@ -74,8 +73,8 @@ def _launch(title, *cells):
         raise ValueError(f"cards.py has no {card} with {multiprocessors} multiprocessors")
     if cells[8] not in ("equal", "skewed"):
         raise ValueError(f"lengths are equal or skewed, not {cells[8]}")
-    batch, context, planned, per_sm, splits = map(int, (*cells[5:8], *cells[9:11]))
+    batch, context, planned, splits = map(int, (*cells[5:8], cells[10]))
     heads, group, head_dim = map(int, title.groups())
     return PlannedLaunch(
-        card, float(gb_per_s), kernel, cache, batch, context, planned, cells[8], per_sm, splits,
+        card, float(gb_per_s), kernel, cache, batch, context, planned, cells[8], splits,
         _runs(cells[11], heads), 2 * head_dim * _ELEMENT_BYTES[cache], heads * group, head_dim)
