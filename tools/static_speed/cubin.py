@@ -1,5 +1,5 @@
-"""Reads cubins, nvcc's files of machine code: the code of each kernel, and what it takes of a
-multiprocessor.
+"""Reads cubins, nvcc's files of machine code: the code of each kernel, its registers, shared memory
+and threads.
 
 The attributes below are those that cuobjdump -elf prints under .nv.info; NVIDIA documents their
 names alone.

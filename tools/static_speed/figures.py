@@ -37,11 +37,11 @@ class Subject:
     copying_warps: int = 0  # that only copy, and do not run the hot loop
     threads: int = 0  # of a thread block, if the code does not say
     work: int = 0  # of a warp's tile, where products or copies have other uses, too
-    is_own: bool = True  # decode has sixteen rows on tensor cores
+    is_own: bool = True  # a trip of its hot loop must be a tile of sixteen rows
 
 
 def rates_of(figures):
-    """Work a clock and multiprocessor with 1, 2, ... thread blocks."""
+    """Throughput per clock of a multiprocessor with 1, 2, ... thread blocks."""
     return [number for column, number in sorted(figures.items()) if column.startswith("at ")]
 
 
@@ -71,8 +71,8 @@ def _tiles_in_flight(path):
 
 
 def measure(kernel, subject, card):
-    """{column: number}, "at 3" being what a multiprocessor with three thread blocks gets through in
-    a clock. None if it is one of our kernels, and a trip of its hot loop is no tile."""
+    """{column: number}; "at 3" is the throughput per clock of a multiprocessor with three thread
+    blocks. None for one of our kernels in which a trip of the hot loop is no tile."""
     path = find_hot_path(kernel)
     if path is None or subject.is_own and not _is_one_tile(path, subject):
         return None
