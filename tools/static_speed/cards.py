@@ -1,7 +1,7 @@
-"""Figures of graphics cards that the model takes. Bandwidths are in the table of plans, which has
+"""The graphics cards that the model knows. Their bandwidths are in the table of plans, which takes
 them from core/gpu_table.cc.
 
-Clocks are what such cards sustain under load, an assumption: an H100 ran decode at 1.82 GHz in
+Clocks are an assumption of what such cards sustain under load; an H100 ran decode at 1.82 GHz in
 profiles. Cycles of products follow, for an A100, from the data sheet's dense 16-bit FLOP/s; for an
 H100, from the 647 TFLOP/s that `mma.sync` was measured at (mma_TFLOP_per_s in experiments/results),
 at the clock assumed here. Those of a B200 are not known and taken to be an H100's.
@@ -22,7 +22,7 @@ class Card:
     threads_max: int = 2048
 
     def need(self, gb_per_s):
-        """Bytes per clock and multiprocessor that use the card's bandwidth."""
+        """The bandwidth in bytes per clock and multiprocessor."""
         return gb_per_s / (self.clock_ghz * self.multiprocessors)
 
     def blocks_per_sm(self, registers, threads, shared):
@@ -44,4 +44,11 @@ CARDS = {
         Card("B200", "sm_100", 148, 1.85, 228 << 10, 5.87),
     )
 }
+# The card on which kernels of an architecture are replayed.
 CARD_OF = {"sm_80": "A100-80", "sm_90": "H200", "sm_90a": "H200", "sm_100": "B200"}
+
+
+def card_of(arch):
+    if arch not in CARD_OF:
+        raise SystemExit(f"{arch}: expected one of {', '.join(CARD_OF)}")
+    return CARDS[CARD_OF[arch]]

@@ -1,5 +1,5 @@
-"""Reads cubins, nvcc's files of machine code: the code of each kernel, and what it takes of a
-multiprocessor.
+"""Reads cubins, nvcc's files of machine code: the code of each kernel, its registers, shared memory
+and threads.
 
 The attributes below are those that cuobjdump -elf prints under .nv.info; NVIDIA documents their
 names alone.
@@ -14,10 +14,6 @@ _TEXT = ".text."
 _INSTRUCTION_BYTES, _SYMBOL_BYTES = 16, 24
 _REGISTERS, _MAX_THREADS = 0x2F, 0x05  # EIATTR_REGCOUNT, EIATTR_MAX_THREADS
 _SIZED = 4  # EIFMT_SVAL: a size and as many bytes follow; other formats have a value of 16 bits
-
-
-class BadCubin(Exception):
-    """The file, and what was expected of it."""
 
 
 @dataclass(frozen=True)
@@ -41,7 +37,7 @@ class _Elf:
     def __init__(self, path):
         self.data = Path(path).read_bytes()
         if self.data[:6] != b"\x7fELF\x02\x01":
-            raise BadCubin(f"{path}: expected a 64-bit little-endian ELF file")
+            raise ValueError("it is no 64-bit little-endian ELF file")
         (table,) = struct.unpack_from("<Q", self.data, 0x28)
         size, count, names_index = struct.unpack_from("<HHH", self.data, 0x3A)
         headers = [
@@ -57,6 +53,8 @@ class _Elf:
 
     def bytes_of(self, section):
         _, offset, length = self.sections.get(section, (0, 0, 0))
+        if offset + length > len(self.data):
+            raise ValueError(f"{section} goes beyond the end of the file")
         return self.data[offset : offset + length]
 
     def size_of(self, section):
@@ -81,7 +79,13 @@ class _Elf:
 
 def read_kernels(path):
     """The kernels of a cubin, in the order of the file."""
-    elf = _Elf(path)
+    try:
+        return _kernels(_Elf(path))
+    except (OSError, OverflowError, struct.error, ValueError, LookupError) as error:
+        raise SystemExit(f"{path}: expected a whole cubin: {error}") from error
+
+
+def _kernels(elf):
     symbols = elf.symbols()
     registers = {}
     for attribute, payload in elf.attributes(".nv.info"):
@@ -91,7 +95,7 @@ def read_kernels(path):
     note = elf.bytes_of(".note.nv.tkinfo")
     compiler, arch = re.search(rb"V([\d.]+)\0", note), re.search(rb"-arch (sm_\w+)", note)
     if not compiler or not arch:
-        raise BadCubin(f"{path}: expected the version and the card of ptxas in .note.nv.tkinfo")
+        raise ValueError("no version and card of ptxas in .note.nv.tkinfo")
     ptxas, card = compiler[1].decode("ascii"), arch[1].decode("ascii")
     kernels = []
     for section in elf.sections:

@@ -2,14 +2,15 @@
 """Prints the tables of docs/kernel_speed.md: what is predicted from golden figures and plans, and
 beside it what was measured.
 
-    document.py SPEED_FOLDER PLANS PEERS RESULTS [--check DOCUMENT] [--shares]
+    document.py SPEED_FOLDER PLANS PEERS RESULTS [--check DOCUMENT] [--plot FILE.svg]
 
 SPEED_FOLDER and PLANS are in cuda/golden, PEERS in golden/ here, RESULTS is
-experiments/results/H100-80GB-HBM3. --check: each printed line must be in the document. --shares:
-prints the predicted shares as comma-separated values instead, for the plot.
+experiments/results/H100-80GB-HBM3. --check: the document's tables must be those printed. --plot
+draws predicted shares of bandwidth instead, with matplotlib.
 """
 
 import argparse
+import difflib
 import json
 import sys
 from dataclasses import replace
@@ -17,7 +18,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from cards import CARD_OF, CARDS  # noqa: E402
+from cards import CARDS  # noqa: E402
+from figures import rates_of  # noqa: E402
 from launch_model import predict_launch  # noqa: E402
 from plans import read_plans  # noqa: E402
 from speed_table import read_table  # noqa: E402
@@ -31,9 +33,12 @@ FLASHINFER = "FlashInfer decode on tensor cores, bf16/bf16, 128"
 FLASHINFER_CUDA = "FlashInfer decode on CUDA cores, bf16/bf16, 128, group 4"
 FLASHINFER_PREFILL = "FlashInfer prefill (FA2), bf16/bf16, 128"
 MEASURED_CARD = "H100"
+# Colours of Okabe and Ito; dashes and markers tell the lines apart without them.
+LINES = (("#0072B2", "-", "o"), ("#D55E00", "--", "s"), ("#009E73", "-.", "^"),
+         ("#CC79A7", ":", "D"), ("#000000", "--", "P"))
 PREDICTED_AND_MEASURED = ("predicted, us", "measured, us", "measured / predicted")
 DECODE_COLUMNS = (
-    "kernel", "instructions / tile", "KV bytes / instruction", "times FlashInfer's",
+    "kernel", "instructions / tile", "KV bytes / instruction", "FlashInfer on tensor cores = 1",
     "products, ldmatrix, copies", "special, fp32, integer", "control, branches", "stalls",
     "registers, KiB shared", "thread blocks, KiB in flight",
     "bytes / clock and SM, with 1 / 2 / ... thread blocks")
@@ -48,11 +53,6 @@ def table(columns, rows):
     yield ""
 
 
-def rates_of(figures):
-    """Work a clock and multiprocessor with 1, 2, ... thread blocks."""
-    return [number for column, number in sorted(figures.items()) if column.startswith("at ")]
-
-
 class Speeds:
     """The golden figures of all cards, and those of peers."""
 
@@ -62,16 +62,13 @@ class Speeds:
             first_line, rows = read_table(path)
             arch = first_line.rpartition(" ")[2].removesuffix("a")
             self.of_arch.setdefault(arch, {}).update(rows)
-        self.versions, self.peers = read_table(peers)
-
-    def of_card(self, card, label):
-        return self.of_arch[card.arch][label]
+        self.peers = read_table(peers)[1]
 
     def predict(self, launch):
         card = CARDS[launch.card]
         cache = "fp8" if launch.cache in ("e4m3", "e5m2") else launch.cache
         label = BY_TMA if launch.kernel == "TMA decode" else FAST.format(cache)
-        return predict_launch(launch, rates_of(self.of_card(card, label)), card)
+        return predict_launch(launch, rates_of(self.of_arch[card.arch][label]), card)
 
 
 def whole(figures, *columns):
@@ -97,19 +94,25 @@ def decode_rows(speeds):
         )
 
 
-def kernel_tables(speeds):
-    own = speeds.of_arch["sm_90"]
+def card_rows(speeds, launches):
+    needs = {each.card: CARDS[each.card].need(each.gb_per_s) for each in launches}
+    yield "the card's memory", *(f"{needs[name]:.1f}" for name in CARDS)
+    for label in (FAST.format("bf16"), FAST.format("fp8")):
+        rows = {name: speeds.of_arch[card.arch][label] for name, card in CARDS.items()}
+        rates = {name: max(rates_of(row)) for name, row in rows.items()}
+        yield label, *(f"{rates[name]:.1f}; {rates[name] / needs[name]:.2f}; "
+                       f"{rows[name]['per instr.']:.1f}" for name in CARDS)
+
+
+def kernel_tables(speeds, launches):
     yield from table(DECODE_COLUMNS, decode_rows(speeds))
-    yield from table(
-        ("kernel", *(f"{name} ({arch})" for arch, name in CARD_OF.items() if arch != "sm_90a")),
-        [(FAST.format(cache), *(
-            f"{speeds.of_arch[arch][FAST.format(cache)]['per instr.']:.1f}; "
-            f"{max(rates_of(speeds.of_arch[arch][FAST.format(cache)])):.1f}"
-            for arch in CARD_OF if arch != "sm_90a")) for cache in ("bf16", "fp8")])
+    yield from table(("bytes / clock and SM; times the memory's; KV bytes / instruction",
+                      *(f"{name} ({card.arch})" for name, card in CARDS.items())),
+                     card_rows(speeds, launches))
     card = CARDS["H200"]
+    own = speeds.of_arch["sm_90"]
     prefill = [(label, figures) for label, figures in own.items() if "prefill" in label]
-    prefill += [(label, speeds.peers[label]) for label in (FLASHINFER_PREFILL,)
-                if label in speeds.peers]
+    prefill.append((FLASHINFER_PREFILL, speeds.peers[FLASHINFER_PREFILL]))
     yield from table(
         ("kernel", "instructions / tile", "FLOP / instruction", "ldmatrix / product",
          "registers, KiB shared", "thread blocks", "TFLOP/s"),
@@ -138,24 +141,21 @@ def launch_tables(speeds, launches):
                          f"{found[card, batch, context].waves:.2g}, "
                          f"{found[card, batch, context].tail_us:.0f}" for context in CONTEXTS))
          for card in CARDS for batch in BATCHES])
-    own_plan = {(each.card, each.batch, each.context): each for each in launches
-                if each.planned == each.context and each.lengths == "equal"
-                and each.cache == "bf16" and each.kernel == "GQA decode"}
     rows = []
     for each in launches:
         if each.card == "H200" and (each.planned != each.context or each.lengths == "skewed"):
             here = speeds.predict(each)
-            twin = own_plan.get((each.card, each.batch, each.context))
             ratio = "-"
-            if twin and each.lengths == "equal":
-                ratio = f"{here.us / speeds.predict(twin).us:.2f}"
+            if each.lengths == "equal":
+                ratio = f"{here.us / found[each.card, each.batch, each.context].us:.2f}"
             rows.append((each.name, each.splits, f"{here.us:.1f}", f"{here.bandwidth_share:.0%}",
                          ratio))
     yield from table(("batch x context, H200", "splits", "us", "share of bandwidth",
                       "times a plan for that context"), rows)
 
 
-def measured_us(path):
+def measured_rows(path):
+    """{(peer or "", case): row}"""
     rows = json.loads(Path(path).read_text("utf-8"))["benchmarks"]
     return {(row.get("peer", ""), row["name"].removesuffix(SUFFIX)): row for row in rows
             if "median_us" in row}
@@ -169,36 +169,36 @@ def case_name(launch):
 
 
 def one_wave(launch, blocks):
-    """The same work in one wave of equal parts, as FlashInfer's scheduler divides it."""
+    """The same work in one wave of equal parts, and a merge: FlashInfer's schedule."""
     slots = blocks * CARDS[launch.card].multiprocessors
     keys = sum(count * keys for count, keys in launch.runs)
     return replace(launch, runs=((slots, max(16, keys // slots)),), splits=2)
 
 
+def compared(launch, kernel, predicted_us, row):
+    measured_us = row["median_us"]
+    return (launch.name, kernel, f"{predicted_us:.1f}", f"{measured_us:.1f}",
+            f"{measured_us / predicted_us:.2f}")
+
+
 def measured_tables(speeds, launches, results):
     card = CARDS[MEASURED_CARD]
-    ours = [each for each in launches
+    ours = [(each, case_name(each)) for each in launches
             if each.card == MEASURED_CARD and each.planned == each.context]
-    seen = measured_us(Path(results) / "attention.json")
+    seen = measured_rows(Path(results) / "attention.json")
     yield from table(
         ("batch x context", "kernel, cache", *PREDICTED_AND_MEASURED),
-        [(each.name, f"{each.kernel}, {each.cache}", f"{predicted:.1f}", f"{measured:.1f}",
-          f"{measured / predicted:.2f}")
-         for each in ours if ("", case_name(each)) in seen
-         for predicted, measured in [(speeds.predict(each).us,
-                                      seen["", case_name(each)]["median_us"])]])
-    peers = measured_us(Path(results) / "at_3d8b440f" / "peers.json")
+        [compared(each, f"{each.kernel}, {each.cache}", speeds.predict(each).us, seen["", case])
+         for each, case in ours if ("", case) in seen])
+    seen = measured_rows(Path(results) / "at_3d8b440f" / "peers.json")
     rows = []
-    for each in ours:
+    for each, case in ours:
         for peer, label in (("flashinfer", FLASHINFER), ("flashinfer-cuda-cores", FLASHINFER_CUDA)):
-            row = peers.get((peer, case_name(each)))
-            if row and label in speeds.peers:
+            if (peer, case) in seen:
                 rates = rates_of(speeds.peers[label])
                 us = predict_launch(one_wave(each, len(rates)), rates, card).us
-                rows.append((each.name, peer, f"{us:.1f}", f"{row['median_us']:.1f}",
-                             f"{row['median_us'] / us:.2f}"))
-    yield from table(
-        ("batch x context", "kernel", *PREDICTED_AND_MEASURED), rows)
+                rows.append(compared(each, peer, us, seen[peer, case]))
+    yield from table(("batch x context", "kernel", *PREDICTED_AND_MEASURED), rows)
     yield from table(("kernel", "predicted, TFLOP/s", "measured, TFLOP/s", "measured / predicted"),
                      prefill_rows(speeds, results))
 
@@ -208,9 +208,29 @@ def prefill_rows(speeds, results):
     for label, file in (("Hopper prefill, bf16/bf16, 128", "at_602d33d9/attention.json"),
                         ("wide prefill, bf16/bf16, 128", "attention.json")):
         predicted = tflops(speeds.of_arch["sm_90"][label], CARDS[MEASURED_CARD])
-        row = measured_us(Path(results) / file)["", case]
+        row = measured_rows(Path(results) / file)["", case]
         measured = row["flops"] / (row["median_us"] * 1e6)
         yield label, f"{predicted:.0f}", f"{measured:.0f}", f"{measured / predicted:.2f}"
+
+
+def plot(found, picture):
+    """Draws the shares of bandwidth, by context, batch and card."""
+    import matplotlib.pyplot as plt
+
+    plt.rcParams.update({"svg.hashsalt": "recto", "svg.fonttype": "none", "font.size": 9,
+                         "axes.grid": True, "grid.color": "#DDDDDD", "legend.frameon": False})
+    figure, axes = plt.subplots(1, len(CARDS), figsize=(10, 3.3), sharey=True, layout="constrained")
+    for axis, card in zip(axes, CARDS, strict=True):
+        for batch, (colour, dash, marker) in zip(BATCHES, LINES, strict=True):
+            percent = [100 * found[card, batch, context].bandwidth_share for context in CONTEXTS]
+            axis.plot(CONTEXTS, percent, color=colour, linestyle=dash, marker=marker, markersize=4,
+                      label=f"batch {batch}")
+        axis.set(xscale="log", xlabel="tokens of context", title=card, ylim=(0, 100),
+                 xticks=CONTEXTS, xticklabels=[f"{context // 1024}k" for context in CONTEXTS])
+        axis.minorticks_off()
+    axes[0].set_ylabel("% of the nominal bandwidth,\npredicted")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=5)
+    figure.savefig(picture, metadata={"Date": None})
 
 
 def main():
@@ -218,24 +238,29 @@ def main():
     for name in ("speeds", "plans", "peers", "results"):
         parser.add_argument(name)
     parser.add_argument("--check")
-    parser.add_argument("--shares", action="store_true")
+    parser.add_argument("--plot")
     arguments = parser.parse_args()
     speeds, launches = Speeds(arguments.speeds, arguments.peers), read_plans(arguments.plans)
-    if arguments.shares:
-        for (card, batch, context), each in shares(speeds, launches).items():
-            print(f"{card},{batch},{context},{each.bandwidth_share:.4f}")
+    if arguments.plot:
+        plot(shares(speeds, launches), arguments.plot)
         return 0
-    lines = [*kernel_tables(speeds), *launch_tables(speeds, launches),
+    lines = [*kernel_tables(speeds, launches), *launch_tables(speeds, launches),
              *measured_tables(speeds, launches, arguments.results)]
     if not arguments.check:
         print("\n".join(lines))
         return 0
-    document = set(Path(arguments.check).read_text("utf-8").splitlines())
-    missing = [line for line in lines if line and line not in document]
-    for line in missing:
-        print(f"{arguments.check}: missing: {line}")
-    return bool(missing)
+    document = Path(arguments.check).read_text("utf-8").splitlines()
+    there = [line for line in document if line.startswith("|")]
+    printed = [line for line in lines if line]
+    for line in difflib.unified_diff(there, printed, arguments.check, "printed", "", "", 0, ""):
+        print(line)
+    return there != printed
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    try:
+        sys.exit(main())
+    except OSError as error:
+        sys.exit(f"document.py: {error}")
+    except KeyError as missing:
+        sys.exit(f"document.py: the golden files have no figures of {missing}")

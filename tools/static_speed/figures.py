@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from hot_loop import find_hot_path
 from replay import trips_per_clock
 
-_ROWS = 16  # of a decode kernel's matrix product
+_ROWS = 16  # query rows in a decode kernel's matrix product
 _SYSTEM_SHARED = 1024  # bytes of each thread block, on sm_90 and later within its static ones
 BLOCKS_MAX = 4  # thread blocks on a multiprocessor that are replayed; no plan expects more
 
@@ -37,7 +37,12 @@ class Subject:
     copying_warps: int = 0  # that only copy, and do not run the hot loop
     threads: int = 0  # of a thread block, if the code does not say
     work: int = 0  # of a warp's tile, where products or copies have other uses, too
-    is_own: bool = True  # decode has sixteen rows on tensor cores
+    is_own: bool = True  # a trip of its hot loop must be a tile of sixteen rows
+
+
+def rates_of(figures):
+    """Throughput per clock of a multiprocessor with 1, 2, ... thread blocks."""
+    return [number for column, number in sorted(figures.items()) if column.startswith("at ")]
 
 
 def count_kinds(instructions):
@@ -46,7 +51,7 @@ def count_kinds(instructions):
 
 
 def _bytes_of_products(path, cache_bytes):
-    """Of K and V: sixteen rows take 2 FLOP each for an element."""
+    """Bytes of K and V that the products consume: 2 FLOP for each element and row."""
     return path.flops * cache_bytes // (2 * _ROWS)
 
 
@@ -66,8 +71,8 @@ def _tiles_in_flight(path):
 
 
 def measure(kernel, subject, card):
-    """{column: number}, "at 3" being what a multiprocessor with three thread blocks gets through in
-    a clock. None if it is one of our kernels, and a trip of its hot loop is no tile."""
+    """{column: number}; "at 3" is the throughput per clock of a multiprocessor with three thread
+    blocks. None for one of our kernels in which a trip of the hot loop is no tile."""
     path = find_hot_path(kernel)
     if path is None or subject.is_own and not _is_one_tile(path, subject):
         return None

@@ -1,9 +1,9 @@
 """Finds a kernel's hot path without hints: one trip of the loop that computes the matrix products.
 
-The hot loop is, of the innermost loops with products, the one with the most. Of its paths from head
-to head, the hot one has all the products, copies and loads that a trip can have, and the fewest
-instructions besides: an interior tile, in which no key is masked, no maximum grows and no option
-acts. A loop within it, such as a wait for a barrier, runs once.
+The hot loop is the innermost loop with the most products. The hot path is the way around it with
+all the products, copies and loads that a trip can have, and the fewest other instructions: an
+interior tile, in which no key is masked, no maximum grows and no option acts. A loop within it,
+such as a wait for a barrier, is taken to run once.
 """
 
 import re
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from machine_code import Instruction
 
-_PRODUCT_SHAPE = re.compile(r"H?G?MMA\.(\d+)x(\d+)x(\d+)|HMMA\.(16)(8)(8|16)\b")
+_PRODUCT_SHAPE = re.compile(r"HGMMA\.(\d+)x(\d+)x(\d+)|HMMA\.(16)(8)(8|16)\b")
 _WARPS_OF_GROUP = 4
 _LANES = 32
 
@@ -34,7 +34,7 @@ class HotPath:
 
 
 def flops_of(instruction):
-    """Of a warp. Of a warpgroup's product each warp has a quarter."""
+    """FLOP of a warp, which has a quarter of a warpgroup's product."""
     if match := _PRODUCT_SHAPE.search(instruction.opcode):
         rows, columns, depth = (int(size) for size in match.groups() if size)
         whole = 2 * rows * columns * depth
@@ -45,8 +45,8 @@ def flops_of(instruction):
 
 
 def copied_bytes_of(instruction):
-    """Bytes that a warp's asynchronous copy moves to shared memory. Bulk copies have their size in
-    a register: it is not known."""
+    """Bytes that a warp's asynchronous copy moves to shared memory; 0 for bulk copies, whose size
+    is in a register."""
     if instruction.base != "LDGSTS" or instruction.never_runs:
         return 0
     match = re.search(r"\.(64|128)\b", instruction.opcode.replace("LTC128B", ""))

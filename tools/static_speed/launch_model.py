@@ -1,6 +1,6 @@
-"""Predicts how long a planned launch of decode takes: thread blocks flow through the
-multiprocessors' slots, each at the rate that the replay gives for as many neighbours as it has, all
-together at most at the card's bandwidth.
+"""Predicts how long a planned launch of decode takes. Thread blocks take the multiprocessors' free
+slots in turn. Each reads at the rate that the replay predicts for the number of thread blocks on
+its multiprocessor, all together at most at the card's bandwidth.
 
 Three constants are fitted to an H100 (docs/kernel_speed.md says on which cases); everything else is
 predicted. What is not modelled: L2, the order in which DRAM is read, and clocks that change.
@@ -10,10 +10,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 LAUNCH_US = 5.0  # from event to event, of a launch that does nothing
-# Of a thread block, besides its reads at full rate: length, table and first tile, one after the
-# other, and its end.
+# Of a thread block, besides its reads at full rate: the latencies of length, table and first tile,
+# one after the other, and its end.
 START_US = 4.2
-MERGE_US = 2.0  # of a merge, beyond its reads, behind a launch
+MERGE_US = 2.0  # of a merge after decode, besides its reads
 BANDWIDTH_SHARE = 0.90  # of the nominal bandwidth; an H100 copies at 0.90
 
 

@@ -15,12 +15,12 @@ sys.path.append("tools/static_speed")
 from cards import CARDS  # noqa: E402
 from figures import COLUMNS  # noqa: E402
 from launch_model import BANDWIDTH_SHARE, LAUNCH_US, START_US, predict_launch  # noqa: E402
-from plans import BadPlans, PlannedLaunch, read_plans  # noqa: E402
+from plans import PlannedLaunch, read_plans  # noqa: E402
 from speed_table import changes, read_table, write_table  # noqa: E402
 from speed_test import check, floor_failures  # noqa: E402
 
 CARD = CARDS["H200"]
-LAUNCH = PlannedLaunch("H200", 4800.0, "GQA decode", "bf16", 1, 4096, 4096, "equal", 3, 1, (), 512,
+LAUNCH = PlannedLaunch("H200", 4800.0, "GQA decode", "bf16", 1, 4096, 4096, "equal", 1, (), 512,
                        32, 128)
 FAST = (100.0, 200.0, 300.0)  # bytes a clock, above any bandwidth together
 
@@ -113,9 +113,19 @@ class Tables(unittest.TestCase):
         self.assertEqual((launch.name, launch.splits), ("2 x 4096 skewed", 3))
 
     def test_a_bad_line_is_named(self):
-        self.path.write_text("no head\n")
-        with self.assertRaisesRegex(BadPlans, ":1: expected"):
-            read_plans(self.path)
+        head = "# decode in bf16, 2 heads of K and V, group 4, head dim 128, block size 16\n"
+        row = " H200  132  4800  GQA decode  bf16  2  4096  4096  equal  3  1  1:2*4096\n"
+        self.path.write_text(head + "headings\n" + row)
+        self.assertEqual(len(read_plans(self.path)), 1)
+        for text in ("", "no head\n"):
+            self.path.write_text(text)
+            with self.assertRaisesRegex(SystemExit, ":1: expected"):
+                read_plans(self.path)
+        for before, now in (("  1:2*4096", ""), ("H200", "H300"), ("132", "131"), ("bf16", "bf8"),
+                            ("equal", "even"), ("1:2*4096", "1:2"), ("4800", "fast")):
+            self.path.write_text(head + "headings\n" + row + row.replace(before, now))
+            with self.subTest(now), self.assertRaisesRegex(SystemExit, ":4: expected 12"):
+                read_plans(self.path)
 
 
 if __name__ == "__main__":

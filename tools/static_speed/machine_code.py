@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 
-from cubin import BadCubin, KernelCode, read_kernels
+from cubin import KernelCode, read_kernels
 
 _SECTION = re.compile(r"\.text\.(\S+):")
 _LABEL = re.compile(r"(\.L_\w+):")
@@ -26,8 +26,8 @@ _IN_PACKAGES = ("lib/python3*/site-packages/nvidia/*/bin/nvdisasm",
                 "lib/python3*/site-packages/triton/backends/nvidia/bin/nvdisasm")
 
 
-class NoDisassembler(Exception):
-    """What was searched, and what to install."""
+class NoDisassembler(SystemExit):
+    """What was searched, and what to install. Ends the program unless caught."""
 
 
 @dataclass(frozen=True)
@@ -83,6 +83,16 @@ def find_nvdisasm(toolkit="", interpreter=sys.executable):
                          "nvidia-cuda-nvdisasm has it")
 
 
+def output_of(*command):
+    """What a program prints."""
+    try:
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    except OSError as error:
+        raise SystemExit(f"{command[0]}: expected a program: {error.strerror}") from error
+    except subprocess.CalledProcessError as error:
+        raise SystemExit(f"{command[0]} ended with {error.returncode}: {error.stderr}") from error
+
+
 def _issue(word):
     """The stall, the scoreboards set and those waited for, of an instruction's upper half (bits 105
     to 121 of 128, as on all cards since Volta)."""
@@ -105,8 +115,8 @@ def _parse(kernel, lines):
             instructions.append(Instruction(int(address, 16), predicate or "", opcode, operands,
                                             target[1] if jumps else "", stall, sets, waits))
     if len(instructions) != len(words):
-        raise BadCubin(f"{kernel.name}: expected {len(words)} instructions of nvdisasm, "
-                       f"got {len(instructions)}")
+        raise SystemExit(f"{kernel.name}: expected {len(words)} instructions of nvdisasm, "
+                         f"got {len(instructions)}")
     return Kernel(kernel, instructions, labels)
 
 
@@ -116,10 +126,8 @@ def disassemble(path, nvdisasm, wanted=lambda name: True):
     if not codes:
         return []
     only = ",".join(str(code.symbol) for code in codes.values())
-    text = subprocess.run([nvdisasm, "-fun", only, path], check=True, capture_output=True,
-                          text=True).stdout
     lines_of, lines = {}, []
-    for line in text.splitlines():
+    for line in output_of(nvdisasm, "-fun", only, path).splitlines():
         if match := _SECTION.match(line):
             lines = lines_of.setdefault(match[1], [])
         else:

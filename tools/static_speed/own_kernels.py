@@ -2,10 +2,10 @@
 launches request (cuda/golden/dynamic_shared.txt)."""
 
 import re
-import subprocess
-from pathlib import Path
 
 from figures import Subject
+from machine_code import output_of
+from text_table import read_rows
 
 _ELEMENTS = {"float": "fp32", "__half": "fp16", "__nv_bfloat16": "bf16", "unsigned char": "fp8"}
 _BYTES = {"fp32": 4, "fp16": 2, "bf16": 2, "fp8": 1}
@@ -17,26 +17,19 @@ _NAMES = {"gqa_decode": "GQA decode in whole tiles", "paged_prefill_wide": "wide
 _HOPPER_SHARED, _HOPPER_COPYING_WARPS = 160 << 10, 4
 
 
-class BadTable(Exception):
-    """The line of a table, and what was expected."""
-
-
 def read_dynamic_shared(path):
     """{(kernel, q, cache, head dim): bytes}"""
-    table = {}
-    for number, line in enumerate(Path(path).read_text("utf-8").splitlines()[2:], 3):
-        parts = line.split()
-        if len(parts) != 5 or not parts[0].isdigit():
-            raise BadTable(f"{path}:{number}: expected five columns, got {line!r}")
-        cache = "fp8" if parts[2] in ("e4m3", "e5m2") else parts[2]
-        table[parts[4], parts[1], cache, int(parts[3])] = int(parts[0])
-    return table
+    def parse(_, *cells):
+        size, q, cache, head_dim, kernel = cells
+        cache = "fp8" if cache in ("e4m3", "e5m2") else cache
+        return (kernel, q, cache, int(head_dim)), int(size)
+
+    return dict(read_rows(path, "# dynamic shared memory", 5, parse)[1])
 
 
 def demangled(names):
     """Their names in C++."""
-    found = subprocess.run(["c++filt", *names], check=True, capture_output=True, text=True)
-    return [re.sub(r"^void ", "", name) for name in found.stdout.splitlines()]
+    return [name.removeprefix("void ") for name in output_of("c++filt", *names).splitlines()]
 
 
 def is_own(mangled):
@@ -53,14 +46,15 @@ def subject_of(name, shared_table):
     match = _NAME.match(name)
     types = [_ELEMENTS[each] for each in re.findall("|".join(_ELEMENTS), name)]
     if not match or not types:
-        raise BadTable(f"{name}: expected a kernel's name with its types and head dim")
+        raise SystemExit(f"{name}: expected a kernel's name with its types and head dim")
     function, q, cache, head_dim = match[1], types[0], types[-1], int(match[3])
     is_tma = "Transfer)1" in name
     is_hopper = function == "paged_prefill_hopper"
     in_table = "tma_decode" if is_tma else function
     shared = _HOPPER_SHARED if is_hopper else shared_table.get((in_table, q, cache, head_dim))
     if shared is None:
-        raise BadTable(f"{name}: no shared memory in the table")
+        raise SystemExit(f"{name}: no shared memory in the table; expected a row for "
+                         f"{in_table}, {q}, {cache}, {head_dim}")
     named = "TMA decode" if is_tma else _NAMES[function]
     return Subject(f"{named}, {q}/{cache}, {head_dim}", function == "gqa_decode", _BYTES[cache],
                    shared, _HOPPER_COPYING_WARPS if is_hopper else 0)

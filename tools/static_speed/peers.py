@@ -1,16 +1,13 @@
 #!/usr/bin/env python3
-"""The figures of peers' kernels, from the same walk and replay as our own, as a table.
+"""Prints the table of figures of FlashInfer's and Triton's kernels, made as those of our own.
 
-    peers.py [--nvcc NVCC] [--flashinfer FOLDER] [--triton-decode FILE] > TABLE
+    peers.py NVCC FOLDER FILE > TABLE
 
-FOLDER is an installed or unpacked flashinfer-python, compiled by nvcc; FILE is
-tools/bench_peers/gpu_peers/triton_decode.py, compiled by the triton of this interpreter. A peer
-that is not there is named on stderr.
+FOLDER is an installed or unpacked flashinfer-python, compiled by NVCC; FILE is
+tools/bench_peers/gpu_peers/triton_decode.py, compiled by the triton of this interpreter.
 """
 
-import argparse
 import importlib.util
-import subprocess
 import sys
 import tempfile
 import types
@@ -20,14 +17,14 @@ sys.dont_write_bytecode = True
 
 from cards import CARDS  # noqa: E402
 from figures import Subject, measure  # noqa: E402
-from machine_code import disassemble, find_nvdisasm  # noqa: E402
+from machine_code import disassemble, find_nvdisasm, output_of  # noqa: E402
 from speed_table import write_table  # noqa: E402
 
 CARD = CARDS["H200"]
-# Parts of mangled names, with what a launch asks for: `sizeof` FlashInfer's SharedStoragePaged, and
-# the sum in BatchDecodeWithPagedKVCacheDispatched. Some products of prefill sum the weights of 32
-# rows.
 _CCCL = ("cub", "libcudacxx/include", "thrust")
+# Kernels by parts of their mangled names. The shared memory that a launch requests is `sizeof`
+# FlashInfer's SharedStoragePaged, and the sum in BatchDecodeWithPagedKVCacheDispatched. Prefill's
+# work is given, because some of its products only sum the weights of 32 rows.
 _FLASHINFER = {
     ("BatchPrefillWithPagedKVCacheKernel", "j16E"):
         Subject("FlashInfer decode on tensor cores, bf16/bf16, 128", True, 2, 68 << 10,
@@ -43,15 +40,16 @@ _FLASHINFER = {
 
 def flashinfer_figures(nvcc, folder):
     """{label: figures}, and the version."""
-    [headers] = list(Path(folder).rglob("include/flashinfer/attention"))[:1]
+    headers = next(Path(folder).rglob("include/flashinfer/attention"), None)
+    if headers is None:
+        raise SystemExit(f"{folder}: expected flashinfer-python, with include/flashinfer/attention")
     data = headers.parents[2]
     includes = [data / "include", *(data / "cccl" / part for part in _CCCL)]
     source = Path(__file__).with_name("flashinfer_attention.cu")
     with tempfile.TemporaryDirectory() as work:
         cubin = Path(work) / "flashinfer.cubin"
         options = ["-std=c++20", "-O3", "-arch=sm_90", "-cubin", "-w", "--expt-relaxed-constexpr"]
-        subprocess.run([nvcc, *options, *(f"-I{each}" for each in includes), source, "-o", cubin],
-                       check=True)
+        output_of(nvcc, *options, *(f"-I{each}" for each in includes), source, "-o", cubin)
         kernels = disassemble(cubin, find_nvdisasm(), lambda name: "PagedKVCacheKernel" in name)
     rows = {}
     for kernel in kernels:
@@ -63,9 +61,13 @@ def flashinfer_figures(nvcc, folder):
 
 
 def triton_figures(path):
-    """The decode of tools/bench_peers with tiles of 64 keys, four warps, three stages; one of its
-    copies is of the block table. Its file imports PyTorch for types alone."""
-    import triton
+    """{label: figures} of the decode in tools/bench_peers, with tiles of 64 keys, four warps and
+    three stages, and the version. Work is given, because one copy is of the block table. The file
+    imports PyTorch for types alone."""
+    try:
+        import triton
+    except ImportError as error:
+        raise SystemExit(f"{sys.executable}: expected the package triton: {error}") from error
     from triton.backends.compiler import GPUTarget
     from triton.compiler import ASTSource, compile as compile_kernel
 
@@ -101,25 +103,14 @@ def triton_figures(path):
     return {subject.label: measure(kernel, subject, CARD)}, f"triton {triton.__version__}"
 
 
-def main():
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--nvcc", default="nvcc")
-    parser.add_argument("--flashinfer")
-    parser.add_argument("--triton-decode")
-    arguments = parser.parse_args()
-    rows, versions = {}, []
-    for name, path, find in (
-        ("FlashInfer", arguments.flashinfer, lambda at: flashinfer_figures(arguments.nvcc, at)),
-        ("Triton", arguments.triton_decode, triton_figures),
-    ):
-        if not path:
-            print(f"SKIPPED: {name}: no path to it is given", file=sys.stderr)
-            continue
-        found, version = find(path)
-        rows |= found
-        versions.append(version)
-    sys.stdout.write(write_table(f"# speed of peers, sm_90, {', '.join(versions)}", rows))
+def main(nvcc, folder, triton_decode):
+    rows, flashinfer = flashinfer_figures(nvcc, folder)
+    triton_rows, triton = triton_figures(triton_decode)
+    title = f"# speed of peers, sm_90, {flashinfer}, {triton}"
+    sys.stdout.write(write_table(title, rows | triton_rows))
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) != 4:
+        sys.exit(__doc__)
+    main(*sys.argv[1:])

@@ -1,17 +1,14 @@
 """The table of plans that //verify/kernels:plan_table prints: the thread blocks of decode,
 as recto's own code divides contexts among them."""
 
-import re
 from dataclasses import dataclass
-from pathlib import Path
 
-_HEAD = re.compile(r"# decode in bf16, (\d+) heads of K and V, group (\d+), head dim (\d+), "
-                   r"block size (\d+)")
+from cards import CARDS
+from text_table import read_rows
+
+_TITLE = (r"# decode in bf16, (\d+) heads of K and V, group (\d+), head dim (\d+), "
+          r"block size \d+$")
 _ELEMENT_BYTES = {"bf16": 2, "fp16": 2, "fp32": 4, "e4m3": 1, "e5m2": 1}
-
-
-class BadPlans(Exception):
-    """The line, and what was expected."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +21,6 @@ class PlannedLaunch:
     context: int  # of the longest sequence
     planned: int  # longest context that the plan is made for
     lengths: str  # "equal" or "skewed"
-    per_sm: int  # thread blocks that the plan expects on a multiprocessor
     splits: int
     runs: tuple[tuple[int, int], ...]  # (thread blocks, keys of each), in the order of the launch
     key_bytes: int  # of a key and its value, of one head
@@ -47,7 +43,7 @@ class PlannedLaunch:
 
     @property
     def state_bytes(self):
-        """Of the splits' states, which decode writes and the merge reads."""
+        """Bytes of the splits' states, which decode writes and the merge reads."""
         rows = self.batch * self.query_heads * self.splits
         return rows * (self.head_dim + 2) * 4 if self.splits > 1 else 0
 
@@ -68,20 +64,17 @@ def _runs(text, heads):
 
 
 def read_plans(path):
-    lines = Path(path).read_text("utf-8").splitlines()
-    head = _HEAD.match(lines[0])
-    if not head:
-        raise BadPlans(f"{path}:1: expected {_HEAD.pattern}, got {lines[0]!r}")
-    heads, group, head_dim, _ = map(int, head.groups())
-    launches = []
-    for number, line in enumerate(lines[2:], 3):
-        columns = re.split(r"\s{2,}", line.strip(), maxsplit=11)
-        if len(columns) != 12 or columns[4] not in _ELEMENT_BYTES:
-            raise BadPlans(f"{path}:{number}: expected 12 columns, got {line!r}")
-        card, _, gb_per_s, kernel, cache, batch, context, planned, lengths = columns[:9]
-        per_sm, splits = map(int, columns[9:11])
-        launches.append(PlannedLaunch(
-            card, float(gb_per_s), kernel, cache, int(batch), int(context), int(planned), lengths,
-            per_sm, splits, _runs(columns[11], heads), 2 * head_dim * _ELEMENT_BYTES[cache],
-            heads * group, head_dim))
-    return launches
+    return read_rows(path, _TITLE, 12, _launch)[1]
+
+
+def _launch(title, *cells):
+    card, multiprocessors, gb_per_s, kernel, cache = cells[:5]
+    if card not in CARDS or CARDS[card].multiprocessors != int(multiprocessors):
+        raise ValueError(f"cards.py has no {card} with {multiprocessors} multiprocessors")
+    if cells[8] not in ("equal", "skewed"):
+        raise ValueError(f"lengths are equal or skewed, not {cells[8]}")
+    batch, context, planned, splits = map(int, (*cells[5:8], cells[10]))
+    heads, group, head_dim = map(int, title.groups())
+    return PlannedLaunch(
+        card, float(gb_per_s), kernel, cache, batch, context, planned, cells[8], splits,
+        _runs(cells[11], heads), 2 * head_dim * _ELEMENT_BYTES[cache], heads * group, head_dim)

@@ -1,5 +1,5 @@
-"""Replays a hot path on a model of one multiprocessor: how many bytes or FLOP it gets through in a
-clock, when memory answers after a fixed time and is never the limit.
+"""Replays a hot path on a model of one multiprocessor, for its throughput: bytes or FLOP per clock,
+when memory has a fixed latency and is never the limit.
 
 What is modelled: the compiler's stall counts and scoreboards; four schedulers that issue one
 instruction a cycle from the warp that has been ready longest; the rates of the pipes; passes over
@@ -37,50 +37,39 @@ class _Kind:
     pipe: str
     busy: float  # cycles of the pipe
     result: int  # cycles until the result is there, if a scoreboard tells
+    opcodes: str = ""
 
 
-_KINDS = {
-    "alu": _Kind("alu", 2, 6),
-    "fma": _Kind("fma", 1, 6),  # two pipes of half the width
-    "imad": _Kind("imad", 2, 6),
-    "special": _Kind("special", 8, 24),
-    "constant": _Kind("uniform", 1, 30),
-    "uniform": _Kind("uniform", 1, 12),
-    "shuffle": _Kind("memory", 2, 24),
-    "shared": _Kind("memory", 4, 30),
-    "load": _Kind("memory", 4, MEMORY_CYCLES // 3),  # tables and lengths are in L2, or L1
-    "store": _Kind("memory", 4, 20),
-    "other": _Kind("", 0, 20),
-}
-_FMA = ("FADD", "FMUL", "FFMA", "HADD2", "HMUL2", "HFMA2")
-_SPECIAL = ("MUFU", "I2F", "F2I", "F2F", "POPC")
-_NAMED = {"LDC": "constant", "ULDC": "constant", "LDCU": "constant", "S2R": "constant",
-          "S2UR": "constant", "R2UR": "uniform", "SHFL": "shuffle", "LDG": "load", "LDL": "load",
-          "LD": "load", "STG": "store", "STL": "store", "IMAD": "imad", "LDS": "shared",
-          "LDSM": "shared", "STS": "shared", "STSM": "shared", "LDGSTS": "shared"}
-_CONTROL = ("BRA", "BSSY", "BSYNC", "WARPSYNC", "NOP", "EXIT", "CALL", "RET", "YIELD", "DEPBAR",
-            "LDGDEPBAR", "BAR", "SYNCS", "WARPGROUP", "MEMBAR", "FENCE", "ERRBAR", "UBLKCP",
-            "UTMALDG", "ELECT", "BREAK", "BMOV", "NANOSLEEP", "DEPBAR", "CCTL", "HMMA", "HGMMA")
+_UNIFORM = _Kind("uniform", 1, 12)  # R2UR, and others that begin with U
+_ALU = _Kind("alu", 2, 6)  # all others
+# Take no pipe here: products take the tensor cores, in product().
+_CONTROL = _Kind("", 0, 20, "BRA BSSY BSYNC WARPSYNC NOP EXIT CALL RET YIELD DEPBAR LDGDEPBAR BAR "
+                 "SYNCS WARPGROUP MEMBAR FENCE ERRBAR UBLKCP UTMALDG ELECT BREAK BMOV NANOSLEEP "
+                 "CCTL HMMA HGMMA")
+_KINDS = (
+    _CONTROL,
+    _Kind("fma", 1, 6, "FADD FMUL FFMA HADD2 HMUL2 HFMA2"),  # two pipes of half the width
+    _Kind("imad", 2, 6, "IMAD"),
+    _Kind("special", 8, 24, "MUFU I2F F2I F2F POPC"),
+    _Kind("uniform", 1, 30, "LDC ULDC LDCU S2R S2UR"),
+    _Kind("memory", 2, 24, "SHFL"),
+    _Kind("memory", 4, 30, "LDS LDSM STS STSM LDGSTS"),
+    _Kind("memory", 4, MEMORY_CYCLES // 3, "LDG LDL LD"),  # tables and lengths: in L2, or L1
+    _Kind("memory", 4, 20, "STG STL"),
+)
+_KIND_OF = {"R2UR": _UNIFORM, **{name: kind for kind in _KINDS for name in kind.opcodes.split()}}
 
 
 def kind_of(instruction):
-    base = instruction.base
-    if instruction.never_runs or base in _CONTROL:
-        return _KINDS["other"]
-    if base in _NAMED:
-        return _KINDS[_NAMED[base]]
-    if base in _FMA:
-        return _KINDS["fma"]
-    if base in _SPECIAL:
-        return _KINDS["special"]
-    if base.startswith("U"):
-        return _KINDS["uniform"]
-    return _KINDS["alu"]
+    if instruction.never_runs:
+        return _CONTROL
+    others = _UNIFORM if instruction.base.startswith("U") else _ALU
+    return _KIND_OF.get(instruction.base, others)
 
 
 def _shared_passes(instruction):
     """Passes of 128 bytes over shared memory."""
-    if instruction.base in ("LDSM", "STSM", "MOVM"):
+    if instruction.base in ("LDSM", "STSM"):
         match = re.search(r"\.([24])$", instruction.opcode)
         return int(match[1]) if match else 1
     match = re.search(r"\.(64|128)\b", instruction.opcode)
@@ -104,7 +93,7 @@ class _Warp:
 
 class _Multiprocessor:
     def __init__(self, path, warps, warps_per_block, hmma_cycles):
-        self.path, self.hmma_cycles = path, hmma_cycles
+        self.hmma_cycles = hmma_cycles
         self.code = path.instructions
         self.addresses = [each.address for each in self.code]
         self.kinds = [kind_of(each) for each in self.code]

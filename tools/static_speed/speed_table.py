@@ -1,16 +1,10 @@
 """Tables of figures as text: goldens, written and read, and compared with what is there now."""
 
-import re
-from pathlib import Path
-
 from figures import COLUMNS
+from text_table import read_rows
 
 TOLERANCE = 0.03
 _WIDTHS = [max(len(column), 8) for column in COLUMNS]
-
-
-class BadTable(Exception):
-    """The line of a table, and what was expected."""
 
 
 def heading(compiler, arch):
@@ -35,17 +29,13 @@ def write_table(first_line, rows):
 
 def read_table(path):
     """(first line, rows)"""
-    lines = Path(path).read_text("utf-8").splitlines()
-    rows = {}
-    for number, line in enumerate(lines[2:], 3):
-        cells = re.split(r"\s+", line.strip(), maxsplit=len(COLUMNS))
-        if len(cells) != len(COLUMNS) + 1:
-            raise BadTable(f"{path}:{number}: expected {len(COLUMNS)} numbers and a kernel, "
-                           f"got {line!r}")
-        rows[cells[-1]] = {column: float(cell)
-                           for column, cell in zip(COLUMNS, cells[:-1], strict=True)
-                           if cell != "-"}
-    return lines[0], rows
+    def parse(_, *cells):
+        *numbers, label = cells
+        return label, {column: float(number)
+                       for column, number in zip(COLUMNS, numbers, strict=True) if number != "-"}
+
+    title, rows = read_rows(path, "# speed.*", len(COLUMNS) + 1, parse)
+    return title[0], dict(rows)
 
 
 def changes(before, now):

@@ -15,8 +15,8 @@ from pathlib import Path
 
 sys.dont_write_bytecode = True
 
-from cards import CARD_OF, CARDS  # noqa: E402
-from figures import measure  # noqa: E402
+from cards import card_of  # noqa: E402
+from figures import measure, rates_of  # noqa: E402
 from machine_code import NoDisassembler, disassemble, find_nvdisasm  # noqa: E402
 from own_kernels import demangled, is_own, read_dynamic_shared, subject_of  # noqa: E402
 from plans import read_plans  # noqa: E402
@@ -41,19 +41,19 @@ def tables(cubins, nvdisasm, shared_table):
         group = list(group)
         subjects = [subject_of(name, shared_table)
                     for name in demangled([kernel.code.name for kernel in group])]
-        rows = {subject.label: measure(kernel, subject, CARDS[CARD_OF[key[1]]])
+        rows = {subject.label: measure(kernel, subject, card_of(key[1]))
                 for kernel, subject in zip(group, subjects, strict=True)}
         found[key] = dict(sorted((label, row) for label, row in rows.items() if row))
     return found
 
 
 def floor_failures(rows, arch, gb_per_s):
-    """Yields a line for each decode kernel that is predicted to fall short of its card, and for
-    each exception that is none."""
-    card = CARDS[CARD_OF[arch]]
+    """Yields a line for each decode kernel that is predicted to fall short of its card's memory,
+    and for each listed exception that does not."""
+    card = card_of(arch)
     least = FLOOR * card.need(gb_per_s)
     for label, row in rows.items():
-        rate = max(number for column, number in row.items() if column.startswith("at "))
+        rate = max(rates_of(row))
         if label.startswith(HAS_FLOOR) and (rate < least) != (BELOW in label):
             expected = "below" if BELOW in label else "at least"
             yield (f"{label}: {rate:.1f} bytes per clock and SM are predicted for {card.name}, "
@@ -65,7 +65,7 @@ def check(found, golden, launches):
     known = {first_line: rows for first_line, rows in map(read_table, golden)}
     bandwidth = {launch.card: launch.gb_per_s for launch in launches}
     for (compiler, arch), rows in found.items():
-        failures += floor_failures(rows, arch, bandwidth[CARD_OF[arch]])
+        failures += floor_failures(rows, arch, bandwidth[card_of(arch).name])
         before = known.get(heading(compiler, arch))
         if before is None:
             print(f"SKIPPED: speed: no golden figures of nvcc {compiler}, {arch}")

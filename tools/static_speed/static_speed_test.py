@@ -11,11 +11,11 @@ sys.dont_write_bytecode = True
 sys.path.append("tools/static_speed")
 
 from cards import CARDS  # noqa: E402
-from cubin import BadCubin, KernelCode, read_kernels  # noqa: E402
+from cubin import KernelCode, read_kernels  # noqa: E402
 from figures import COLUMNS, Subject, measure  # noqa: E402
 from hot_loop import find_hot_path  # noqa: E402
 from machine_code import _parse  # noqa: E402
-from own_kernels import BadTable, subject_of  # noqa: E402
+from own_kernels import subject_of  # noqa: E402
 from replay import MEMORY_CYCLES, trips_per_clock  # noqa: E402
 
 _NONE = 7 << 46 | 7 << 49  # no scoreboard
@@ -113,8 +113,7 @@ class HotLoop(unittest.TestCase):
 
 
 def loop(body, controls=()):
-    shifted = [(index, word) for index, word in controls]
-    return find_hot_path(kernel(f".L_x_0:\n{body.strip()}\n@P0 BRA `(.L_x_0)\nEXIT", shifted))
+    return find_hot_path(kernel(f".L_x_0:\n{body.strip()}\n@P0 BRA `(.L_x_0)\nEXIT", controls))
 
 
 FETCH = """
@@ -201,7 +200,7 @@ class Figures(unittest.TestCase):
         self.assertEqual(subject_of(gqa.format("unsigned char", 2), shared),
                          Subject("GQA decode in whole tiles, bf16/fp8, 128", True, 1, 59648))
         self.assertEqual(subject_of(gqa.format("__nv_bfloat16", 1), shared).dynamic_shared, 88320)
-        with self.assertRaisesRegex(BadTable, "no shared memory"):
+        with self.assertRaisesRegex(SystemExit, "no shared memory"):
             subject_of(gqa.format("__half", 2), shared)
 
     def test_registers_shared_memory_and_threads_limit_thread_blocks(self):
@@ -214,9 +213,13 @@ class Figures(unittest.TestCase):
 
     def test_a_file_that_is_no_cubin_is_named(self):
         with tempfile.NamedTemporaryFile() as file:
-            Path(file.name).write_bytes(b"no cubin")
-            with self.assertRaisesRegex(BadCubin, file.name):
-                read_kernels(file.name)
+            elf = b"\x7fELF\x02\x01"
+            for data in (b"no cubin", b"", elf, elf + bytes(100), elf + b"\xff" * 100):
+                Path(file.name).write_bytes(data)
+                with self.subTest(data), self.assertRaisesRegex(SystemExit, file.name):
+                    read_kernels(file.name)
+        with self.assertRaisesRegex(SystemExit, "no/such/file"):
+            read_kernels("no/such/file")
 
 
 if __name__ == "__main__":

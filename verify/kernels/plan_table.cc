@@ -32,7 +32,7 @@ constexpr std::int64_t kHeadDim = 128;
 constexpr std::int64_t kBlockSize = 16;
 
 struct Card {
-  const char* name;  // in core/gpu_table.h, which does not know the next
+  const char* name;  // as in core/gpu_table.h, which has no counts of multiprocessors
   std::int64_t num_multiprocessors;
 };
 constexpr Card kCards[] = {{"A100-80", 108}, {"H100", 132}, {"H200", 132}, {"B200", 148}};

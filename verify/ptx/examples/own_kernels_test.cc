@@ -100,8 +100,8 @@ Counters counters_of(OwnCall& call) {
   return report.counters;
 }
 
-// The static walk of tools/static_speed finds one trip of the hot loop in machine code. PTX has
-// other arithmetic, but the same memory and matrix instructions.
+// The golden figures are those of one trip of the hot loop that tools/static_speed finds in machine
+// code. PTX has other arithmetic, but the same memory and matrix instructions.
 TEST_CASE("a tile of decode takes the memory and matrix instructions that its machine code has") {
   constexpr int kKeys[] = {256, 1280};
   constexpr std::uint64_t kTiles = (1280 - 256) / 16 * 2;  // of two heads of K and V
