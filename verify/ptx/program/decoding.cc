@@ -97,9 +97,9 @@ void Decoding::check(const Status& status) {
 }
 
 bool Decoding::has_operands(std::size_t count) {
-  // With .L2::cache_hint the last is a policy of caches, which does not matter here.
   if (has_modifier("L2::cache_hint")) {
-    if (operands().size() == ++count) source(operands().back(), 8, ScalarType::kB64);
+    ++count;
+    if (operands().size() == count) source(operands().back(), 8, ScalarType::kB64);
   }
   if (operands().size() == count) return true;
   fail("expected " + std::to_string(count) + (count == 1 ? " operand" : " operands"));
