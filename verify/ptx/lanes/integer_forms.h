@@ -112,7 +112,7 @@ namespace {
       lanes(                                                                            \
           "setp.ne." type, [](T a, T b) __attribute__((always_inline)) { return a != b; })
 
-// Of halves a and b of two registers.
+// The expression is for a and b, which are halves of two registers.
 #define PAIRS(name, T, expression)                                                               \
   lanes(                                                                                         \
       name, [](std::uint32_t x, std::uint32_t y) __attribute__((always_inline))->std::uint32_t { \
