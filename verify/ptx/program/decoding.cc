@@ -164,7 +164,7 @@ Fields Decoding::results(const Operand& operand) {
   return {.d = d, .d_width = 4, .e = result(operand.parts[1], kPredicateWidth)};
 }
 
-// Of a variable of the function or of the module.
+// Where a variable of the function or of the module is.
 Location Decoding::location(const Operand& operand) {
   if (operand.kind == OperandKind::kVariable) return frame_->variables[operand.index];
   const std::optional<Location> found = variables_.find(operand.name);
