@@ -15,6 +15,10 @@ enum class Extreme : std::uint8_t { kMin, kMax };
 // -0 is below +0. A number wins over NaN, unless .NaN is given.
 template <typename T>
 RECTO_PTX_INLINE T extreme(Extreme which, T a, T b, const FloatMode& mode) {
+  if constexpr (sizeof(T) == sizeof(float)) {
+    a = operand(a, mode);
+    b = operand(b, mode);
+  }
   const bool is_max = which == Extreme::kMax;
   const auto bits = is_max ? bits_of(a) & bits_of(b) : bits_of(a) | bits_of(b);
   const T larger = a > b ? a : b;
@@ -32,6 +36,7 @@ RECTO_PTX_INLINE std::uint32_t extreme(Extreme which, std::uint32_t a, std::uint
   return narrowed_nearest<kFormat>(
       extreme(which, operand<kFormat>(a, mode), operand<kFormat>(b, mode), mode), {});
 }
+
 // --- predicates ---------------------------------------------------------------------------------
 
 // testp. Zeros count as normal.

@@ -17,17 +17,12 @@ const std::vector<float> kAscending = {-INFINITY, -2.0F,  -1e-40F, -0.0F,
 constexpr FloatMode kNanWins = {.number_wins = false};
 
 template <typename T>
-T extreme_of(Extreme which, T a, T b, const FloatMode& mode) {
-  if constexpr (sizeof(T) == sizeof(double)) return extreme(which, a, b, mode);
-  return extreme(which, operand(a, mode), operand(b, mode), mode);
-}
-template <typename T>
 T min(T a, T b, const FloatMode& mode) {
-  return extreme_of(Extreme::kMin, a, b, mode);
+  return extreme(Extreme::kMin, a, b, mode);
 }
 template <typename T>
 T max(T a, T b, const FloatMode& mode) {
-  return extreme_of(Extreme::kMax, a, b, mode);
+  return extreme(Extreme::kMax, a, b, mode);
 }
 
 std::uint32_t f16_of(float x) { return narrowed<kF16>(x, {}); }

@@ -9,7 +9,7 @@ std::uint64_t warp_key(std::uint32_t block, std::uint32_t warp) {
   return std::uint64_t{block} << 32 | warp;
 }
 
-// Of one lane alone.
+// The key of one lane alone.
 std::uint64_t lane_key(std::uint32_t block, std::uint32_t thread) {
   return std::uint64_t{1} << 62 | warp_key(block, thread);
 }

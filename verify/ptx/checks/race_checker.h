@@ -74,8 +74,8 @@ class BlockChecker {
   // All operations of the stream below the index are over, as the warp knows.
   void finish_operations(std::uint32_t warp, const GridChecker::Operation& end);
   static std::uint64_t stream_key(std::uint32_t stream) { return std::uint64_t{1} << 63 | stream; }
-  bool has_fenced(std::uint32_t warp, LaneMask lanes) const {
-    return (lanes & ~warps_[warp].order_in(Scope::kGrid).fenced) == 0;
+  bool has_fenced(std::uint32_t warp, LaneMask lanes, Scope scope) const {
+    return (lanes & ~warps_[warp].order_in(scope).fenced) == 0;
   }
 
   struct Access {

@@ -9,7 +9,7 @@ namespace {
 
 using Kind = Conflict::Kind;
 
-// Of an access by one lane.
+// What an access by one lane conflicts with.
 Kind kind_of(BlockChecker& checker, ShadowMemory& shadow, const BlockChecker::Access& access,
              std::size_t offset, std::size_t bytes) {
   std::array<std::uint64_t, kWarpSize> addresses = {};

@@ -85,13 +85,12 @@ constexpr FloatMode mode_of(Rounding rounding, unsigned modifiers) {
                        recto::ptx::op<kFormat>(a >> 16, b >> 16, c >> 16, mode) << 16;         \
               })
 
-#define EXTREME(name, which, suffix, number_wins_, flush_)                                  \
-  lanes(                                                                                    \
-      name suffix ".f32", [](float a, float b) __attribute__((always_inline))->float {      \
-        return extreme(which, operand(a, {.flush = flush_}), operand(b, {.flush = flush_}), \
-                       {.flush = flush_, .number_wins = number_wins_});                     \
-      }),                                                                                   \
-      HALF_EXTREME(name, which, suffix, "f16", kF16, number_wins_, flush_),                 \
+#define EXTREME(name, which, suffix, number_wins_, flush_)                             \
+  lanes(                                                                               \
+      name suffix ".f32", [](float a, float b) __attribute__((always_inline))->float { \
+        return extreme(which, a, b, {.flush = flush_, .number_wins = number_wins_});   \
+      }),                                                                              \
+      HALF_EXTREME(name, which, suffix, "f16", kF16, number_wins_, flush_),            \
       HALF_EXTREME(name, which, suffix, "bf16", kBf16, number_wins_, flush_)
 #define HALF_EXTREME(name, which, suffix, type, kFormat, number_wins_, flush_)                 \
   lanes(name suffix "." type,                                                                  \

@@ -112,7 +112,7 @@ namespace {
       lanes(                                                                            \
           "setp.ne." type, [](T a, T b) __attribute__((always_inline)) { return a != b; })
 
-// Of halves a and b of two registers.
+// The expression is for a and b, which are halves of two registers.
 #define PAIRS(name, T, expression)                                                               \
   lanes(                                                                                         \
       name, [](std::uint32_t x, std::uint32_t y) __attribute__((always_inline))->std::uint32_t { \
@@ -144,7 +144,6 @@ namespace {
   BINARY("szext.clamp." type, T, szext(a, static_cast<std::uint32_t>(b), Overshoot::kClamp)), \
       BINARY("szext.wrap." type, T, szext(a, static_cast<std::uint32_t>(b), Overshoot::kWrap))
 
-// With a fourth operand, a carry in or out.
 constexpr LaneForm kIntegerForms[] = {
     INTEGER_FORMS("s16", std::int16_t),
     INTEGER_FORMS("u16", std::uint16_t),
@@ -226,7 +225,7 @@ constexpr LaneForm kIntegerForms[] = {
           [](std::uint32_t a, std::uint32_t b, std::int32_t c) -> std::uint32_t {
             return fns(a, b, c);
           }),
-    // Of add.cc and its kin: the result as above, the carry by itself, before the result.
+    // add.cc and its kin compute the carry by itself, before the result.
     lanes("carry.add.b32",
           [](std::uint32_t a, std::uint32_t b, Truth c) -> bool {
             return add_carry(a, b, is_true(c) ? 1U : 0U).carry != 0;

@@ -119,6 +119,10 @@ std::vector<Canary> mbarrier_canaries() {
       once + "OTHERS:\n" + kWait +
       "and.b32 %r7, %r8, 127;\nmov.u32 %r6, smem;\n"
       "add.u32 %r6, %r6, %r7;\nld.shared.u32 %r1, [%r6];\n";
+  std::string fenced = release;
+  fenced.replace(fenced.find(once), once.size(),
+                 "fence.acq_rel.cta;\n"
+                 "@%p1 mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar];\n");
   return {
       {"an mbarrier that nobody initialised", Check::kMbarrier, kLoad,
        "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n", "", "finds none at bar+0"},
@@ -148,6 +152,8 @@ std::vector<Canary> mbarrier_canaries() {
        "reads 4 bytes of smem+"},
       {"an arrival that orders nothing", Check::kRace, kInit + release, "mbarrier.arrive.shared",
        "mbarrier.arrive.relaxed.cta.shared", "smem+"},
+      {"a relaxed arrival that follows no fence", Check::kRace, kInit + fenced,
+       "fence.acq_rel.cta;\n", "", "smem+"},
       {"a wait for a phase that is no parity", Check::kMbarrier, kInit + once + kWait,
        "[bar], 0;\n@!", "[bar], 2;\n@!", "which is 0 or 1"},
       {"bytes beyond what an mbarrier counts", Check::kMbarrier,

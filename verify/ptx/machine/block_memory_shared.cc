@@ -49,7 +49,7 @@ bool BlockMemory::access_shared(const Warp& warp, MemorySpace space, const Acces
   return true;
 }
 
-// Of one thread block's shared memory, by addresses on this machine.
+// Accesses to one thread block's shared memory, by addresses on this machine.
 bool BlockMemory::touch(const Warp& warp, BlockMemory& owner, const Access& access,
                         const LaneAddresses& pointers) {
   const std::uint64_t origin = owner.shared_origin();

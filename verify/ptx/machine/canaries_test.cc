@@ -13,7 +13,7 @@ namespace {
 
 const std::string kStart =
     ".reg .pred %p<10>;\n.reg .b16 %h<10>;\n.reg .b32 %r<10>;\n.reg .b64 %rd<10>;\n"
-    ".loc 1 7 1\nmov.u32 %r0, %tid.x;\nld.param.u64 %rd0, [out];\n"
+    ".loc 1 7 1\nmov.u32 %r0, %tid.x;\nld.param.u64 %rd0, [out];\nld.param.u64 %rd2, [in];\n"
     "mul.wide.u32 %rd1, %r0, 8;\nadd.s64 %rd1, %rd0, %rd1;\nmov.u32 %r9, smem;\n"
     "shl.b32 %r8, %r0, 2;\nadd.u32 %r9, %r9, %r8;\n.loc 1 8 1\n";
 
@@ -58,21 +58,17 @@ std::vector<Canary> memory_canaries() {
   return {
       {"a store beyond a buffer", Check::kOutOfBounds, "st.global.u64 [%rd1+256], 1;",
        "st.global.u64 [%rd1], 1;", "writes 8 bytes of memory 0 bytes past the end of out", 32},
-      {"a load before a buffer", Check::kOutOfBounds,
-       "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2+-4];",
-       "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2+252];",
-       "reads 4 bytes of memory 4 bytes before in (256 bytes)"},
+      {"a load before a buffer", Check::kOutOfBounds, "ld.global.u32 %r1, [%rd2+-4];",
+       "ld.global.u32 %r1, [%rd2+252];", "reads 4 bytes of memory 4 bytes before in (256 bytes)"},
       {"a null pointer", Check::kOutOfBounds, "mov.u64 %rd2, 0;\nld.global.u32 %r1, [%rd2];",
        "ld.global.u32 %r1, [%rd0];", "reads 4 bytes of null"},
-      {"a store to read-only memory", Check::kReadOnly,
-       "ld.param.u64 %rd2, [in];\nst.global.u32 [%rd2], 1;",
-       "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2];", "writes 4 bytes of in+0"},
+      {"a store to read-only memory", Check::kReadOnly, "st.global.u32 [%rd2], 1;",
+       "ld.global.u32 %r1, [%rd2];", "writes 4 bytes of in+0"},
       {"a store beyond shared variables", Check::kOutOfBounds, "st.shared.u32 [%r9+1024], 1;",
        "st.shared.u32 [%r9+512], 1;", "shared memory 0 bytes past the end of smem (1024 bytes)",
        32},
-      {"a misaligned load", Check::kMisaligned,
-       "ld.param.u64 %rd2, [in];\nld.global.u64 %rd3, [%rd2+4];",
-       "ld.param.u64 %rd2, [in];\nld.global.u64 %rd3, [%rd2+8];", "reads 8 bytes of in+4"},
+      {"a misaligned load", Check::kMisaligned, "ld.global.u64 %rd3, [%rd2+4];",
+       "ld.global.u64 %rd3, [%rd2+8];", "reads 8 bytes of in+4"},
       {"a read of shared memory that nobody wrote", Check::kUninitialisedMemory,
        "ld.shared.u32 %r1, [%r9];", "st.shared.u32 [%r9], 1;\nld.shared.u32 %r1, [%r9];",
        "reads 4 bytes of smem+"},
@@ -81,56 +77,59 @@ std::vector<Canary> memory_canaries() {
        "st.shared.u16 [%r9], 1;\nst.shared.u16 [%r9+2], 1;\nld.shared.u32 %r1, [%r9];",
        "which nobody has written"},
       {"a read of a buffer that holds nothing", Check::kUninitialisedMemory,
-       "ld.param.u64 %rd2, [fresh];\nld.global.u32 %r1, [%rd2];",
-       "ld.param.u64 %rd2, [in];\nld.global.u32 %r1, [%rd2];", "reads 4 bytes of fresh+0"},
+       "ld.param.u64 %rd2, [fresh];\nld.global.u32 %r1, [%rd2];", "ld.global.u32 %r1, [%rd2];",
+       "reads 4 bytes of fresh+0"},
   };
+}
+
+// Both begin with `start`.
+Canary undefined(const std::string& name, const std::string& start, const std::string& wrong,
+                 const std::string& right, const std::string& text) {
+  return {name, Check::kUndefinedRegister, start + wrong, start + right, text};
 }
 
 std::vector<Canary> register_canaries() {
+  const std::string use = "add.u32 %r3, %r2, 4;\nadd.u32 %r4, %r9, %r3;\nst.shared.u32 [%r4], 1;";
+  const std::string some = "@%p1 mov.u32 %r2, 1;\nst.shared.u32 [%r9], %r2;";
+  const std::string branch = "@%p3 bra L;\nmov.u32 %r1, 0;\nL:";
   return {
-      {"an undefined register in an address", Check::kUndefinedRegister,
-       "add.u32 %r3, %r2, 4;\nadd.u32 %r4, %r9, %r3;\nst.shared.u32 [%r4], 1;",
-       "mov.u32 %r2, 0;\nadd.u32 %r3, %r2, 4;\nadd.u32 %r4, %r9, %r3;\nst.shared.u32 [%r4], 1;",
-       "uses a register that was never written"},
-      {"a register that only some lanes define", Check::kUndefinedRegister,
-       "setp.lt.u32 %p1, %r0, 5;\n@%p1 mov.u32 %r2, 1;\nst.shared.u32 [%r9], %r2;",
-       "setp.lt.u32 %p1, %r0, 5;\nmov.u32 %r2, 0;\n@%p1 mov.u32 %r2, 1;\nst.shared.u32 [%r9], %r2;",
-       "thread "},
-      {"an undefined half of a pair", Check::kUndefinedRegister,
-       "mov.b16 %h1, 1;\nmov.b32 %r1, {%h1, %h2};\nmov.b32 {_, %h3}, %r1;\n"
-       "st.shared.u16 [%r9], %h3;",
-       "mov.b16 %h1, 1;\nmov.b32 %r1, {%h1, %h2};\nmov.b32 {%h3, _}, %r1;\n"
-       "st.shared.u16 [%r9], %h3;",
-       "st.shared.u16"},
-      {"an undefined half of a pair of fp8", Check::kUndefinedRegister,
-       "mov.b32 %r1, 0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %r2, %r1;\n"
-       "cvt.rn.f16x2.e4m3x2 %r3, %h1;\nmov.b32 {%h3, %h4}, %r3;\nst.shared.u16 [%r9], %h4;",
-       "mov.b32 %r1, 0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %r2, %r1;\n"
-       "cvt.rn.f16x2.e4m3x2 %r3, %h1;\nadd.f16x2 %r3, %r3, %r3;\nmov.b32 {%h3, %h4}, %r3;\n"
-       "st.shared.u16 [%r9], %h3;",
-       "st.shared.u16"},
-      {"an undefined half of a quadruple", Check::kUndefinedRegister,
-       "mov.b16 %h1, 1;\nmov.b64 %rd2, {%h1, %h1, %h2, %h1};\nmov.b64 {_, %r1}, %rd2;\n"
-       "st.shared.u32 [%r9], %r1;",
-       "mov.b16 %h1, 1;\nmov.b64 %rd2, {%h1, %h1, %h2, %h1};\ncvt.u32.u64 %r1, %rd2;\n"
-       "st.shared.u32 [%r9], %r1;",
-       "st.shared.u32"},
-      {"bytes of an undefined register", Check::kUndefinedRegister,
-       "mov.b32 %r1, 7;\nprmt.b32 %r3, %r1, %r2, 0x4321;\nst.shared.u32 [%r9], %r3;",
-       "mov.b32 %r1, 7;\nprmt.b32 %r3, %r1, %r2, 0x3201;\nst.shared.u32 [%r9], %r3;",
-       "st.shared.u32"},
-      {"an undefined register under a mask", Check::kUndefinedRegister,
-       "and.b32 %r3, %r2, 1;\nst.shared.u32 [%r9], %r3;",
-       "and.b32 %r3, %r2, 0;\nxor.b32 %r4, %r5, %r5;\nor.b32 %r3, %r3, %r4;\n"
-       "mov.b16 %h1, 3;\nmov.b32 %r6, {%h1, %h2};\nand.b32 %r6, %r6, 0xffff;\n"
-       "or.b32 %r3, %r3, %r6;\nst.shared.u32 [%r9], %r3;",
-       "st.shared.u32"},
-      {"an undefined branch", Check::kUndefinedRegister, "@%p3 bra L;\nmov.u32 %r1, 0;\nL:",
-       "setp.eq.u32 %p3, %r0, 0;\n@%p3 bra L;\nmov.u32 %r1, 0;\nL:", "bra"},
+      undefined("an undefined register in an address", "", use, "mov.u32 %r2, 0;\n" + use,
+                "uses a register that was never written"),
+      undefined("a register that only some lanes define", "setp.lt.u32 %p1, %r0, 5;\n", some,
+                "mov.u32 %r2, 0;\n" + some, "thread "),
+      undefined("an undefined half of a pair", "mov.b16 %h1, 1;\nmov.b32 %r1, {%h1, %h2};\n",
+                "mov.b32 {_, %h3}, %r1;\nst.shared.u16 [%r9], %h3;",
+                "mov.b32 {%h3, _}, %r1;\nst.shared.u16 [%r9], %h3;", "st.shared.u16"),
+      undefined("an undefined half of a pair of fp8",
+                "mov.b32 %r1, 0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %r2, %r1;\n"
+                "cvt.rn.f16x2.e4m3x2 %r3, %h1;\n",
+                "mov.b32 {%h3, %h4}, %r3;\nst.shared.u16 [%r9], %h4;",
+                "add.f16x2 %r3, %r3, %r3;\nmov.b32 {%h3, %h4}, %r3;\nst.shared.u16 [%r9], %h3;",
+                "st.shared.u16"),
+      undefined("an undefined half that is stored", "mov.b16 %h1, 1;\nmov.b32 %r1, {%h1, %h2};\n",
+                "st.shared.u32 [%r9], %r1;", "st.shared.u16 [%r9], %r1;", "st.shared.u32"),
+      undefined("an undefined byte of a register of 16 bits",
+                "mov.b32 %r1, 0;\ncvt.rn.satfinite.e4m3x2.f32 %h1, %r2, %r1;\n",
+                "cvt.u32.u16 %r3, %h1;\nst.shared.u32 [%r9], %r3;",
+                "cvt.u32.u8 %r3, %h1;\nst.shared.u32 [%r9], %r3;", "st.shared.u32"),
+      undefined("an undefined half of a quadruple",
+                "mov.b16 %h1, 1;\nmov.b64 %rd2, {%h1, %h1, %h2, %h1};\n",
+                "mov.b64 {_, %r1}, %rd2;\nst.shared.u32 [%r9], %r1;",
+                "cvt.u32.u64 %r1, %rd2;\nst.shared.u32 [%r9], %r1;", "st.shared.u32"),
+      undefined("bytes of an undefined register", "mov.b32 %r1, 7;\n",
+                "prmt.b32 %r3, %r1, %r2, 0x4321;\nst.shared.u32 [%r9], %r3;",
+                "prmt.b32 %r3, %r1, %r2, 0x3201;\nst.shared.u32 [%r9], %r3;", "st.shared.u32"),
+      undefined("an undefined register under a mask", "",
+                "and.b32 %r3, %r2, 1;\nst.shared.u32 [%r9], %r3;",
+                "and.b32 %r3, %r2, 0;\nxor.b32 %r4, %r5, %r5;\nor.b32 %r3, %r3, %r4;\n"
+                "mov.b16 %h1, 3;\nmov.b32 %r6, {%h1, %h2};\nand.b32 %r6, %r6, 0xffff;\n"
+                "or.b32 %r3, %r3, %r6;\nst.shared.u32 [%r9], %r3;",
+                "st.shared.u32"),
+      undefined("an undefined branch", "", branch, "setp.eq.u32 %p3, %r0, 0;\n" + branch, "bra"),
   };
 }
 
-// Of threads 0 and 32, the one that is second to count reads what the first wrote.
+// Threads 0 and 32 write and count; the one that is second to count reads what the first wrote.
 std::string between_warps(const std::string& fence, const std::string& scope) {
   return "setp.eq.u32 %p1, %r0, 0;\n@%p1 st.shared.u32 [smem+512], 0;\nbar.sync 0;\n"
          "and.b32 %r1, %r0, 31;\nsetp.ne.u32 %p1, %r1, 0;\n@%p1 bra END;\n"
@@ -139,7 +138,7 @@ std::string between_warps(const std::string& fence, const std::string& scope) {
          "\n" + kFar + "\nsetp.eq.u32 %p1, %r2, 1;\n@%p1 ld.shared.u32 %r3, [%r7];\nEND:";
 }
 
-// The block that is second to count reads what the first wrote.
+// Two blocks do the same.
 std::string between_blocks(const std::string& fence) {
   return "mov.u32 %r1, %ctaid.x;\nmul.wide.u32 %rd3, %r1, 8;\nadd.s64 %rd3, %rd0, %rd3;\n"
          "st.global.u32 [%rd3], 1;\n" +
@@ -183,47 +182,36 @@ std::vector<Canary> order_canaries() {
   };
 }
 
+const std::string kCopy = "cp.async.ca.shared.global [%r9], [%rd2], 4;\n";
+
+// Copies `bytes`, and zeros up to four.
+std::string part_of(int offset, int bytes) {
+  return "mov.u32 %r1, " + std::to_string(bytes) + ";\ncp.async.ca.shared.global [%r9], [%rd2+" +
+         std::to_string(offset) + "], 4, %r1;\ncp.async.wait_all;";
+}
+
 std::vector<Canary> copy_canaries() {
   return {
       {"a copy that is read before its wait", Check::kUnfinishedCopy,
-       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
-       "cp.async.commit_group;\nld.shared.u32 %r1, [%r9];\ncp.async.wait_group 0;",
-       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
-       "cp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.u32 %r1, [%r9];",
+       kCopy + "cp.async.commit_group;\nld.shared.u32 %r1, [%r9];\ncp.async.wait_group 0;",
+       kCopy + "cp.async.commit_group;\ncp.async.wait_group 0;\nld.shared.u32 %r1, [%r9];",
        "copies to it until it is waited for"},
       {"a wait for too few groups", Check::kUnfinishedCopy,
-       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
-       "cp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r1, [%r9];\n"
-       "cp.async.wait_all;",
-       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
-       "cp.async.commit_group;\ncp.async.ca.shared.global [%r9+512], [%rd2], 4;\n"
-       "cp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r1, [%r9];\n"
-       "cp.async.wait_all;",
+       kCopy + "cp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r1, [%r9];\n"
+               "cp.async.wait_all;",
+       kCopy + "cp.async.commit_group;\ncp.async.ca.shared.global [%r9+512], [%rd2], 4;\n"
+               "cp.async.commit_group;\ncp.async.wait_group 1;\nld.shared.u32 %r1, [%r9];\n"
+               "cp.async.wait_all;",
        "unfinished copy"},
       {"a copy that its thread alone has waited for", Check::kRace,
-       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
-       "cp.async.wait_all;\n" +
-           kFar + kUse,
-       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\n"
-       "cp.async.wait_all;\nbar.sync 0;\n" +
-           kFar + kUse,
-       ""},
-      {"a copy of more than it has room for", Check::kOutOfBounds,
-       "ld.param.u64 %rd2, [in];\nmov.u32 %r1, 5;\n"
-       "cp.async.ca.shared.global [%r9], [%rd2], 4, %r1;\ncp.async.wait_all;",
-       "ld.param.u64 %rd2, [in];\nmov.u32 %r1, 3;\n"
-       "cp.async.ca.shared.global [%r9], [%rd2], 4, %r1;\ncp.async.wait_all;",
+       kCopy + "cp.async.wait_all;\n" + kFar + kUse,
+       kCopy + "cp.async.wait_all;\nbar.sync 0;\n" + kFar + kUse, ""},
+      {"a copy of more than it has room for", Check::kOutOfBounds, part_of(0, 5), part_of(0, 3),
        "copies 5 bytes to 4"},
-      {"a misaligned copy of a part", Check::kMisaligned,
-       "ld.param.u64 %rd2, [in];\nmov.u32 %r1, 2;\n"
-       "cp.async.ca.shared.global [%r9], [%rd2+2], 4, %r1;\ncp.async.wait_all;",
-       "ld.param.u64 %rd2, [in];\nmov.u32 %r1, 2;\n"
-       "cp.async.ca.shared.global [%r9], [%rd2+4], 4, %r1;\ncp.async.wait_all;",
+      {"a misaligned copy of a part", Check::kMisaligned, part_of(2, 2), part_of(4, 2),
        "copies 4 bytes of in+2"},
-      {"an exit before a copy has ended", Check::kUnfinishedCopy,
-       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;",
-       "ld.param.u64 %rd2, [in];\ncp.async.ca.shared.global [%r9], [%rd2], 4;\ncp.async.wait_all;",
-       "exits before its copy has ended"},
+      {"an exit before a copy has ended", Check::kUnfinishedCopy, kCopy,
+       kCopy + "cp.async.wait_all;", "exits before its copy has ended"},
   };
 }
 

@@ -91,7 +91,9 @@ class Operation {
   void release(const MbarrierAt& found, LaneMask lanes) {
     BlockChecker* const checker = memory_.checker();
     if (checker == nullptr) return;
-    if (detail_.mbarrier.is_relaxed && !checker->has_fenced(at_.warp.number, lanes)) return;
+    using Scope = BlockChecker::Scope;
+    const Scope scope = found.place.owner == &memory_ ? Scope::kBlock : Scope::kGrid;
+    if (detail_.mbarrier.is_relaxed && !checker->has_fenced(at_.warp.number, lanes, scope)) return;
     checker->release({at_.warp.number, lanes, at_.warp.live}, found.object->arriving);
   }
 

@@ -63,6 +63,14 @@ void store_rows(const WarpStep& at, const Detail& detail, std::size_t index,
   }
 }
 
+// Accesses with an ordering are atomic.
+AccessKind kind_of(const Detail& detail, bool is_load) {
+  using enum AccessKind;
+  if (detail.ordering == Ordering::kWeak) return is_load ? kRead : kWrite;
+  if (detail.is_of_block) return is_load ? kBlockAtomicRead : kBlockAtomic;
+  return is_load ? kAtomicRead : kAtomic;
+}
+
 // What accesses with an ordering tell other threads.
 void pass_ordering(BlockMemory& memory, const WarpStep& at, const Detail& detail,
                    const LaneAddresses& pointers) {
@@ -128,10 +136,7 @@ bool load(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   const std::size_t count = detail.defs.size();
   const Warp& warp = at.warp;
   const Access what{&at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
-                    detail.ordering == Ordering::kWeak ? AccessKind::kRead
-                    : detail.is_of_block               ? AccessKind::kBlockAtomicRead
-                                                       : AccessKind::kAtomicRead,
-                    "reads"};
+                    kind_of(detail, true), "reads"};
   const bool is_plain = detail.width == detail.element_bytes;
   const LoadShape shape{detail.width, static_cast<std::uint8_t>(count), detail.defs.data()};
   if (is_plain && at.lanes == kAllLanes && memory.load_usual(warp, detail.memory, what, shape)) {
@@ -163,10 +168,7 @@ bool store(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   const bool is_weak = detail.ordering == Ordering::kWeak;
   LaneAddresses pointers;
   const Access what{&at.step, at.lanes, static_cast<std::uint32_t>(detail.element_bytes * count),
-                    is_weak              ? AccessKind::kWrite
-                    : detail.is_of_block ? AccessKind::kBlockAtomic
-                                         : AccessKind::kAtomic,
-                    "writes"};
+                    kind_of(detail, false), "writes"};
   if (!memory.access(at.warp, detail.memory, what, pointers)) return false;
   pass_ordering(memory, at, detail, pointers);
   for (std::size_t i = 0; i < count; ++i) store_rows(at, detail, i, pointers);
@@ -180,7 +182,7 @@ bool atomic(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   const std::size_t count = is_swap ? 1 : detail.uses.size();
   LaneAddresses pointers;
   const Access what{&at.step, at.lanes, static_cast<std::uint32_t>(detail.width * count),
-                    detail.is_of_block ? AccessKind::kBlockAtomic : AccessKind::kAtomic, "updates"};
+                    kind_of(detail, false), "updates"};
   if (!memory.access(at.warp, detail.memory, what, pointers)) return false;
   pass_ordering(memory, at, detail, pointers);
   const auto value = [&](ValuePlace place, unsigned lane) {

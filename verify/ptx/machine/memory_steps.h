@@ -14,13 +14,13 @@ bool atomic(BlockMemory& memory, const WarpStep& at, const Detail& detail);
 bool load_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail);
 bool store_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail);
 
-// What an atomic operation leaves where `old` was; c is for compare-and-swap.
 struct AtomicValues {
   std::uint64_t old = 0;
   std::uint64_t b = 0;
-  std::uint64_t c = 0;
-  bool is_global = false;  // where sums in fp32 flush subnormal numbers
+  std::uint64_t c = 0;     // of compare-and-swap
+  bool is_global = false;  // in global memory, sums in fp32 flush subnormal numbers
 };
+// What an atomic operation leaves where `old` was.
 std::uint64_t combined(const Detail& detail, const AtomicValues& values);
 
 }  // namespace recto::ptx

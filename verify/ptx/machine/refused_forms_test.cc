@@ -31,14 +31,28 @@ TEST_CASE("forms that cannot be run are refused, before anything runs") {
   refuses("ld.global.b128 %rd1, [%rd2];", "not an instruction");
   refuses("ld.global.u64 %r1, [%rd2];", "a register is too narrow");
   for (const char* instruction :
-       {"atom.global.inc.u64 %rd1, [%rd2], %rd3;", "atom.global.add.f16 %h1, [%rd2], %h2;",
+       {"atom.global.inc.u64 %rd1, [%rd2], %rd3;",
+        "atom.global.add.f16 %h1, [%rd2], %h2;",
         "atom.global.min.noftz.f16 %h1, [%rd2], %h2;",
-        "atom.global.add.noftz.f32 %f1, [%rd2], %f2;", "atom.global.add.s64 %rd1, [%rd2], %rd3;",
-        "red.global.exch.b32 [%rd2], %r1;", "red.global.max.v2.f32 [%rd2], {%f1, %f2};",
+        "atom.global.add.noftz.f32 %f1, [%rd2], %f2;",
+        "atom.global.add.s64 %rd1, [%rd2], %rd3;",
+        "red.global.exch.b32 [%rd2], %r1;",
+        "red.global.max.v2.f32 [%rd2], {%f1, %f2};",
         "atom.global.shared.add.u32 %r1, [%rd2], %r2;",
         "cp.async.cg.shared.global [%r1], [%rd2], 8;",
-        "cp.async.ca.shared.global [%r1], [%rd2], 16, %r2, %rd3;", "bar.arrive 0;",
-        "set.eq.u64.f32 %rd1, %f1, %f2;", "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
+        "cp.async.ca.shared.global [%r1], [%rd2], 16, %r2, %rd3;",
+        "bar.arrive 0;",
+        "pack.b32 %r1, %h1, %h2;",
+        "extract.b16.b32 %h1, %r1, %r2;",
+        "sum.add.b32 %r1, %r2, %r3, %p1;",
+        "red.global.add.v8.f32 [%rd2], {%f1, %f1, %f1, %f1, %f1, %f1, %f1, %f1};",
+        "red.shared.add.v2.f32 [%r1], {%f1, %f2};",
+        "red.weak.global.add.u32 [%rd2], %r1;",
+        "set.eq.u64.f32 %rd1, %f1, %f2;",
+        "set.eq.f16.f16x2 %h1, %r1, %r2;",
+        "set.eq.f32.f16x2 %f1, %r1, %r2;",
+        "set.eq.f16x2.s32 %r1, %r2, %r3;",
+        "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
         "max.xorsign.abs.f32 %f1, %f2, %f3;"}) {
     refuses(instruction, "");
   }

@@ -210,7 +210,8 @@ Next ThreadBlock::wait_at_mbarrier(std::size_t index, const WarpStep& at) {
 bool ThreadBlock::arrive_at_cluster(const WarpStep& at) {
   BlockChecker* const checker = memory_.checker();
   const bool is_relaxed = detail_of(at.step).ordering == Ordering::kRelaxed;
-  if (checker != nullptr && (!is_relaxed || checker->has_fenced(at.warp.number, at.lanes))) {
+  if (checker != nullptr &&
+      (!is_relaxed || checker->has_fenced(at.warp.number, at.lanes, BlockChecker::Scope::kGrid))) {
     checker->release({at.warp.number, at.lanes, at.warp.live}, cluster_->arriving());
   }
   const std::uint32_t num_ended = cluster_->num_ended();

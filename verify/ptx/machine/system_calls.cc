@@ -9,7 +9,7 @@ namespace recto::ptx {
 namespace {
 
 constexpr std::size_t kStringBytesMax = 4096;
-// Of a conversion: flags, width, precision and size; then its kinds.
+// What a conversion may have: flags, width, precision and size; then its kinds.
 constexpr const char* kBeforeKind = "-+ #0123456789.*hlzjt";
 constexpr const char* kKinds = "diouxXcsfFeEgGaAp";
 constexpr std::size_t kConversionBytesMax = 17;

@@ -22,7 +22,7 @@ LaneMask bits_of_uses(const WarpStep& at) {
   return bits;
 }
 
-// Of one half of the result.
+// The lanes in which this half of the result is undefined.
 LaneMask bits_of_result(const WarpStep& at, unsigned half) {
   if (!passes_undefined(at.step.action)) return 0;
   struct {
@@ -70,9 +70,13 @@ LaneMask undefined_uses(const Program& program, const WarpStep& at, LaneMask ena
     // A product that does not add does not read its sums.
     const bool ignores_sums =
         at.step.action == Action::kWarpgroupProduct && at.warp.mask_at(detail.uses[0]) == 0;
+    // A store may take the lower halves of its registers alone.
+    const bool ignores_upper =
+        at.step.action == Action::kStore && 2 * detail.element_bytes <= detail.width;
     for (std::size_t i = 0; i < detail.uses.size(); ++i) {
       if (ignores_sums && i >= 1 && i <= detail.defs.size()) continue;
-      undefined |= bits_of(at.warp, detail.uses[i]);
+      const ValuePlace use = detail.uses[i];
+      undefined |= ignores_upper ? bits_of(at.warp, 0, use) : bits_of(at.warp, use);
     }
   }
   return undefined & enabled;

@@ -85,6 +85,10 @@ void decode_unpack(Decoding& at, ScalarType type) {
 }  // namespace
 
 void decode_lanes(Decoding& at) {
+  // Some forms are parts of instructions, and no instructions of PTX.
+  for (const std::string_view part : {"pack", "pack4", "extract", "carry", "sum"}) {
+    if (at.opcode() == part) return at.refuse();
+  }
   const std::vector<std::string>& modifiers = at.instruction().modifiers;
   std::string form(at.opcode());
   for (const std::string& modifier : modifiers) {

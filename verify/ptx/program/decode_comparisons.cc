@@ -5,20 +5,34 @@
 namespace recto::ptx {
 namespace {
 
+// The type of each half of a pair, and any other type itself.
+ScalarType element_of(ScalarType type) {
+  if (type == ScalarType::kF16x2) return ScalarType::kF16;
+  return type == ScalarType::kBf16x2 ? ScalarType::kBf16 : type;
+}
+bool is_pair(ScalarType type) { return element_of(type) != type; }
+
 // What set gives where the comparison is true.
 std::uint64_t truth_of(ScalarType type) {
-  switch (type) {
+  switch (element_of(type)) {
     case ScalarType::kF32:
       return 0x3f800000;
     case ScalarType::kF16:
-    case ScalarType::kF16x2:
       return 0x3c00;
     case ScalarType::kBf16:
-    case ScalarType::kBf16x2:
       return 0x3f80;
     default:
       return ~std::uint64_t{0};
   }
+}
+
+// Whether set has such results. PTX ISA, "Comparison and Selection Instructions: set" and "Half
+// Precision Comparison Instructions: set".
+bool may_set(ScalarType to, ScalarType type) {
+  using enum ScalarType;
+  if (to == kU32 || to == kS32) return true;
+  if (is_pair(type)) return to == type;
+  return to == kF32 || to == kF16 || to == kBf16 || to == kU16 || to == kS16;
 }
 
 struct CompareForm {
@@ -27,8 +41,6 @@ struct CompareForm {
   std::string_view logic = {};  // and.pred: with another predicate; empty: none
   ScalarType to = ScalarType::kPred;
   ScalarType type = ScalarType::kB32;
-
-  bool is_of_pairs() const { return type == ScalarType::kF16x2 || type == ScalarType::kBf16x2; }
 };
 
 std::optional<CompareForm> take_compare_form(Decoding& at) {
@@ -42,15 +54,10 @@ std::optional<CompareForm> take_compare_form(Decoding& at) {
   if (at.take("ftz")) form.name += ".ftz";
   const auto to = form.is_set ? at.take_type() : ScalarType::kPred;
   const auto type = at.take_type();
-  if (!to || !type || at.has_more() || (form.is_set && bits_of(*to) != 32 && bits_of(*to) != 16)) {
-    return std::nullopt;
-  }
+  if (!to || !type || at.has_more() || (form.is_set && !may_set(*to, *type))) return std::nullopt;
   form.to = *to;
   form.type = *type;
-  const ScalarType one = *type == ScalarType::kF16x2    ? ScalarType::kF16
-                         : *type == ScalarType::kBf16x2 ? ScalarType::kBf16
-                                                        : *type;
-  form.name += "." + std::string(name_of(one));
+  form.name += "." + std::string(name_of(element_of(*type)));
   return form;
 }
 
@@ -64,12 +71,12 @@ void decode_compare(Decoding& at) {
   if (found == nullptr) return at.refuse();
   if (!at.has_operands(form->logic.empty() ? 3 : 4)) return;
   const Operand& results = at.operands()[0];
-  const bool is_pair = results.kind == OperandKind::kPair;
-  const bool has_halves = form->is_of_pairs();
+  const bool has_two = results.kind == OperandKind::kPair;
+  const bool has_halves = is_pair(form->type);
   const Width width = has_halves ? Width{4} : found->a;
   const ValuePlace a = at.source(at.operands()[1], width, form->type);
   const ValuePlace b = at.source(at.operands()[2], width, form->type);
-  if (!form->is_set && !is_pair && !has_halves && form->logic.empty()) {
+  if (!form->is_set && !has_two && !has_halves && form->logic.empty()) {
     return at.emit_lanes(form->name, at.result(results, kPredicateWidth), {a, b});
   }
   const ValuePlace other = form->logic.empty() ? kNoValue : at.predicate(at.operands()[3]);
@@ -107,9 +114,9 @@ void decode_compare(Decoding& at) {
     return;
   }
   // Both results are computed before either is written: one may be `other`.
-  if (is_pair && !has_halves) q = combined(at.emit_value("not.pred", kPredicateWidth, {truth}));
-  if (is_pair) at.emit_lanes("mov.pred", at.result(results.parts[1], kPredicateWidth), {q});
-  at.emit_lanes("mov.pred", at.result(is_pair ? results.parts[0] : results, kPredicateWidth), {p});
+  if (has_two && !has_halves) q = combined(at.emit_value("not.pred", kPredicateWidth, {truth}));
+  if (has_two) at.emit_lanes("mov.pred", at.result(results.parts[1], kPredicateWidth), {q});
+  at.emit_lanes("mov.pred", at.result(has_two ? results.parts[0] : results, kPredicateWidth), {p});
 }
 
 // lop3.b32 d, a, b, c, table, and lop3.{and, or}.b32 d|p, a, b, c, table, q: p is (d != 0) op q.

@@ -27,33 +27,33 @@ AccessModifiers take_modifiers(Decoding& at) {
     if (found) field = found;
     return found.has_value();
   };
-  at.skip_hints();
-  while (set(taken.ordering, at.take_one_of<Ordering>({{"volatile", Ordering::kRelaxed},
-                                                       {"weak", Ordering::kWeak},
-                                                       {"relaxed", Ordering::kRelaxed},
-                                                       {"acquire", Ordering::kAcquire},
-                                                       {"release", Ordering::kRelease},
-                                                       {"acq_rel", Ordering::kAcquireRelease}})) ||
-         set(taken.is_of_block,
-             at.take_one_of<bool>(
-                 {{"cta", true}, {"cluster", false}, {"gpu", false}, {"sys", false}})) ||
-         set(taken.space, at.take_space()) ||
-         ((at.opcode() == "atom" || at.opcode() == "red") &&
-          set(taken.operation, at.take_one_of<AtomicOperation>({{"add", kAdd},
-                                                                {"min", kMin},
-                                                                {"max", kMax},
-                                                                {"and", kAnd},
-                                                                {"or", kOr},
-                                                                {"xor", kXor},
-                                                                {"exch", kExchange},
-                                                                {"cas", kCompareAndSwap},
-                                                                {"inc", kIncrement},
-                                                                {"dec", kDecrement}}))) ||
-         set(taken.is_noftz, at.take_one_of<bool>({{"noftz", true}})) ||
-         set(taken.count, at.take_one_of<std::size_t>({{"v2", 2}, {"v4", 4}, {"v8", 8}})) ||
-         set(taken.type, at.take_type())) {
+  do {
     at.skip_hints();
-  }
+  } while (
+      set(taken.ordering, at.take_one_of<Ordering>({{"volatile", Ordering::kRelaxed},
+                                                    {"weak", Ordering::kWeak},
+                                                    {"relaxed", Ordering::kRelaxed},
+                                                    {"acquire", Ordering::kAcquire},
+                                                    {"release", Ordering::kRelease},
+                                                    {"acq_rel", Ordering::kAcquireRelease}})) ||
+      set(taken.is_of_block,
+          at.take_one_of<bool>(
+              {{"cta", true}, {"cluster", false}, {"gpu", false}, {"sys", false}})) ||
+      set(taken.space, at.take_space()) ||
+      ((at.opcode() == "atom" || at.opcode() == "red") &&
+       set(taken.operation, at.take_one_of<AtomicOperation>({{"add", kAdd},
+                                                             {"min", kMin},
+                                                             {"max", kMax},
+                                                             {"and", kAnd},
+                                                             {"or", kOr},
+                                                             {"xor", kXor},
+                                                             {"exch", kExchange},
+                                                             {"cas", kCompareAndSwap},
+                                                             {"inc", kIncrement},
+                                                             {"dec", kDecrement}}))) ||
+      set(taken.is_noftz, at.take_one_of<bool>({{"noftz", true}})) ||
+      set(taken.count, at.take_one_of<std::size_t>({{"v2", 2}, {"v4", 4}, {"v8", 8}})) ||
+      set(taken.type, at.take_type()));
   return taken;
 }
 
@@ -166,7 +166,11 @@ void decode_atomic(Decoding& at) {
       !has_operation(*is.type, *is.operation, is.count.has_value())) {
     return at.refuse();
   }
-  // Types of 16 bits say that they keep subnormals, others may not.
+  // A vector is in global memory, and has at most 16 bytes.
+  const bool is_elsewhere = is.space.value_or(MemorySpace::kGlobal) != MemorySpace::kGlobal;
+  if (is.count && (is_elsewhere || *is.count * bytes_of(*is.type) > 16)) return at.refuse();
+  if (is.ordering == Ordering::kWeak) return at.refuse();
+  // Types of 16 bits, and pairs of them, must say that they keep subnormals; others must not.
   const bool is_narrow =
       is_float(*is.type) && *is.type != ScalarType::kF32 && *is.type != ScalarType::kF64;
   const bool is_swap = *is.operation == AtomicOperation::kCompareAndSwap;

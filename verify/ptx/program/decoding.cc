@@ -97,9 +97,9 @@ void Decoding::check(const Status& status) {
 }
 
 bool Decoding::has_operands(std::size_t count) {
-  // With .L2::cache_hint the last is a policy of caches, which does not matter here.
   if (has_modifier("L2::cache_hint")) {
-    if (operands().size() == ++count) source(operands().back(), 8, ScalarType::kB64);
+    ++count;
+    if (operands().size() == count) source(operands().back(), 8, ScalarType::kB64);
   }
   if (operands().size() == count) return true;
   fail("expected " + std::to_string(count) + (count == 1 ? " operand" : " operands"));
@@ -164,7 +164,7 @@ Fields Decoding::results(const Operand& operand) {
   return {.d = d, .d_width = 4, .e = result(operand.parts[1], kPredicateWidth)};
 }
 
-// Of a variable of the function or of the module.
+// Where a variable of the function or of the module is.
 Location Decoding::location(const Operand& operand) {
   if (operand.kind == OperandKind::kVariable) return frame_->variables[operand.index];
   const std::optional<Location> found = variables_.find(operand.name);

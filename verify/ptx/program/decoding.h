@@ -54,7 +54,8 @@ class Decoding : public InstructionReader, public DraftBuilder {
   void refuse() { fail("not an instruction that can be run here"); }
   void check(const Status& status);
   const Status& status() const { return status_; }
-  // Fails and is false unless there are so many.
+  // Fails and is false unless there are so many, and with .L2::cache_hint a policy of caches after
+  // them, which does not matter here.
   bool has_operands(std::size_t count);
 
   // Values of operands. They fail and give a value nonetheless if the operand does not fit.

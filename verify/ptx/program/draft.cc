@@ -5,20 +5,21 @@
 namespace recto::ptx {
 namespace {
 
-// Of Step::halves.
+// The bits of Step::halves for one operand: which halves of the result depend on which of its own.
 enum Halves : std::uint16_t {
-  kSame = 0b1001,
-  kLowerOfBoth = 0b0011,  // the lower half of the result, on all of the operand
-  kUpperOfBoth = 0b1100,
-  kBothOfLower = 0b0101,
-  kBothOfUpper = 0b1010,
+  kLowerOfLower = 0b0001,
+  kSame = 0b1001,         // each half on the same half
+  kLowerOfBoth = 0b0011,  // the lower half of the result, on both
+  kUpperOfBoth = 0b1100,  // the upper half of the result, on both
+  kBothOfLower = 0b0101,  // all of the result, on the lower half
+  kBothOfUpper = 0b1010,  // all of the result, on the upper half
   kAll = 0b1111,
 };
-constexpr std::uint16_t halves_of(unsigned a, unsigned b, unsigned c, unsigned e) {
+constexpr std::uint16_t for_operands(unsigned a, unsigned b, unsigned c, unsigned e) {
   return static_cast<std::uint16_t>(a | b << 4 | c << 8 | e << 12);
 }
 
-// Of two vectors, from which a constant takes bytes.
+// prmt: each byte of the result is a byte of a (0 to 3) or of b (4 to 7).
 std::uint16_t permuted_halves(std::uint64_t selectors) {
   unsigned halves = 0;
   for (unsigned byte = 0; byte < 4; ++byte) {
@@ -28,16 +29,16 @@ std::uint16_t permuted_halves(std::uint64_t selectors) {
   return static_cast<std::uint16_t>(halves);
 }
 
-// `operands`: null beyond the last.
+// What is not known to be less is all. `operands` are null beyond the last.
 std::uint16_t halves_of(const LaneForm& form, const Value* const (&operands)[4]) {
   const std::string_view name = form.form;
   const auto is_constant = [](const Value* value) {
     return value != nullptr && value->kind == ValueKind::kConstant;
   };
   if (name.starts_with("pack4.")) {
-    return halves_of(kLowerOfBoth, kLowerOfBoth, kUpperOfBoth, kUpperOfBoth);
+    return for_operands(kLowerOfBoth, kLowerOfBoth, kUpperOfBoth, kUpperOfBoth);
   }
-  if (name.starts_with("pack.")) return halves_of(kLowerOfBoth, kUpperOfBoth, 0, 0);
+  if (name.starts_with("pack.")) return for_operands(kLowerOfBoth, kUpperOfBoth, 0, 0);
   if (name.starts_with("extract.")) {  // shifts by a constant
     return operands[1]->bits < 4U * form.a ? kBothOfLower : kBothOfUpper;
   }
@@ -45,19 +46,21 @@ std::uint16_t halves_of(const LaneForm& form, const Value* const (&operands)[4])
     return permuted_halves(operands[2]->bits);
   }
   if (name.starts_with("cvt.")) {
-    if (form.b != 0) return halves_of(kUpperOfBoth, kLowerOfBoth, 0, 0);  // two to a vector
-    if (name.ends_with("x2")) return kSame;
-    if (!name.starts_with("cvt.u") || name.find(".u", 4) == name.npos) return kAll;
+    if (form.b != 0) return for_operands(kUpperOfBoth, kLowerOfBoth, 0, 0);  // two to a vector
+    if (name.ends_with("x2")) return kSame;                                  // a vector to a vector
+    const bool moves_bits = name.starts_with("cvt.u") && name.find(".u", 4) != name.npos;
+    if (!moves_bits) return kAll;
+    if (name.find(".u8") != name.npos) return kLowerOfLower;  // 8 bits, held in 16
     return form.d < form.a ? kBothOfLower : form.d > form.a ? kLowerOfBoth : kSame;
   }
-  if (name.starts_with("selp.")) return halves_of(kSame, kSame, kAll, 0);
+  if (name.starts_with("selp.")) return for_operands(kSame, kSame, kAll, 0);
   if (name.starts_with("xor.") && operands[0] == operands[1]) return 0;
   const bool is_and = name.starts_with("and.");
   if (!is_and && !name.starts_with("or.") && !name.starts_with("xor.") &&
       !name.starts_with("not.") && !name.starts_with("mov.") && !name.ends_with("x2")) {
-    return halves_of(kAll, kAll, kAll, kAll);
+    return for_operands(kAll, kAll, kAll, kAll);
   }
-  std::uint16_t halves = halves_of(kSame, kSame, kSame, 0);
+  std::uint16_t halves = for_operands(kSame, kSame, kSame, 0);
   for (unsigned i = 0; i < 2 && is_and; ++i) {  // zeros hide the other operand
     if (!is_constant(operands[i])) continue;
     const unsigned bits = 4U * form.a;

@@ -12,10 +12,12 @@ void decode_function(Decoding& at, Frame& frame);
 // decode_arithmetic.cc: what each lane computes by itself
 void decode_lanes(Decoding& at);
 void decode_carry(Decoding& at);
-void decode_compare(Decoding& at);
-void decode_logic(Decoding& at);
 void decode_convert(Decoding& at);
 void decode_move(Decoding& at);
+
+// decode_comparisons.cc
+void decode_compare(Decoding& at);
+void decode_logic(Decoding& at);
 
 // decode_addresses.cc
 void decode_address_conversion(Decoding& at);
