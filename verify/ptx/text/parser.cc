@@ -141,7 +141,7 @@ class ModuleParser {
       }
       if (directive == "reqntid" || directive == "reqnctapercluster") {
         if (product == 0 || product > UINT32_MAX || values.empty() || values.size() > 3) {
-          return tokens_.fail(tokens_.line(), "expected 1 to 3 numbers");
+          return tokens_.fail(tokens_.line(), "expected 1 to 3 positive numbers");
         }
         auto& required = directive == "reqntid" ? function->threads : function->cluster;
         required = {1, 1, 1};

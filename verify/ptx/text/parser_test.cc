@@ -187,6 +187,9 @@ TEST_CASE("what is not PTX is refused with its line") {
   refuses(".version 8.0\n.target sm_80\n.address_size 32", "line 3: expected .address_size 64");
   refuses(kHeader + ".entry k() {\n add.s32 ", "line 5: expected an operand, got the end");
   refuses(kHeader + ".entry k() {\n ret;", "line 5: expected an instruction, got the end");
+  refuses(kHeader + ".entry k() .reqntid 0 { ret; }", "expected 1 to 3 positive numbers");
+  refuses(kHeader + ".entry k() .reqntid 1, 2, 3, 4 { ret; }", "expected 1 to 3 positive");
+  refuses(kHeader + ".entry k() .reqntid 70000, 70000 { ret; }", "too many threads");
   refuses(kHeader + ".entry k() { @%p1 ret; }", "is no predicate register");
   refuses(kHeader + ".entry k() { L: L: ret; }", "label 'L' is defined twice");
   refuses(kHeader + ".entry k() { ret; } .entry k() { ret; }", "'k' is defined twice");
