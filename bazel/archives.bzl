@@ -24,7 +24,7 @@ filegroup(
 )
 """
 
-# Of the same version as the installed headers, which they use.
+# The same version as the installed headers, which they use.
 _COMPILED = {
     "benchmark": """
 cc_library(

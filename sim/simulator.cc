@@ -50,12 +50,12 @@ class Simulation final : public SchedulerObserver {
 
   Result<Report> run();
 
-  void on_arrived(const Group& group, SimTime now) override;
+  void on_arrived(const SequenceGroup& group, SimTime now) override;
   void on_rejected(const Request& request, SimTime now) override;
-  void on_admitted(const Group& group, SimTime now) override;
-  void on_first_token(const Group& group, SimTime now) override;
-  void on_preempted(const Group& group, PreemptionKind kind, SimTime now) override;
-  void on_finished(const Group& group, SimTime now) override;
+  void on_admitted(const SequenceGroup& group, SimTime now) override;
+  void on_first_token(const SequenceGroup& group, SimTime now) override;
+  void on_preempted(const SequenceGroup& group, PreemptionKind kind, SimTime now) override;
+  void on_finished(const SequenceGroup& group, SimTime now) override;
 
  private:
   Status schedule_arrival();
@@ -223,7 +223,7 @@ void Simulation::spend(const StepCost& cost) {
   spent.overlap += cost.overlap;
 }
 
-void Simulation::on_arrived(const Group& group, SimTime now) {
+void Simulation::on_arrived(const SequenceGroup& group, SimTime now) {
   if (observer_ != nullptr) observer_->on_arrived(group, now);
 }
 
@@ -233,20 +233,20 @@ void Simulation::on_rejected(const Request& request, SimTime now) {
   if (observer_ != nullptr) observer_->on_rejected(request, now);
 }
 
-void Simulation::on_admitted(const Group& group, SimTime now) {
+void Simulation::on_admitted(const SequenceGroup& group, SimTime now) {
   if (!metrics_.is_open()) metrics_.open(now);
   if (observer_ != nullptr) observer_->on_admitted(group, now);
 }
 
-void Simulation::on_first_token(const Group& group, SimTime now) {
+void Simulation::on_first_token(const SequenceGroup& group, SimTime now) {
   if (observer_ != nullptr) observer_->on_first_token(group, now);
 }
 
-void Simulation::on_preempted(const Group& group, PreemptionKind kind, SimTime now) {
+void Simulation::on_preempted(const SequenceGroup& group, PreemptionKind kind, SimTime now) {
   if (observer_ != nullptr) observer_->on_preempted(group, kind, now);
 }
 
-void Simulation::on_finished(const Group& group, SimTime now) {
+void Simulation::on_finished(const SequenceGroup& group, SimTime now) {
   latencies_.add({.arrival = group.request.arrival,
                   .admitted = group.admitted,
                   .first_token = group.first_token,

@@ -189,11 +189,11 @@ class AdmissionAtOnce final : public SimulationObserver {
     RECTO_REQUIRE(plan.kind == StepPlan::Kind::kStep);
     step_end_ = now + cost.total();
   }
-  void on_arrived(const Group& group, SimTime now) override {
+  void on_arrived(const SequenceGroup& group, SimTime now) override {
     due_[group.request.id] = std::max(now, step_end_);
   }
   void on_rejected(const Request&, SimTime) override { ++rejected_; }
-  void on_admitted(const Group& group, SimTime now) override {
+  void on_admitted(const SequenceGroup& group, SimTime now) override {
     RECTO_REQUIRE(now == due_.at(group.request.id));
     if (now > group.request.arrival) ++waited_;
     ++admitted_;

@@ -16,7 +16,7 @@ using Cases = std::vector<std::shared_ptr<const DescribedCase>>;
 // 1/1024.
 constexpr int kTrialsOfChance = 5;
 
-// Of preceding cases, in all.
+// The most numbers in all preceding cases together.
 constexpr std::int64_t kNumbersMax = std::int64_t{1} << 26;
 
 std::int64_t numbers_in(const DescribedCase& described) {

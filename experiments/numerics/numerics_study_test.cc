@@ -78,7 +78,7 @@ TEST_CASE("a share of all draws is supported by how many were refused of how man
   CHECK(supported_share(299, 299) >= 0.99);
   CHECK(supported_share(298, 298) < 0.99);
   CHECK(supported_share(0, 7) == 0);
-  // Of ten, nine or more: 10 p^9 - 9 p^10 = 0.05.
+  // Nine or more of ten: 10 p^9 - 9 p^10 = 0.05.
   CHECK(supported_share(9, 10) == Approx(0.6058367).epsilon(1e-6));
 }
 
@@ -151,7 +151,7 @@ TEST_CASE("a fixed tolerance refuses right bf16 kernels of short contexts, whate
 }
 
 TEST_CASE("where one draw's scores are next to equal, a wrong scale is never seen in all draws") {
-  // Of two keys; such a draw is among the 20 of seed 5, and not among those of seed 4.
+  // With two keys, such a draw is among the 20 of seed 5 and not among those of seed 4.
   const CellResult with = study({ElementType::kBf16, 2, 20, 5});
   const CellResult without = study({ElementType::kBf16, 2, 20, 4});
   CHECK(threshold_of(with, Fault::kScaleError, Judge::kWorstCase).sight == Sight::kNever);

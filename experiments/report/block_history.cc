@@ -112,13 +112,13 @@ void BlockHistory::end_stay(Open& stay, std::int64_t context, SimTime now) {
 // Notes when sequences start to decode: prefill steps take longer, and the reader must know from
 // which time on tokens come evenly.
 void BlockHistory::note_decoding(const sim::Scheduler& scheduler, SimTime now) {
-  for (const sim::Group* group : scheduler.holders()) {
+  for (const sim::SequenceGroup* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       Open& mine = open(group->members[i]);
       if (mine.places == 0 || mine.decodes) continue;
       const std::int64_t context = scheduler.context(*group, i);
       if (mine.stay.begin == now) mine.stay.context_begin = context;
-      if (group->phase != sim::GroupPhase::kDecoding) continue;
+      if (group->phase != sim::SequenceGroupPhase::kDecoding) continue;
       mine.decodes = true;
       mine.stay.decode = now;
       mine.stay.context_decode = context;
@@ -145,7 +145,7 @@ void BlockHistory::apply(const std::vector<PlaceChange>& changes, const sim::Sch
 
 // Stretches that continue beyond the last one are shown up to this point.
 void BlockHistory::note_unfinished(const sim::Scheduler& scheduler, SimTime now) {
-  for (const sim::Group* group : scheduler.holders()) {
+  for (const sim::SequenceGroup* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       Open& mine = open(group->members[i]);
       mine.stay.end = now;

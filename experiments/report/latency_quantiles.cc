@@ -25,7 +25,7 @@ std::vector<std::int64_t> quantile_per_mille() {
   return quantiles;
 }
 
-void LatencyQuantiles::on_finished(const sim::Group& group, SimTime now) {
+void LatencyQuantiles::on_finished(const sim::SequenceGroup& group, SimTime now) {
   latencies_.add({.arrival = group.request.arrival,
                   .admitted = group.admitted,
                   .first_token = group.first_token,

@@ -17,7 +17,7 @@ std::vector<std::int64_t> quantile_per_mille();
 
 class LatencyQuantiles final : public sim::SimulationObserver {
  public:
-  void on_finished(const sim::Group& group, SimTime now) override;
+  void on_finished(const sim::SequenceGroup& group, SimTime now) override;
 
   // Latencies of finished requests, in s: {"queueing": arrival to first admission, "ttft": arrival
   // to first token, "tpot": mean gap between later tokens, "end_to_end"}, one value per quantile;

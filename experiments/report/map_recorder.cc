@@ -56,7 +56,7 @@ class MapRecorder final : public sim::SimulationObserver {
     histories_.emplace_back(allocator, begin, tick);
   }
 
-  void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) override {
+  void on_preempted(const sim::SequenceGroup& group, sim::PreemptionKind kind, SimTime) override {
     ++marks_[static_cast<std::size_t>(MapMark::kPreempted)];
     const MapStay::End how =
         kind == sim::PreemptionKind::kSwap ? MapStay::End::kSwap : MapStay::End::kRecompute;

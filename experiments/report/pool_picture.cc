@@ -110,7 +110,7 @@ std::vector<MapCell> pool_picture(const MemoryMap& map, const WatchedAllocator& 
   Picture picture(map);
   std::vector<Held> blocks(static_cast<std::size_t>(map.blocks));
   std::vector<std::int64_t> held_blocks;
-  const auto hold = [&](const sim::Group& group, std::size_t member) {
+  const auto hold = [&](const sim::SequenceGroup& group, std::size_t member) {
     const sim::SequenceId sequence = group.members[member];
     const std::int64_t context = scheduler.context(group, member);
     const std::int64_t slots = allocator.place_slots(sequence);
@@ -132,7 +132,7 @@ std::vector<MapCell> pool_picture(const MemoryMap& map, const WatchedAllocator& 
       held.kept = std::max(held.kept, mine.kept);
     }
   };
-  for (const sim::Group* group : scheduler.holders()) {
+  for (const sim::SequenceGroup* group : scheduler.holders()) {
     for (std::size_t member = 0; member < group->members.size(); ++member) hold(*group, member);
   }
   for (const std::int64_t block : held_blocks) {

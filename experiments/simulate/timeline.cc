@@ -114,7 +114,7 @@ void Timeline::write_instant(std::string_view name, std::int64_t request_id, Sim
       kQueueProcess, name, microseconds(now), request_id));
 }
 
-void Timeline::on_arrived(const sim::Group& group, SimTime now) {
+void Timeline::on_arrived(const sim::SequenceGroup& group, SimTime now) {
   open_[group.request.id] = {Place::kQueue, queue_tracks_.take(), "queue", now};
 }
 
@@ -122,21 +122,22 @@ void Timeline::on_rejected(const sim::Request& request, SimTime now) {
   write_instant("rejected", request.id, now);
 }
 
-void Timeline::on_admitted(const sim::Group& group, SimTime now) {
+void Timeline::on_admitted(const sim::SequenceGroup& group, SimTime now) {
   move(group.request, Place::kRunning, group.has_first_token ? "resumed" : "prefill", now);
 }
 
-void Timeline::on_first_token(const sim::Group& group, SimTime now) {
+void Timeline::on_first_token(const sim::SequenceGroup& group, SimTime now) {
   rename(group.request, "decode", now);
 }
 
-void Timeline::on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime now) {
+void Timeline::on_preempted(const sim::SequenceGroup& group, sim::PreemptionKind kind,
+                            SimTime now) {
   const bool is_swap = kind == sim::PreemptionKind::kSwap;
   write_instant(is_swap ? "preempted: swap" : "preempted: recompute", group.request.id, now);
   move(group.request, Place::kQueue, is_swap ? "swapped" : "preempted", now);
 }
 
-void Timeline::on_finished(const sim::Group& group, SimTime now) {
+void Timeline::on_finished(const sim::SequenceGroup& group, SimTime now) {
   const auto found = open_.find(group.request.id);
   RECTO_CHECK(found != open_.end());
   write_slice(group.request, found->second, now);

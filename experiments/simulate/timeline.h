@@ -38,12 +38,13 @@ class Timeline final : public sim::SimulationObserver {
   // Ends the file after the run. A timeline that is not finished leaves no file behind.
   Status finish();
 
-  void on_arrived(const sim::Group& group, SimTime now) override;
+  void on_arrived(const sim::SequenceGroup& group, SimTime now) override;
   void on_rejected(const sim::Request& request, SimTime now) override;
-  void on_admitted(const sim::Group& group, SimTime now) override;
-  void on_first_token(const sim::Group& group, SimTime now) override;
-  void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime now) override;
-  void on_finished(const sim::Group& group, SimTime now) override;
+  void on_admitted(const sim::SequenceGroup& group, SimTime now) override;
+  void on_first_token(const sim::SequenceGroup& group, SimTime now) override;
+  void on_preempted(const sim::SequenceGroup& group, sim::PreemptionKind kind,
+                    SimTime now) override;
+  void on_finished(const sim::SequenceGroup& group, SimTime now) override;
   void on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler,
                  SimTime now) override;
 

@@ -24,7 +24,7 @@ std::string path_of(const std::string& name) {
   return path;
 }
 
-// Of a sweep of two runs.
+// The hashes of a sweep of two runs.
 std::optional<std::string> hash_of(std::int64_t run) {
   if (run < 0 || run > 1) return std::nullopt;
   return "h" + std::to_string(run);

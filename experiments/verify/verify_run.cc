@@ -9,7 +9,7 @@
 #include <utility>
 
 #include "experiments/support/parallel.h"
-#include "experiments/verify/failure_files.h"
+#include "experiments/verify/kept_failures.h"
 #include "experiments/verify/pair_cover.h"
 #include "verify/law.h"
 #include "verify/own_process.h"

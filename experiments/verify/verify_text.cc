@@ -12,6 +12,7 @@
 #include "experiments/support/numbers.h"
 #include "experiments/support/remarks.h"
 #include "experiments/support/table.h"
+#include "experiments/verify/kept_failures.h"
 #include "experiments/verify/skips_text.h"
 #include "verify/saved_case.h"
 
@@ -114,55 +115,6 @@ std::string biases_text(const VerifyOutcome& outcome) {
         "it;\nover layers and steps it accumulates.\n",
         backend, element_type_name(bias.type), bias.ulps, counted(bias.contexts, "context"));
   }
-  return text;
-}
-
-// The number of failures, and of those shown.
-std::string failures_text(const VerifyOptions& options, const VerifyOutcome& outcome) {
-  const verify::LawReport& report = outcome.report;
-  if (report.failed() == 0) return "";
-  if (report.failures.empty() && options.failures_kept == 0) {
-    return "\n" + wrapped(fmt::format("Failed: {}; --failures N shrinks and shows N of each kind",
-                                      counted(report.failed(), "check")));
-  }
-  const auto failed = static_cast<std::size_t>(report.failed());
-  std::int64_t met_shrinking = 0;
-  std::int64_t shrunk_to_shown = 0;
-  for (const LawCount& count : report.counts) {
-    for (const auto& [kind, failures] : count.failures) {
-      met_shrinking += failures.met_shrinking;
-      shrunk_to_shown += failures.shrunk_to_shown;
-    }
-  }
-  const std::size_t shown = report.failures.size() - static_cast<std::size_t>(met_shrinking);
-  // If one could not be saved, its own text says why.
-  const std::string shown_where = outcome.written.is_ok()
-                                      ? fmt::format("shown below and kept in {}", options.folder)
-                                      : "shown below";
-  std::string line = fmt::format("Failed: {}", counted(report.failed(), "check"));
-  if (failed > 1) line += shown == failed ? ", all" : fmt::format(", {} of them", shown);
-  line += fmt::format("{} {}", failed > 1 ? "" : ",", shown_where);
-  if (report.cut_short == 0) line += ", fully reduced";
-  std::string text = "\n" + wrapped(line);
-  if (shown < failed) {
-    text += wrapped(
-        fmt::format("Shown are the first {}of each kind, law and backend, because others mostly "
-                    "have the same cause; --failures N shows N of each",
-                    options.failures_kept == 1 ? "" : fmt::format("{} ", options.failures_kept)));
-  }
-  if (shrunk_to_shown > 0)
-    text += fmt::format("Reduced to a case that is shown: {}\n", shrunk_to_shown);
-  if (report.cut_short > 0)
-    text +=
-        fmt::format("Shown but perhaps not fully reduced, with the reason: {}\n", report.cut_short);
-  if (met_shrinking > 0)
-    text +=
-        fmt::format("Found while reducing these, of other kinds, and shown: {}\n", met_shrinking);
-  if (!outcome.replaced.empty()) {
-    text += "Overwritten, with another case of an earlier run in it:\n";
-    for (const std::string& file : outcome.replaced) text += fmt::format("  {}\n", file);
-  }
-  for (const std::string& failure : report.failures) text += "\n" + failure;
   return text;
 }
 

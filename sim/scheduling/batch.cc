@@ -15,14 +15,14 @@ Batch::Batch(std::int64_t block_size, std::int64_t window)
 GroupIndex Batch::create(const Request& request) {
   if (unused_.empty()) {
     unused_.push_back(static_cast<GroupIndex>(groups_.size()));
-    groups_.push_back(std::make_unique<Group>());
+    groups_.push_back(std::make_unique<SequenceGroup>());
     growing_.emplace_back();
   }
   const GroupIndex index = unused_.back();
   unused_.pop_back();
-  Group& group = at(index);
+  SequenceGroup& group = at(index);
   std::vector<SequenceId> members = std::move(group.members);
-  group = Group();
+  group = SequenceGroup();
   group.members = std::move(members);  // reuses the vector's memory
   group.members.clear();
   group.request = request;
@@ -50,18 +50,18 @@ void Batch::remove_running(GroupIndex index) {
   running_sequences_ -= at(index).width();
 }
 
-std::int64_t Batch::context(const Group& group, std::size_t member) const {
+std::int64_t Batch::context(const SequenceGroup& group, std::size_t member) const {
   switch (group.phase) {
-    case GroupPhase::kWaiting:
-    case GroupPhase::kSwapped:
-    case GroupPhase::kSwappingIn:  // written when the copy ends
+    case SequenceGroupPhase::kWaiting:
+    case SequenceGroupPhase::kSwapped:
+    case SequenceGroupPhase::kSwappingIn:  // written when the copy ends
       return 0;
-    case GroupPhase::kPrefilling:  // one member after the other
+    case SequenceGroupPhase::kPrefilling:  // one member after the other
       if (member == group.prefill_member) return group.prefill_context;
       return member < group.prefill_member ? group.prefill_target : 0;
-    case GroupPhase::kDecoding:
-    case GroupPhase::kSwappingOut:
-    case GroupPhase::kAnswered:
+    case SequenceGroupPhase::kDecoding:
+    case SequenceGroupPhase::kSwappingOut:
+    case SequenceGroupPhase::kAnswered:
       return context(group);
   }
   RECTO_UNREACHABLE("every phase is handled above");
@@ -71,7 +71,7 @@ std::int64_t Batch::visible(std::int64_t context) const {
   return window_ == 0 ? context : std::min(context, window_ - 1);
 }
 
-void Batch::count(const Group& group, std::int64_t context, std::int64_t sign) {
+void Batch::count(const SequenceGroup& group, std::int64_t context, std::int64_t sign) {
   const std::int64_t sequences = sign * group.width();
   decoding_sequences_ += sequences;
   visible_tokens_ += sequences * visible(context);
@@ -82,8 +82,8 @@ void Batch::count(const Group& group, std::int64_t context, std::int64_t sign) {
 }
 
 void Batch::start_decoding(GroupIndex index, std::int64_t deadline_context) {
-  Group& group = at(index);
-  group.phase = GroupPhase::kDecoding;
+  SequenceGroup& group = at(index);
+  group.phase = SequenceGroupPhase::kDecoding;
   group.anchor_clock = clock_.now();
   group.beyond_window = window_ != 0 && group.context >= window_ - 1;
   count(group, group.context, 1);
@@ -96,7 +96,7 @@ void Batch::start_decoding(GroupIndex index, std::int64_t deadline_context) {
 }
 
 void Batch::stop_decoding(GroupIndex index) {
-  Group& group = at(index);
+  SequenceGroup& group = at(index);
   group.context = context(index);
   group.anchor_clock = clock_.now();
   clock_.stop(index);
@@ -108,7 +108,7 @@ void Batch::set_deadline(GroupIndex index, std::int64_t deadline_context) {
 }
 
 void Batch::enter_beyond_window(GroupIndex index) {
-  Group& group = at(index);
+  SequenceGroup& group = at(index);
   RECTO_CHECK(!group.beyond_window);
   group.beyond_window = true;
   sequences_beyond_window_ += group.width();

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "sim/scheduling/decode_clock.h"
-#include "sim/scheduling/group.h"
 #include "sim/scheduling/running_list.h"
+#include "sim/scheduling/sequence_group.h"
 #include "sim/time/time_model.h"
 
 namespace recto::sim {
@@ -22,8 +22,10 @@ class Batch {
   // Storage of groups: a group's index and address stay valid until `destroy`.
   GroupIndex create(const Request& request);
   void destroy(GroupIndex index);
-  Group& at(GroupIndex index) { return *groups_[static_cast<std::size_t>(index)]; }
-  const Group& at(GroupIndex index) const { return *groups_[static_cast<std::size_t>(index)]; }
+  SequenceGroup& at(GroupIndex index) { return *groups_[static_cast<std::size_t>(index)]; }
+  const SequenceGroup& at(GroupIndex index) const {
+    return *groups_[static_cast<std::size_t>(index)];
+  }
 
   // Running groups in order of request id; the latest arrival is last.
   const RunningList& running() const { return running_; }
@@ -48,13 +50,13 @@ class Batch {
 
   std::int64_t decoding_sequences() const { return decoding_sequences_; }
   std::int64_t sequences_beyond_window() const { return sequences_beyond_window_; }
-  std::int64_t context(const Group& group) const {
-    if (group.phase != GroupPhase::kDecoding) return group.context;
+  std::int64_t context(const SequenceGroup& group) const {
+    if (group.phase != SequenceGroupPhase::kDecoding) return group.context;
     return group.context + clock_.now() - group.anchor_clock;
   }
   std::int64_t context(GroupIndex index) const { return context(at(index)); }
   // Tokens that a member has in the device cache, in any phase.
-  std::int64_t context(const Group& group, std::size_t member) const;
+  std::int64_t context(const SequenceGroup& group, std::size_t member) const;
   DecodeClock& clock() { return clock_; }
 
   // Adds the KV reads of one more token of every decoding sequence.
@@ -74,13 +76,13 @@ class Batch {
   };
 
   std::int64_t visible(std::int64_t context) const;
-  void count(const Group& group, std::int64_t context, std::int64_t sign);
+  void count(const SequenceGroup& group, std::int64_t context, std::int64_t sign);
 
   std::int64_t block_size_;
   std::int64_t window_;
   DecodeClock clock_;
-  std::vector<std::unique_ptr<Group>> groups_;  // by GroupIndex
-  std::vector<Growing> growing_;                // by GroupIndex
+  std::vector<std::unique_ptr<SequenceGroup>> groups_;  // by GroupIndex
+  std::vector<Growing> growing_;                        // by GroupIndex
   std::vector<GroupIndex> unused_;
   std::vector<std::int32_t> unused_sequences_;
   std::int32_t sequence_count_ = 0;

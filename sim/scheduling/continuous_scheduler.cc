@@ -31,7 +31,7 @@ void ContinuousScheduler::enqueue(const Request& request, SimTime now) {
     return;
   }
   const GroupIndex index = batch_.create(request);
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   group.prefill_target = request.prompt_tokens.value();
   holdings_.open(group);
   waiting_.push_back(index);
@@ -87,8 +87,9 @@ std::optional<StepPlan> ContinuousScheduler::serve_running(SimTime now) {
   budget_ = options_.max_batched_tokens.value() - batch_.decoding_sequences();
   collect_touched();
   for (const GroupIndex index : touched_) {
-    const GroupPhase phase = batch_.at(index).phase;
-    if (phase != GroupPhase::kDecoding && phase != GroupPhase::kPrefilling) continue;
+    const SequenceGroupPhase phase = batch_.at(index).phase;
+    if (phase != SequenceGroupPhase::kDecoding && phase != SequenceGroupPhase::kPrefilling)
+      continue;
     if (serve(index, now) == Serve::kSwapping) {
       const TokenCount slots = batch_.at(*transferring_).parked->slots;
       return StepPlan{.kind = StepPlan::Kind::kSwapOut, .transfer = slots};
@@ -110,8 +111,8 @@ ContinuousScheduler::Serve ContinuousScheduler::serve(GroupIndex index, SimTime 
 // If it returns false, members keep the slots that they already got: they need them anyway, or give
 // them back when the group is preempted.
 bool ContinuousScheduler::give_slots(GroupIndex index) {
-  Group& group = batch_.at(index);
-  if (group.phase == GroupPhase::kPrefilling) {
+  SequenceGroup& group = batch_.at(index);
+  if (group.phase == SequenceGroupPhase::kPrefilling) {
     const std::int64_t context = group.prefill_context;
     group.planned_chunk = chunk_for(group.prefill_target - context);
     if (group.planned_chunk == 0) return true;
@@ -133,7 +134,7 @@ std::int64_t ContinuousScheduler::chunk_for(std::int64_t missing) const {
   return missing <= budget_ || !prefill_planned_ ? missing : 0;
 }
 
-void ContinuousScheduler::plan_prefill(Group& group, std::int64_t context) {
+void ContinuousScheduler::plan_prefill(SequenceGroup& group, std::int64_t context) {
   const std::int64_t chunk = group.planned_chunk;
   budget_ = std::max<std::int64_t>(budget_ - chunk, 0);
   prefill_planned_ = true;
@@ -149,7 +150,7 @@ void ContinuousScheduler::plan_prefill(Group& group, std::int64_t context) {
 std::optional<StepPlan> ContinuousScheduler::admit_waiting(SimTime now) {
   while (const std::optional<GroupIndex> head = queue_head()) {
     if (batch_.running_sequences() + batch_.at(*head).width() > options_.max_sequences) break;
-    if (batch_.at(*head).phase == GroupPhase::kSwapped) return resume_swapped();
+    if (batch_.at(*head).phase == SequenceGroupPhase::kSwapped) return resume_swapped();
     if (budget_ == 0 || !admit(*head, now)) break;
     waiting_.pop_front();
   }
@@ -171,8 +172,8 @@ std::optional<GroupIndex> ContinuousScheduler::queue_head() const {
 Fit ContinuousScheduler::head_fit() const {
   const std::optional<GroupIndex> head = queue_head();
   if (!head) return Fit::kFits;
-  const Group& group = batch_.at(*head);
-  if (group.phase == GroupPhase::kSwapped) {
+  const SequenceGroup& group = batch_.at(*head);
+  if (group.phase == SequenceGroupPhase::kSwapped) {
     return has_room_to_resume(group) ? Fit::kFits : Fit::kShort;
   }
   const Allocator& allocator = holdings_.allocator();
@@ -186,7 +187,7 @@ Fit ContinuousScheduler::head_fit() const {
 }
 
 bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   Allocator& allocator = holdings_.allocator();
   const TokenCount target(group.prefill_target);
   const std::int64_t cached = allocator.cached_prefix(group.members.front(), target).value();
@@ -205,7 +206,7 @@ bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
     counters_.readmitted_hit_tokens += cached;
   }
   counters_.prefix_hit_pairs += visible_pairs(0, cached, options_.window.value());
-  group.phase = GroupPhase::kPrefilling;
+  group.phase = SequenceGroupPhase::kPrefilling;
   group.prefill_member = 0;
   group.prefill_context = cached;
   group.planned_chunk = chunk;
@@ -219,14 +220,15 @@ bool ContinuousScheduler::admit(GroupIndex index, SimTime now) {
 }
 
 // Beams write different tokens into one sequence, so only their prompt has an identity.
-void ContinuousScheduler::commit(const Group& group, std::size_t member, std::int64_t context) {
+void ContinuousScheduler::commit(const SequenceGroup& group, std::size_t member,
+                                 std::int64_t context) {
   const bool beams = group.request.decoding == Decoding::kBeam && group.width() > 1;
   const std::int64_t known =
       beams ? std::min(context, group.request.prompt_tokens.value()) : context;
   holdings_.commit(group, member, known);
 }
 
-void ContinuousScheduler::commit_all(const Group& group, std::int64_t context) {
+void ContinuousScheduler::commit_all(const SequenceGroup& group, std::int64_t context) {
   if (!holdings_.finds_prefixes()) return;
   for (std::size_t member = 0; member < group.members.size(); ++member) {
     commit(group, member, context);
@@ -241,8 +243,8 @@ GaugeValues ContinuousScheduler::gauges() const {
        .host = host_.states()});
 }
 
-std::vector<const Group*> ContinuousScheduler::holders() const {
-  std::vector<const Group*> holders;
+std::vector<const SequenceGroup*> ContinuousScheduler::holders() const {
+  std::vector<const SequenceGroup*> holders;
   for (const GroupIndex index : batch_.running()) holders.push_back(&batch_.at(index));
   for (const GroupIndex index : swapped_) holders.push_back(&batch_.at(index));
   if (transferring_) holders.push_back(&batch_.at(*transferring_));

@@ -40,8 +40,8 @@ class ContinuousScheduler final : public Scheduler {
   // O(running groups).
   void gain(std::int64_t request_id, std::int64_t tokens, SimTime now);
   GaugeValues gauges() const override;
-  std::vector<const Group*> holders() const override;
-  std::int64_t context(const Group& group, std::size_t member) const override {
+  std::vector<const SequenceGroup*> holders() const override;
+  std::int64_t context(const SequenceGroup& group, std::size_t member) const override {
     return batch_.context(group, member);
   }
 
@@ -54,7 +54,7 @@ class ContinuousScheduler final : public Scheduler {
   bool append_blocks_to_due();
   Serve serve(GroupIndex index, SimTime now);
   bool give_slots(GroupIndex index);
-  void plan_prefill(Group& group, std::int64_t context);
+  void plan_prefill(SequenceGroup& group, std::int64_t context);
   std::int64_t chunk_for(std::int64_t missing) const;
 
   // plan: preemption
@@ -65,7 +65,7 @@ class ContinuousScheduler final : public Scheduler {
   // plan: admission
   std::optional<StepPlan> admit_waiting(SimTime now);
   std::optional<StepPlan> resume_swapped();
-  bool has_room_to_resume(const Group& group) const;
+  bool has_room_to_resume(const SequenceGroup& group) const;
   bool admit(GroupIndex index, SimTime now);
 
   // gauges
@@ -78,14 +78,14 @@ class ContinuousScheduler final : public Scheduler {
   void handle_deadline(GroupIndex index, SimTime now);
   void switch_beams(GroupIndex index, std::int64_t context);
   void complete_prefill(GroupIndex index, SimTime now);
-  void count_recomputed(Group& group, std::int64_t after);
+  void count_recomputed(SequenceGroup& group, std::int64_t after);
   void end_prefill(GroupIndex index, SimTime now);
   void start_decoding(GroupIndex index);
-  std::int64_t next_deadline(const Group& group, std::int64_t context) const;
+  std::int64_t next_deadline(const SequenceGroup& group, std::int64_t context) const;
   void finish(GroupIndex index, SimTime now);
 
-  void commit(const Group& group, std::size_t member, std::int64_t context);
-  void commit_all(const Group& group, std::int64_t context);
+  void commit(const SequenceGroup& group, std::size_t member, std::int64_t context);
+  void commit_all(const SequenceGroup& group, std::int64_t context);
   void release_all(GroupIndex index);
   std::int64_t request_id(GroupIndex index) const { return batch_.at(index).request.id; }
 

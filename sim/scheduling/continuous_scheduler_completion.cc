@@ -36,7 +36,7 @@ void ContinuousScheduler::complete_decode(SimTime now) {
 
 void ContinuousScheduler::handle_deadline(GroupIndex index, SimTime now) {
   const std::int64_t context = batch_.context(index);
-  const Group& group = batch_.at(index);
+  const SequenceGroup& group = batch_.at(index);
   if (context == group.final_context()) {
     batch_.stop_decoding(index);
     finish(index, now);
@@ -51,7 +51,7 @@ void ContinuousScheduler::handle_deadline(GroupIndex index, SimTime now) {
 // Each beam, independently, dies with a fixed probability per step and is replaced by a fork of
 // another beam, picked uniformly: one parameter for how often beams diverge.
 void ContinuousScheduler::switch_beams(GroupIndex index, std::int64_t context) {
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   BeamSwitches& beams = *group.beams;
   bool any = false;
   for (std::size_t child = 0; child < group.members.size(); ++child) {
@@ -67,7 +67,7 @@ void ContinuousScheduler::switch_beams(GroupIndex index, std::int64_t context) {
 }
 
 void ContinuousScheduler::complete_prefill(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   const std::int64_t chunk = group.planned_chunk;
   const std::int64_t before = group.prefill_context;
   const std::int64_t after = before + chunk;
@@ -84,7 +84,7 @@ void ContinuousScheduler::complete_prefill(GroupIndex index, SimTime now) {
   }
 }
 
-void ContinuousScheduler::count_recomputed(Group& group, std::int64_t after) {
+void ContinuousScheduler::count_recomputed(SequenceGroup& group, std::int64_t after) {
   const std::int64_t before = group.prefill_context;
   std::int64_t computed_once = group.computed_once;
   if (group.prefill_member == 0) {
@@ -100,7 +100,7 @@ void ContinuousScheduler::count_recomputed(Group& group, std::int64_t after) {
 }
 
 void ContinuousScheduler::end_prefill(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   const std::int64_t prompt = group.request.prompt_tokens.value();
   if (group.prefill_target == prompt) {
     for (std::size_t child = 1; child < group.members.size(); ++child) {
@@ -125,7 +125,8 @@ void ContinuousScheduler::end_prefill(GroupIndex index, SimTime now) {
     if (observer_ != nullptr) observer_->on_first_token(group, now);
   }
   if (group.context == group.final_context()) {
-    group.phase = GroupPhase::kDecoding;  // for zero steps: its only output token is already out
+    group.phase =
+        SequenceGroupPhase::kDecoding;  // for zero steps: its only output token is already out
     group.anchor_clock = batch_.clock().now();
     finish(index, now);
     return;
@@ -134,7 +135,7 @@ void ContinuousScheduler::end_prefill(GroupIndex index, SimTime now) {
 }
 
 void ContinuousScheduler::start_decoding(GroupIndex index) {
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   if (group.request.decoding == Decoding::kBeam && group.width() > 1 && beam_gap_) {
     if (group.beams == nullptr) {
       group.beams = std::make_unique<BeamSwitches>(
@@ -150,7 +151,8 @@ void ContinuousScheduler::start_decoding(GroupIndex index) {
 }
 
 // The context at which the next event of a decoding group is due.
-std::int64_t ContinuousScheduler::next_deadline(const Group& group, std::int64_t context) const {
+std::int64_t ContinuousScheduler::next_deadline(const SequenceGroup& group,
+                                                std::int64_t context) const {
   std::int64_t deadline = group.final_context();
   const std::int64_t window = options_.window.value();
   if (window != 0 && context < window - 1) deadline = std::min(deadline, window - 1);
@@ -162,7 +164,7 @@ std::int64_t ContinuousScheduler::next_deadline(const Group& group, std::int64_t
 
 // Precondition: the group is no longer counted as decoding.
 void ContinuousScheduler::finish(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   commit_all(group, group.context);
   release_all(index);
   batch_.remove_running(index);

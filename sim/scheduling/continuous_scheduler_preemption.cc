@@ -34,11 +34,11 @@ std::int64_t blocks_of_next_token(const TableShape& shape, std::int64_t context,
 
 ContinuousScheduler::Serve ContinuousScheduler::preempt_latest(SimTime now) {
   const GroupIndex victim = batch_.running().back();
-  const Group& group = batch_.at(victim);
+  const SequenceGroup& group = batch_.at(victim);
   // Several samples of one request cannot be recomputed cheaply: if the host has room, they are
   // swapped whatever the rule (as vLLM v0 does).
   const bool wants_swap = options_.preemption == PreemptionRule::kSwap || group.width() > 1;
-  if (wants_swap && group.phase == GroupPhase::kDecoding) {
+  if (wants_swap && group.phase == SequenceGroupPhase::kDecoding) {
     const TokenCount slots =
         holdings_.allocator().shape(group.members, TokenCount(batch_.context(victim))).slots;
     if (host_.has_room_for(slots)) {
@@ -52,8 +52,8 @@ ContinuousScheduler::Serve ContinuousScheduler::preempt_latest(SimTime now) {
 }
 
 void ContinuousScheduler::forget(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
-  if (group.phase == GroupPhase::kDecoding) {
+  SequenceGroup& group = batch_.at(index);
+  if (group.phase == SequenceGroupPhase::kDecoding) {
     batch_.stop_decoding(index);
     // The last sampled token is known too, although it is not cached yet.
     group.prefill_target = group.context + 1;
@@ -65,7 +65,7 @@ void ContinuousScheduler::forget(GroupIndex index, SimTime now) {
   }
   release_all(index);
   batch_.remove_running(index);
-  group.phase = GroupPhase::kWaiting;
+  group.phase = SequenceGroupPhase::kWaiting;
   group.context = 0;
   group.planned_chunk = 0;
   ++group.preemptions;
@@ -75,11 +75,11 @@ void ContinuousScheduler::forget(GroupIndex index, SimTime now) {
 }
 
 void ContinuousScheduler::begin_swap_out(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   batch_.stop_decoding(index);
   std::erase(forked_, index);
   batch_.remove_running(index);
-  group.phase = GroupPhase::kSwappingOut;
+  group.phase = SequenceGroupPhase::kSwappingOut;
   group.parked = holdings_.allocator().shape(group.members, TokenCount(group.context));
   holdings_.allocator().begin_swap_out(group.members, TokenCount(group.context));
   host_.hold(holdings_.parked_states(group, 0));
@@ -92,7 +92,7 @@ void ContinuousScheduler::begin_swap_out(GroupIndex index, SimTime now) {
 
 // Requires room for the next token of each member as well, or the group would be swapped out again
 // at once. Requires no more, or a group that needs the whole pool would never resume.
-bool ContinuousScheduler::has_room_to_resume(const Group& group) const {
+bool ContinuousScheduler::has_room_to_resume(const SequenceGroup& group) const {
   const TokenCount block_size = holdings_.allocator().block_size();
   const std::int64_t next = blocks_of_next_token(*group.parked, group.context, block_size.value());
   const TokenCount spare = blocks_for(options_.watermark, block_size).value() * block_size;
@@ -102,11 +102,11 @@ bool ContinuousScheduler::has_room_to_resume(const Group& group) const {
 
 std::optional<StepPlan> ContinuousScheduler::resume_swapped() {
   const GroupIndex index = swapped_.front();
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   if (!has_room_to_resume(group)) return std::nullopt;
   RECTO_CHECK(holdings_.restore(group, options_.watermark));
   swapped_.pop_front();
-  group.phase = GroupPhase::kSwappingIn;
+  group.phase = SequenceGroupPhase::kSwappingIn;
   transferring_ = index;
   counters_.swapped_in_slots += group.parked->slots.value();
   return StepPlan{.kind = StepPlan::Kind::kSwapIn, .transfer = group.parked->slots};
@@ -115,12 +115,12 @@ std::optional<StepPlan> ContinuousScheduler::resume_swapped() {
 void ContinuousScheduler::finish_transfer(SimTime now) {
   const GroupIndex index = *transferring_;
   transferring_.reset();
-  Group& group = batch_.at(index);
-  if (group.phase == GroupPhase::kSwappingOut) {
+  SequenceGroup& group = batch_.at(index);
+  if (group.phase == SequenceGroupPhase::kSwappingOut) {
     release_all(index);
     host_.release(holdings_.parked_states(group, 0));
     host_.hold(holdings_.parked_states(group, group.context));
-    group.phase = GroupPhase::kSwapped;
+    group.phase = SequenceGroupPhase::kSwapped;
     swapped_.push_front(index);
     return;
   }
@@ -134,7 +134,7 @@ void ContinuousScheduler::finish_transfer(SimTime now) {
 }
 
 void ContinuousScheduler::release_all(GroupIndex index) {
-  const Group& group = batch_.at(index);
+  const SequenceGroup& group = batch_.at(index);
   for (std::size_t member = 0; member < group.members.size(); ++member) {
     holdings_.release(group, member, batch_.context(group, member));
   }

@@ -15,8 +15,8 @@ void ContinuousScheduler::gain(std::int64_t request_id, std::int64_t tokens, Sim
   while (at != running.end() && this->request_id(*at) != request_id) ++at;
   RECTO_CHECK(at != running.end());
   const GroupIndex index = *at;
-  Group& group = batch_.at(index);
-  RECTO_CHECK(group.phase == GroupPhase::kDecoding);
+  SequenceGroup& group = batch_.at(index);
+  RECTO_CHECK(group.phase == SequenceGroupPhase::kDecoding);
   RECTO_CHECK(group.beams == nullptr);
   const std::int64_t before = batch_.context(index);
   const std::int64_t after = before + tokens;

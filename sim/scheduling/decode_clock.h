@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "sim/scheduling/group.h"
+#include "sim/scheduling/sequence_group.h"
 
 namespace recto::sim {
 

@@ -14,18 +14,18 @@ KvHoldings::KvHoldings(Allocator& allocator, Counters& counters, TokenCount wind
       window_(window),
       account_(window) {}
 
-void KvHoldings::open(const Group& group) {
+void KvHoldings::open(const SequenceGroup& group) {
   for (std::size_t member = 0; member < group.members.size(); ++member) {
     allocator_.open(group.members[member],
                     {.request = &group.request, .member = static_cast<std::int32_t>(member)});
   }
 }
 
-void KvHoldings::close(const Group& group) {
+void KvHoldings::close(const SequenceGroup& group) {
   for (const SequenceId member : group.members) allocator_.close(member);
 }
 
-std::optional<std::int64_t> KvHoldings::admit(const Group& group, std::int64_t length) {
+std::optional<std::int64_t> KvHoldings::admit(const SequenceGroup& group, std::int64_t length) {
   const std::optional<Growth> growth = allocator_.admit(group.members, TokenCount(length));
   if (!growth) return std::nullopt;
   const TokenCount final_context = group.request.final_context();
@@ -40,7 +40,7 @@ std::optional<std::int64_t> KvHoldings::admit(const Group& group, std::int64_t l
   return growth->hit.value();
 }
 
-bool KvHoldings::grow(const Group& group, std::size_t member, std::int64_t context,
+bool KvHoldings::grow(const SequenceGroup& group, std::size_t member, std::int64_t context,
                       std::int64_t length) {
   const std::optional<Growth> growth =
       allocator_.grow(group.members[member], TokenCount(context), TokenCount(length));
@@ -64,7 +64,7 @@ bool KvHoldings::append_blocks(std::span<const SequenceId> sequences, TokenCount
   return true;
 }
 
-void KvHoldings::share(const Group& group, std::size_t parent, std::size_t child,
+void KvHoldings::share(const SequenceGroup& group, std::size_t parent, std::size_t child,
                        std::int64_t length) {
   const Growth growth =
       allocator_.share(group.members[parent], group.members[child], TokenCount(length));
@@ -73,7 +73,7 @@ void KvHoldings::share(const Group& group, std::size_t parent, std::size_t child
   count_copy(growth);
 }
 
-void KvHoldings::replace(const Group& group, std::size_t parent, std::size_t child,
+void KvHoldings::replace(const SequenceGroup& group, std::size_t parent, std::size_t child,
                          std::int64_t context) {
   if (allocator_.is_paged()) {
     release(group, child, context);
@@ -89,7 +89,7 @@ void KvHoldings::count_copy(const Growth& growth) {
   counters_.copied_slots += growth.copied.value();
 }
 
-void KvHoldings::release(const Group& group, std::size_t member, std::int64_t context) {
+void KvHoldings::release(const SequenceGroup& group, std::size_t member, std::int64_t context) {
   const Release release = allocator_.release(group.members[member], TokenCount(context));
   if (release.held.value() == 0) return;
   const TokenCount final_context = group.request.final_context();
@@ -103,7 +103,7 @@ void KvHoldings::release(const Group& group, std::size_t member, std::int64_t co
 
 // Visits [begin, end) of each physical block once, at the logical position of its first holder.
 template <typename Visit>
-void KvHoldings::visit_unique_blocks(const Group& group, Visit visit) const {
+void KvHoldings::visit_unique_blocks(const SequenceGroup& group, Visit visit) const {
   const std::int64_t block_size = allocator_.block_size().value();
   std::vector<bool> seen(static_cast<std::size_t>(group.parked->block_count));
   for (const std::vector<std::int32_t>& entries : group.parked->entries) {
@@ -117,7 +117,7 @@ void KvHoldings::visit_unique_blocks(const Group& group, Visit visit) const {
   }
 }
 
-bool KvHoldings::restore(const Group& group, TokenCount spare) {
+bool KvHoldings::restore(const SequenceGroup& group, TokenCount spare) {
   if (!allocator_.restore(group.members, *group.parked, spare)) return false;
   const TokenCount final_context = group.request.final_context();
   if (!allocator_.is_paged()) {
@@ -129,7 +129,7 @@ bool KvHoldings::restore(const Group& group, TokenCount spare) {
   return true;
 }
 
-void KvHoldings::finish_restore(const Group& group) {
+void KvHoldings::finish_restore(const SequenceGroup& group) {
   allocator_.finish_restore(group.members, TokenCount(group.context));
   visit_unique_blocks(group, [&](std::int64_t begin, std::int64_t end) {
     const std::int64_t written = std::clamp(group.context, begin, end);
@@ -137,7 +137,7 @@ void KvHoldings::finish_restore(const Group& group) {
   });
 }
 
-PoolStates KvHoldings::parked_states(const Group& group, std::int64_t context) const {
+PoolStates KvHoldings::parked_states(const SequenceGroup& group, std::int64_t context) const {
   PoolAccount account(window_);
   visit_unique_blocks(group, [&](std::int64_t begin, std::int64_t end) {
     account.hold(TokenCount(begin), TokenCount(end), group.request.final_context());

@@ -10,7 +10,7 @@
 #include "sim/allocators/allocator.h"
 #include "sim/metrics/pool_account.h"
 #include "sim/metrics/report.h"
-#include "sim/scheduling/group.h"
+#include "sim/scheduling/sequence_group.h"
 
 namespace recto::sim {
 
@@ -21,25 +21,28 @@ class KvHoldings {
 
   // Registers the members of a group with the allocator until `close`; they must hold nothing at
   // either call.
-  void open(const Group& group);
-  void close(const Group& group);
+  void open(const SequenceGroup& group);
+  void close(const SequenceGroup& group);
 
   // Allocates room for the first `length` tokens of a new or recomputed group. Returns the context
   // found cached, or nullopt, in which case nothing changes.
-  std::optional<std::int64_t> admit(const Group& group, std::int64_t length);
+  std::optional<std::int64_t> admit(const SequenceGroup& group, std::int64_t length);
 
   // Allocates room for [context, length) of one member. If false, nothing changes.
-  bool grow(const Group& group, std::size_t member, std::int64_t context, std::int64_t length);
+  bool grow(const SequenceGroup& group, std::size_t member, std::int64_t context,
+            std::int64_t length);
 
   // Appends one block to each of these sequences, whose blocks must be full; `wanted` of the new
   // slots will hold tokens. All or nothing.
   bool append_blocks(std::span<const SequenceId> sequences, TokenCount wanted);
 
   // Gives a further member the first `length` tokens of another one.
-  void share(const Group& group, std::size_t parent, std::size_t child, std::int64_t length);
+  void share(const SequenceGroup& group, std::size_t parent, std::size_t child,
+             std::int64_t length);
 
   // Replaces a beam of `context` tokens by a fork of another one.
-  void replace(const Group& group, std::size_t parent, std::size_t child, std::int64_t context);
+  void replace(const SequenceGroup& group, std::size_t parent, std::size_t child,
+               std::int64_t context);
 
   // Records that one member computed [before, after) in slots that it holds.
   void write(std::int64_t before, std::int64_t after) {
@@ -50,21 +53,21 @@ class KvHoldings {
   }
 
   bool finds_prefixes() const { return finds_prefixes_; }
-  void commit(const Group& group, std::size_t member, std::int64_t context) {
+  void commit(const SequenceGroup& group, std::size_t member, std::int64_t context) {
     if (!finds_prefixes_) return;
     allocator_.commit(group.members[member], TokenCount(context));
   }
 
   // Releases all slots of the member; `context` is its number of computed tokens.
-  void release(const Group& group, std::size_t member, std::int64_t context);
+  void release(const SequenceGroup& group, std::size_t member, std::int64_t context);
 
   // Allocates room for a swapped group. Its tokens count as written after `finish_restore`.
-  bool restore(const Group& group, TokenCount spare);
-  void finish_restore(const Group& group);
+  bool restore(const SequenceGroup& group, TokenCount spare);
+  void finish_restore(const SequenceGroup& group);
 
   // The slots that a swapped group holds on the host while the first `context` tokens of its
   // members are there; shared slots count once.
-  PoolStates parked_states(const Group& group, std::int64_t context) const;
+  PoolStates parked_states(const SequenceGroup& group, std::int64_t context) const;
 
   // Returns all states; checks that they sum to the pool and agree with the allocator. O(1).
   PoolStates states(const PoolCounts& counts) const;
@@ -78,7 +81,7 @@ class KvHoldings {
   void count_copy(const Growth& growth);
 
   template <typename Visit>
-  void visit_unique_blocks(const Group& group, Visit visit) const;
+  void visit_unique_blocks(const SequenceGroup& group, Visit visit) const;
 
   Allocator& allocator_;
   Counters& counters_;

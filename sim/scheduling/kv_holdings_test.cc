@@ -15,7 +15,7 @@ TEST_CASE("what a member shares goes from the one that is named to the one that 
   PagedAllocator allocator({.pool_slots = TokenCount(64), .block_size = TokenCount(4)});
   Counters counters;
   KvHoldings holdings(allocator, counters, TokenCount(0));
-  Group group;
+  SequenceGroup group;
   group.request = {.prompt_tokens = TokenCount(8), .output_tokens = TokenCount(8), .width = 4};
   for (std::int32_t member = 0; member < 4; ++member) group.members.emplace_back(member);
   holdings.open(group);

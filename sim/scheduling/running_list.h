@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "core/contract.h"
-#include "sim/scheduling/group.h"
+#include "sim/scheduling/sequence_group.h"
 
 namespace recto::sim {
 

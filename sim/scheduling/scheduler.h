@@ -8,7 +8,7 @@
 
 #include "core/units.h"
 #include "sim/metrics/gauges.h"
-#include "sim/scheduling/group.h"
+#include "sim/scheduling/sequence_group.h"
 #include "sim/time/time_model.h"
 
 namespace recto::sim {
@@ -60,12 +60,12 @@ enum class PreemptionKind : std::uint8_t { kRecompute, kSwap };
 class SchedulerObserver {
  public:
   virtual ~SchedulerObserver() = default;
-  virtual void on_arrived(const Group&, SimTime) {}
+  virtual void on_arrived(const SequenceGroup&, SimTime) {}
   virtual void on_rejected(const Request&, SimTime) {}
-  virtual void on_admitted(const Group&, SimTime) {}  // again after each preemption
-  virtual void on_first_token(const Group&, SimTime) {}
-  virtual void on_preempted(const Group&, PreemptionKind, SimTime) {}
-  virtual void on_finished(const Group&, SimTime) {}
+  virtual void on_admitted(const SequenceGroup&, SimTime) {}  // again after each preemption
+  virtual void on_first_token(const SequenceGroup&, SimTime) {}
+  virtual void on_preempted(const SequenceGroup&, PreemptionKind, SimTime) {}
+  virtual void on_finished(const SequenceGroup&, SimTime) {}
 };
 
 class Scheduler {
@@ -86,8 +86,8 @@ class Scheduler {
 
   // For exhaustive checks: all groups that hold slots on the device or the host, and the number of
   // tokens that a member of a group has in the device cache now.
-  virtual std::vector<const Group*> holders() const = 0;
-  virtual std::int64_t context(const Group& group, std::size_t member) const = 0;
+  virtual std::vector<const SequenceGroup*> holders() const = 0;
+  virtual std::int64_t context(const SequenceGroup& group, std::size_t member) const = 0;
 };
 
 }  // namespace recto::sim

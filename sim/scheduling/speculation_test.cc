@@ -105,8 +105,8 @@ TEST_CASE("who does not run gains nothing") {
 std::int64_t gain_at_random(Run& run, const Allocator& allocator, RandomStream& stream) {
   std::map<std::int64_t, std::int64_t> most;  // by request
   std::int64_t all = 0;
-  for (const Group* group : run.scheduler.holders()) {
-    if (group->phase != GroupPhase::kDecoding) continue;
+  for (const SequenceGroup* group : run.scheduler.holders()) {
+    if (group->phase != SequenceGroupPhase::kDecoding) continue;
     most[group->request.id] = group->final_context() - run.scheduler.context(*group, 0);
   }
   for (const auto& [request, tokens] : most) {

@@ -26,7 +26,7 @@ void StaticScheduler::enqueue(const Request& request, SimTime now) {
     return;
   }
   const GroupIndex index = batch_.create(request);
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   group.prefill_target = request.prompt_tokens.value();
   holdings_.open(group);
   waiting_.push_back(index);
@@ -52,8 +52,9 @@ const StepPlan& StaticScheduler::plan(SimTime now) {
   batch_.add_decode_load(plan_.load);
   plan_.load.decode_sequences = rows;
   for (const GroupIndex index : batch_.running()) {
-    const Group& group = batch_.at(index);
-    if (group.phase != GroupPhase::kDecoding) batch_.add_row_load(group.context, plan_.load);
+    const SequenceGroup& group = batch_.at(index);
+    if (group.phase != SequenceGroupPhase::kDecoding)
+      batch_.add_row_load(group.context, plan_.load);
   }
   return plan_;
 }
@@ -67,7 +68,7 @@ void StaticScheduler::form_batch(SimTime now) {
   unanswered_ = batch_.running().size();
 }
 
-Fit StaticScheduler::fit(const Group& group) const {
+Fit StaticScheduler::fit(const SequenceGroup& group) const {
   const TokenCount prompt = group.request.prompt_tokens;
   const TokenCount whole = group.request.final_context();
   const Allocator& allocator = holdings_.allocator();
@@ -80,14 +81,14 @@ Fit StaticScheduler::fit(const Group& group) const {
 }
 
 bool StaticScheduler::admit(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
+  SequenceGroup& group = batch_.at(index);
   if (fit(group) != Fit::kFits) return false;
   const TokenCount prompt = group.request.prompt_tokens;
   // Only the prompt may be found cached, because the output is still to be written. Rows of a
   // padded batch are computed from their first token in any case.
   group.prefill_context = holdings_.admit(group, prompt.value()).value();
   RECTO_CHECK(holdings_.grow(group, 0, group.prefill_context, group.final_context()));
-  group.phase = GroupPhase::kPrefilling;
+  group.phase = SequenceGroupPhase::kPrefilling;
   group.admitted = now;
   group.was_admitted = true;
   padded_prompt_ = std::max(padded_prompt_, group.request.prompt_tokens.value());
@@ -114,7 +115,7 @@ void StaticScheduler::complete(SimTime now) {
 
 void StaticScheduler::complete_prefill(SimTime now) {
   for (const GroupIndex index : batch_.running()) {
-    Group& group = batch_.at(index);
+    SequenceGroup& group = batch_.at(index);
     const std::int64_t prompt = group.request.prompt_tokens.value();
     holdings_.write(group.prefill_context, prompt);
     counters_.prefill_tokens += prompt;
@@ -131,14 +132,15 @@ void StaticScheduler::complete_prefill(SimTime now) {
   }
 }
 
-std::int64_t StaticScheduler::next_deadline(const Group& group, std::int64_t context) const {
+std::int64_t StaticScheduler::next_deadline(const SequenceGroup& group,
+                                            std::int64_t context) const {
   const std::int64_t window = options_.window.value();
   const bool enters_window = window != 0 && context < window - 1;
   return enters_window ? std::min(group.final_context(), window - 1) : group.final_context();
 }
 
 void StaticScheduler::handle_deadline(GroupIndex index, SimTime now) {
-  const Group& group = batch_.at(index);
+  const SequenceGroup& group = batch_.at(index);
   const std::int64_t context = batch_.context(index);
   if (context == group.final_context()) {
     batch_.stop_decoding(index);
@@ -151,8 +153,8 @@ void StaticScheduler::handle_deadline(GroupIndex index, SimTime now) {
 
 // The answer is complete, but the row stays in the batch and keeps its slots.
 void StaticScheduler::answer(GroupIndex index, SimTime now) {
-  Group& group = batch_.at(index);
-  group.phase = GroupPhase::kAnswered;
+  SequenceGroup& group = batch_.at(index);
+  group.phase = SequenceGroupPhase::kAnswered;
   --unanswered_;
   ++counters_.requests_finished;
   if (observer_ != nullptr) observer_->on_finished(group, now);
@@ -161,7 +163,7 @@ void StaticScheduler::answer(GroupIndex index, SimTime now) {
 void StaticScheduler::disband() {
   while (!batch_.running().empty()) {
     const GroupIndex index = batch_.running().front();
-    const Group& group = batch_.at(index);
+    const SequenceGroup& group = batch_.at(index);
     holdings_.commit(group, 0, group.context);
     holdings_.release(group, 0, group.context);
     holdings_.close(group);
@@ -177,8 +179,8 @@ GaugeValues StaticScheduler::gauges() const {
                        .host = host_.states()});
 }
 
-std::vector<const Group*> StaticScheduler::holders() const {
-  std::vector<const Group*> holders;
+std::vector<const SequenceGroup*> StaticScheduler::holders() const {
+  std::vector<const SequenceGroup*> holders;
   for (const GroupIndex index : batch_.running()) holders.push_back(&batch_.at(index));
   return holders;
 }

@@ -27,18 +27,18 @@ class StaticScheduler final : public Scheduler {
   const StepPlan& plan(SimTime now) override;
   void complete(SimTime now) override;
   GaugeValues gauges() const override;
-  std::vector<const Group*> holders() const override;
-  std::int64_t context(const Group& group, std::size_t member) const override {
+  std::vector<const SequenceGroup*> holders() const override;
+  std::int64_t context(const SequenceGroup& group, std::size_t member) const override {
     return batch_.context(group, member);
   }
 
  private:
   void form_batch(SimTime now);
   bool admit(GroupIndex index, SimTime now);
-  Fit fit(const Group& group) const;
+  Fit fit(const SequenceGroup& group) const;
   void complete_prefill(SimTime now);
   void handle_deadline(GroupIndex index, SimTime now);
-  std::int64_t next_deadline(const Group& group, std::int64_t context) const;
+  std::int64_t next_deadline(const SequenceGroup& group, std::int64_t context) const;
   void answer(GroupIndex index, SimTime now);
   void disband();
 

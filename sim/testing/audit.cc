@@ -30,7 +30,7 @@ Audit::Audit(const Allocator& allocator, const AuditOptions& options, CoverageEv
       memory_(allocator, options.batching),
       queue_(allocator, options_, memory_) {}
 
-void Audit::on_arrived(const Group& group, SimTime) { queue_.add(group); }
+void Audit::on_arrived(const SequenceGroup& group, SimTime) { queue_.add(group); }
 
 void Audit::on_step(const StepPlan& plan, const StepCost& cost, SimTime now) {
   memory_.on_step(plan, cost, now);
@@ -81,10 +81,11 @@ void Audit::check_counts(const GaugeValues& gauges, const Scheduler& scheduler) 
   std::int64_t requests = 0;
   std::int64_t sequences = 0;
   std::set<std::int32_t> ids;
-  for (const Group* group : scheduler.holders()) {
+  for (const SequenceGroup* group : scheduler.holders()) {
     for (const SequenceId member : group->members) RECTO_CHECK(ids.insert(member.value()).second);
-    if (group->phase == GroupPhase::kSwapped || group->phase == GroupPhase::kSwappingOut ||
-        group->phase == GroupPhase::kSwappingIn) {
+    if (group->phase == SequenceGroupPhase::kSwapped ||
+        group->phase == SequenceGroupPhase::kSwappingOut ||
+        group->phase == SequenceGroupPhase::kSwappingIn) {
       continue;
     }
     ++requests;
@@ -98,11 +99,11 @@ void Audit::check_counts(const GaugeValues& gauges, const Scheduler& scheduler) 
 void Audit::check_room_to_write(const Scheduler& scheduler, const SlotMap& map) const {
   if (!is_step_running_ || !allocator_.is_paged()) return;
   const std::int64_t block_size = allocator_.block_size().value();
-  for (const Group* group : scheduler.holders()) {
+  for (const SequenceGroup* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       std::int64_t writes = 0;
-      if (group->phase == GroupPhase::kDecoding) writes = 1;
-      if (group->phase == GroupPhase::kPrefilling && i == group->prefill_member) {
+      if (group->phase == SequenceGroupPhase::kDecoding) writes = 1;
+      if (group->phase == SequenceGroupPhase::kPrefilling && i == group->prefill_member) {
         writes = group->planned_chunk;
       }
       const std::span<const BlockId> table = allocator_.block_table(group->members[i]);
@@ -124,9 +125,10 @@ void Audit::check_load(const Scheduler& scheduler) const {
     return window == 0 ? position + 1 : std::min(position + 1, window);
   };
   StepLoad expected;
-  for (const Group* group : scheduler.holders()) {
+  for (const SequenceGroup* group : scheduler.holders()) {
     const std::int64_t context = scheduler.context(*group, 0);
-    if (group->phase == GroupPhase::kDecoding || group->phase == GroupPhase::kAnswered) {
+    if (group->phase == SequenceGroupPhase::kDecoding ||
+        group->phase == SequenceGroupPhase::kAnswered) {
       for (std::int32_t member = 0; member < group->request.width; ++member) {
         ++expected.decode_sequences;
         expected.decode_kv_tokens += TokenCount(seen_from(context));
@@ -173,21 +175,21 @@ void Audit::check_host(const GaugeValues& gauges, const Scheduler& scheduler) co
 // A sequence's output tokens appear one at a time, in order, whatever happens to the sequence: the
 // k-th token exists when the context is the prompt plus the k - 1 tokens before it.
 void Audit::follow_outputs(const Scheduler& scheduler) {
-  for (const Group* group : scheduler.holders()) {
-    if (group->phase != GroupPhase::kDecoding) continue;
+  for (const SequenceGroup* group : scheduler.holders()) {
+    if (group->phase != SequenceGroupPhase::kDecoding) continue;
     const std::int64_t context = scheduler.context(*group, 0);
     see_output(*group, context - group->request.prompt_tokens.value() + 1);
   }
 }
 
-void Audit::see_output(const Group& group, std::int64_t output_tokens) {
+void Audit::see_output(const SequenceGroup& group, std::int64_t output_tokens) {
   std::int64_t& seen = output_tokens_[group.request.id];
   RECTO_CHECK_GE(output_tokens, seen);
   RECTO_CHECK_LE(output_tokens, seen + 1);
   seen = output_tokens;
 }
 
-void Audit::on_finished(const Group& group, SimTime now) {
+void Audit::on_finished(const SequenceGroup& group, SimTime now) {
   memory_.on_finished(group, now);
   queue_.remove(group);
   const std::int64_t wanted = group.request.output_tokens.value();
@@ -197,8 +199,8 @@ void Audit::on_finished(const Group& group, SimTime now) {
   if (wanted == 1) ++coverage_.one_token_outputs;
 }
 
-void Audit::on_admitted(const Group& group, SimTime) {
-  if (!allocator_.is_paged() || group.phase != GroupPhase::kPrefilling) return;
+void Audit::on_admitted(const SequenceGroup& group, SimTime) {
+  if (!allocator_.is_paged() || group.phase != SequenceGroupPhase::kPrefilling) return;
   const std::int64_t block_size = allocator_.block_size().value();
   RECTO_CHECK_EQ(group.prefill_context % block_size, 0);
   RECTO_CHECK_LT(group.prefill_context, group.prefill_target);
@@ -210,10 +212,10 @@ void Audit::on_admitted(const Group& group, SimTime) {
 }
 
 // Output of the previous step that was not yet observed is not lost by the preemption.
-void Audit::on_preempted(const Group& group, PreemptionKind kind, SimTime now) {
+void Audit::on_preempted(const SequenceGroup& group, PreemptionKind kind, SimTime now) {
   memory_.on_preempted(group, kind, now);
-  RECTO_CHECK(group.phase ==
-              (kind == PreemptionKind::kSwap ? GroupPhase::kSwappingOut : GroupPhase::kWaiting));
+  RECTO_CHECK(group.phase == (kind == PreemptionKind::kSwap ? SequenceGroupPhase::kSwappingOut
+                                                            : SequenceGroupPhase::kWaiting));
   const std::int64_t known =
       kind == PreemptionKind::kSwap ? group.context + 1 : group.prefill_target;
   see_output(group, known - group.request.prompt_tokens.value());

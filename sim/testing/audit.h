@@ -48,12 +48,12 @@ class Audit final : public SimulationObserver {
   // The allocator and `coverage` must outlive the audit.
   Audit(const Allocator& allocator, const AuditOptions& options, CoverageEvents& coverage);
 
-  void on_arrived(const Group& group, SimTime now) override;
+  void on_arrived(const SequenceGroup& group, SimTime now) override;
   void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override;
   void on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime now) override;
-  void on_admitted(const Group& group, SimTime now) override;
-  void on_preempted(const Group& group, PreemptionKind kind, SimTime now) override;
-  void on_finished(const Group& group, SimTime now) override;
+  void on_admitted(const SequenceGroup& group, SimTime now) override;
+  void on_preempted(const SequenceGroup& group, PreemptionKind kind, SimTime now) override;
+  void on_finished(const SequenceGroup& group, SimTime now) override;
 
  private:
   void check_states(const GaugeValues& gauges, const SlotMap& map) const;
@@ -62,7 +62,7 @@ class Audit final : public SimulationObserver {
   void check_load(const Scheduler& scheduler) const;
   void check_host(const GaugeValues& gauges, const Scheduler& scheduler) const;
   void follow_outputs(const Scheduler& scheduler);
-  void see_output(const Group& group, std::int64_t output_tokens);
+  void see_output(const SequenceGroup& group, std::int64_t output_tokens);
   void count_evictions();
   void count_coverage_events(const GaugeValues& gauges);
 

@@ -9,7 +9,7 @@
 namespace recto::sim {
 
 HostMap::HostMap(const Scheduler& scheduler, const HostMapOptions& options) {
-  for (const Group* group : scheduler.holders()) {
+  for (const SequenceGroup* group : scheduler.holders()) {
     if (group->parked) walk(*group, options);
   }
   std::int64_t held = 0;
@@ -21,13 +21,15 @@ HostMap::HostMap(const Scheduler& scheduler, const HostMapOptions& options) {
 }
 
 // Tokens being copied to the host do not count there yet; tokens being copied back still do.
-void HostMap::walk(const Group& group, const HostMapOptions& options) {
-  RECTO_CHECK(group.phase == GroupPhase::kSwappingOut || group.phase == GroupPhase::kSwapped ||
-              group.phase == GroupPhase::kSwappingIn);
-  const Holding holding{.context = group.phase == GroupPhase::kSwappingOut ? 0 : group.context,
-                        .final_context = group.request.prompt_tokens.value() +
-                                         group.request.output_tokens.value() - 1,
-                        .window = options.window};
+void HostMap::walk(const SequenceGroup& group, const HostMapOptions& options) {
+  RECTO_CHECK(group.phase == SequenceGroupPhase::kSwappingOut ||
+              group.phase == SequenceGroupPhase::kSwapped ||
+              group.phase == SequenceGroupPhase::kSwappingIn);
+  const Holding holding{
+      .context = group.phase == SequenceGroupPhase::kSwappingOut ? 0 : group.context,
+      .final_context =
+          group.request.prompt_tokens.value() + group.request.output_tokens.value() - 1,
+      .window = options.window};
   std::map<std::int32_t, std::vector<SlotState>> blocks;
   for (const std::vector<std::int32_t>& table : group.parked->entries) {
     for (std::size_t entry = 0; entry < table.size(); ++entry) {

@@ -23,7 +23,7 @@ class HostMap {
   std::int64_t count(SlotState state) const { return counts_[static_cast<std::size_t>(state)]; }
 
  private:
-  void walk(const Group& group, const HostMapOptions& options);
+  void walk(const SequenceGroup& group, const HostMapOptions& options);
 
   std::array<std::int64_t, 9> counts_{};
 };

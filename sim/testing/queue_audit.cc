@@ -10,8 +10,8 @@
 namespace recto::sim {
 namespace {
 
-bool waits(const Group& group) {
-  return group.phase == GroupPhase::kWaiting || group.phase == GroupPhase::kSwapped;
+bool waits(const SequenceGroup& group) {
+  return group.phase == SequenceGroupPhase::kWaiting || group.phase == SequenceGroupPhase::kSwapped;
 }
 
 std::int64_t blocks_of(std::int64_t tokens, std::int64_t block_size) {
@@ -20,7 +20,7 @@ std::int64_t blocks_of(std::int64_t tokens, std::int64_t block_size) {
 
 // A group on the host needs its blocks again, and for each member an unshared slot for the next
 // token.
-std::int64_t blocks_to_resume(const Group& group, std::int64_t block_size) {
+std::int64_t blocks_to_resume(const SequenceGroup& group, std::int64_t block_size) {
   std::set<std::int32_t> held;
   std::set<std::int32_t> written;
   std::int64_t fresh = 0;
@@ -36,7 +36,7 @@ std::int64_t blocks_to_resume(const Group& group, std::int64_t block_size) {
 }  // namespace
 
 // First come, first served: preempted requests arrived before all that were never admitted.
-const Group* QueueAudit::head() const {
+const SequenceGroup* QueueAudit::head() const {
   for (const auto& [id, group] : groups_) {
     if (waits(*group)) return group;
   }
@@ -47,7 +47,7 @@ void QueueAudit::check(const GaugeValues& gauges, const SlotMap& map) const {
   RECTO_CHECK_EQ(gauges[Gauge::kWaitingRequests],
                  std::count_if(groups_.begin(), groups_.end(),
                                [](auto& entry) { return waits(*entry.second); }));
-  const Group* first = head();
+  const SequenceGroup* first = head();
   const Room room = first == nullptr ? Room() : room_for(*first, map);
   const std::int64_t reusable = map.count(SlotState::kFree) + map.count(SlotState::kCached);
   const bool is_unplaceable = room.is_enough_in_sum && !room.has_places;
@@ -57,10 +57,10 @@ void QueueAudit::check(const GaugeValues& gauges, const SlotMap& map) const {
   if (allocator_.is_paged()) RECTO_CHECK(!is_unplaceable);
 }
 
-QueueAudit::Room QueueAudit::room_for(const Group& group, const SlotMap& map) const {
+QueueAudit::Room QueueAudit::room_for(const SequenceGroup& group, const SlotMap& map) const {
   if (!allocator_.is_paged()) return room_for_regions(group, map);
   const std::int64_t block_size = allocator_.block_size().value();
-  if (group.phase == GroupPhase::kSwapped) {
+  if (group.phase == SequenceGroupPhase::kSwapped) {
     return room_for_blocks(blocks_to_resume(group, block_size), 0, map);
   }
   const std::int64_t prompt = group.request.prompt_tokens.value();
@@ -81,7 +81,7 @@ QueueAudit::Room QueueAudit::room_for(const Group& group, const SlotMap& map) co
   return room_for_blocks(blocks, hits.evictable, map);
 }
 
-std::int64_t QueueAudit::context_wanted(const Group& group) const {
+std::int64_t QueueAudit::context_wanted(const SequenceGroup& group) const {
   const SchedulerOptions& rules = options_.rules;
   const std::int64_t target = group.prefill_target;
   if (rules.admission == AdmissionRule::kWholePrompt || rules.prefill == PrefillRule::kWhole) {
@@ -102,7 +102,8 @@ QueueAudit::Room QueueAudit::room_for_blocks(std::int64_t blocks, std::int64_t k
           .has_places = needed <= map.places_for(block_size, block_size)};
 }
 
-QueueAudit::Room QueueAudit::room_for_regions(const Group& group, const SlotMap& map) const {
+QueueAudit::Room QueueAudit::room_for_regions(const SequenceGroup& group,
+                                              const SlotMap& map) const {
   const std::int64_t requested = requested_slots(options_.pool, group.request);
   std::int64_t placed = requested;
   if (options_.pool.placement == PlacementKind::kBuddy) {
@@ -118,7 +119,7 @@ QueueAudit::Room QueueAudit::room_for_regions(const Group& group, const SlotMap&
 }
 
 // The last token is always computed, so its block is not a hit.
-QueueAudit::Hits QueueAudit::find_hits(const Group& group, std::int64_t length) const {
+QueueAudit::Hits QueueAudit::find_hits(const SequenceGroup& group, std::int64_t length) const {
   Hits hits;
   if (!allocator_.reuses_prefixes()) return hits;
   const std::int64_t block_size = allocator_.block_size().value();

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "sim/metrics/gauges.h"
-#include "sim/scheduling/group.h"
+#include "sim/scheduling/sequence_group.h"
 #include "sim/testing/audit_options.h"
 #include "sim/testing/slot_map.h"
 #include "sim/testing/token_memory.h"
@@ -21,8 +21,8 @@ class QueueAudit {
       : allocator_(allocator), options_(options), memory_(memory) {}
 
   // A group is registered from its arrival to its end.
-  void add(const Group& group) { groups_[group.request.id] = &group; }
-  void remove(const Group& group) { groups_.erase(group.request.id); }
+  void add(const SequenceGroup& group) { groups_[group.request.id] = &group; }
+  void remove(const SequenceGroup& group) { groups_.erase(group.request.id); }
 
   void check(const GaugeValues& gauges, const SlotMap& map) const;
 
@@ -37,17 +37,17 @@ class QueueAudit {
     std::int64_t evictable = 0;  // hits without a holder
   };
 
-  const Group* head() const;
-  Room room_for(const Group& group, const SlotMap& map) const;
-  Room room_for_regions(const Group& group, const SlotMap& map) const;
+  const SequenceGroup* head() const;
+  Room room_for(const SequenceGroup& group, const SlotMap& map) const;
+  Room room_for_regions(const SequenceGroup& group, const SlotMap& map) const;
   Room room_for_blocks(std::int64_t blocks, std::int64_t kept, const SlotMap& map) const;
-  std::int64_t context_wanted(const Group& group) const;
-  Hits find_hits(const Group& group, std::int64_t length) const;
+  std::int64_t context_wanted(const SequenceGroup& group) const;
+  Hits find_hits(const SequenceGroup& group, std::int64_t length) const;
 
   const Allocator& allocator_;
   const AuditOptions& options_;
   const TokenMemory& memory_;
-  std::map<std::int64_t, const Group*> groups_;  // by request id
+  std::map<std::int64_t, const SequenceGroup*> groups_;  // by request id
 };
 
 }  // namespace recto::sim

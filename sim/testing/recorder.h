@@ -18,16 +18,22 @@ struct RecordedGauges {
 // Lines are "TIME WHAT REQUEST": "120 admitted 0".
 class Recorder final : public SimulationObserver {
  public:
-  void on_arrived(const Group& group, SimTime now) override { add(now, "arrived", group); }
+  void on_arrived(const SequenceGroup& group, SimTime now) override { add(now, "arrived", group); }
   void on_rejected(const Request& request, SimTime now) override {
     add(now, "rejected", request.id);
   }
-  void on_admitted(const Group& group, SimTime now) override { add(now, "admitted", group); }
-  void on_first_token(const Group& group, SimTime now) override { add(now, "first token", group); }
-  void on_preempted(const Group& group, PreemptionKind kind, SimTime now) override {
+  void on_admitted(const SequenceGroup& group, SimTime now) override {
+    add(now, "admitted", group);
+  }
+  void on_first_token(const SequenceGroup& group, SimTime now) override {
+    add(now, "first token", group);
+  }
+  void on_preempted(const SequenceGroup& group, PreemptionKind kind, SimTime now) override {
     add(now, kind == PreemptionKind::kSwap ? "swapped" : "forgotten", group);
   }
-  void on_finished(const Group& group, SimTime now) override { add(now, "finished", group); }
+  void on_finished(const SequenceGroup& group, SimTime now) override {
+    add(now, "finished", group);
+  }
   void on_step(const StepPlan& plan, const StepCost&, SimTime now) override {
     RECTO_CHECK_LT(plans.size(), kStepsMax);
     plans.push_back(plan);
@@ -53,7 +59,7 @@ class Recorder final : public SimulationObserver {
  private:
   static constexpr std::size_t kStepsMax = 100'000;  // a longer run is assumed never to end
 
-  void add(SimTime now, const std::string& what, const Group& group) {
+  void add(SimTime now, const std::string& what, const SequenceGroup& group) {
     add(now, what, group.request.id);
   }
   void add(SimTime now, const std::string& what, std::int64_t request) {

@@ -39,7 +39,7 @@ void SlotMap::walk_blocks(const Scheduler& scheduler) {
   const std::int64_t blocks = pool / block_size;
   references_.assign(static_cast<std::size_t>(blocks), 0);
   places_.assign(static_cast<std::size_t>(blocks), {});
-  for (const Group* group : scheduler.holders()) {
+  for (const SequenceGroup* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       const std::int64_t final_context =
           group->request.prompt_tokens.value() + group->request.output_tokens.value() - 1;
@@ -66,7 +66,7 @@ void SlotMap::walk_blocks(const Scheduler& scheduler) {
   std::fill(slots_.begin() + blocks * block_size, slots_.end(), SlotState::kOverhead);
 }
 
-void SlotMap::walk_table(const Group& group, SequenceId member, const Holding& holding) {
+void SlotMap::walk_table(const SequenceGroup& group, SequenceId member, const Holding& holding) {
   const std::int64_t block_size = allocator_->block_size().value();
   const std::span<const BlockId> table = allocator_->block_table(member);
   RECTO_CHECK_GE(static_cast<std::int64_t>(table.size()) * block_size, holding.context);
@@ -92,7 +92,7 @@ void SlotMap::walk_table(const Group& group, SequenceId member, const Holding& h
 }
 
 void SlotMap::walk_regions(const Scheduler& scheduler) {
-  for (const Group* group : scheduler.holders()) {
+  for (const SequenceGroup* group : scheduler.holders()) {
     for (std::size_t i = 0; i < group->members.size(); ++i) {
       const std::int64_t final_context =
           group->request.prompt_tokens.value() + group->request.output_tokens.value() - 1;
@@ -102,7 +102,7 @@ void SlotMap::walk_regions(const Scheduler& scheduler) {
   }
 }
 
-void SlotMap::walk_region(const Group& group, SequenceId member, const Holding& holding) {
+void SlotMap::walk_region(const SequenceGroup& group, SequenceId member, const Holding& holding) {
   const Region region = allocator_->region(member);
   const std::int64_t requested = requested_slots(options_.pool, group.request);
   RECTO_CHECK_GE(region.size, requested);

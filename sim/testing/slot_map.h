@@ -68,9 +68,9 @@ class SlotMap {
   };
 
   void walk_blocks(const Scheduler& scheduler);
-  void walk_table(const Group& group, SequenceId member, const Holding& holding);
+  void walk_table(const SequenceGroup& group, SequenceId member, const Holding& holding);
   void walk_regions(const Scheduler& scheduler);
-  void walk_region(const Group& group, SequenceId member, const Holding& holding);
+  void walk_region(const SequenceGroup& group, SequenceId member, const Holding& holding);
   void claim(std::int64_t slot, SlotState state);
   void sum_up();
 

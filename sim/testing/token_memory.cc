@@ -19,8 +19,10 @@ void TokenMemory::on_step(const StepPlan& plan, const StepCost&, SimTime) {
 void TokenMemory::on_gauges(const GaugeValues&, const Scheduler& scheduler, SimTime) {
   if (!allocator_.is_paged() || !is_planned_) return;
   is_planned_ = false;
-  for (const Group* group : scheduler.holders()) {
-    if (group->phase != GroupPhase::kPrefilling && group->phase != GroupPhase::kDecoding) continue;
+  for (const SequenceGroup* group : scheduler.holders()) {
+    if (group->phase != SequenceGroupPhase::kPrefilling &&
+        group->phase != SequenceGroupPhase::kDecoding)
+      continue;
     for (std::size_t i = 0; i < group->members.size(); ++i) follow(scheduler, *group, i);
   }
 }
@@ -48,15 +50,16 @@ void TokenMemory::move(Sequence& sequence, std::span<const BlockId> table) {
   sequence.table.assign(table.begin(), table.end());
 }
 
-std::int64_t TokenMemory::planned_writes(const Group& group, std::size_t member,
+std::int64_t TokenMemory::planned_writes(const SequenceGroup& group, std::size_t member,
                                          std::int64_t context) const {
   if (!is_step_) return 0;
-  if (group.phase == GroupPhase::kDecoding) return 1;
+  if (group.phase == SequenceGroupPhase::kDecoding) return 1;
   if (batching_ == Batching::kStatic) return group.request.prompt_tokens.value() - context;
   return member == group.prefill_member ? group.planned_chunk : 0;
 }
 
-void TokenMemory::follow(const Scheduler& scheduler, const Group& group, std::size_t member) {
+void TokenMemory::follow(const Scheduler& scheduler, const SequenceGroup& group,
+                         std::size_t member) {
   const std::int64_t context = scheduler.context(group, member);
   const std::span<const BlockId> table = allocator_.block_table(group.members[member]);
   Sequence& sequence = sequences_[{group.request.id, member}];
@@ -81,7 +84,7 @@ void TokenMemory::follow(const Scheduler& scheduler, const Group& group, std::si
   }
 }
 
-void TokenMemory::on_preempted(const Group& group, PreemptionKind kind, SimTime) {
+void TokenMemory::on_preempted(const SequenceGroup& group, PreemptionKind kind, SimTime) {
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     Sequence& sequence = sequences_[{group.request.id, i}];
     sequence.table.clear();
@@ -89,7 +92,7 @@ void TokenMemory::on_preempted(const Group& group, PreemptionKind kind, SimTime)
   }
 }
 
-void TokenMemory::on_finished(const Group& group, SimTime) {
+void TokenMemory::on_finished(const SequenceGroup& group, SimTime) {
   for (std::size_t i = 0; i < group.members.size(); ++i) {
     // Members that never wrote anything have the contents of the first member.
     const auto own = sequences_.find({group.request.id, i});

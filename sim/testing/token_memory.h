@@ -25,8 +25,8 @@ class TokenMemory final : public SimulationObserver {
 
   void on_step(const StepPlan& plan, const StepCost& cost, SimTime now) override;
   void on_gauges(const GaugeValues& gauges, const Scheduler& scheduler, SimTime now) override;
-  void on_preempted(const Group& group, PreemptionKind kind, SimTime now) override;
-  void on_finished(const Group& group, SimTime now) override;
+  void on_preempted(const SequenceGroup& group, PreemptionKind kind, SimTime now) override;
+  void on_finished(const SequenceGroup& group, SimTime now) override;
 
   // The hash in a block's last slot.
   std::uint64_t block_end(BlockId block) const;
@@ -41,9 +41,10 @@ class TokenMemory final : public SimulationObserver {
     std::vector<BlockId> table;        // as of the last plan
   };
 
-  void follow(const Scheduler& scheduler, const Group& group, std::size_t member);
+  void follow(const Scheduler& scheduler, const SequenceGroup& group, std::size_t member);
   void move(Sequence& sequence, std::span<const BlockId> table);
-  std::int64_t planned_writes(const Group& group, std::size_t member, std::int64_t context) const;
+  std::int64_t planned_writes(const SequenceGroup& group, std::size_t member,
+                              std::int64_t context) const;
   std::uint64_t& slot(std::span<const BlockId> table, std::int64_t position);
 
   const Allocator& allocator_;

@@ -26,7 +26,7 @@ void AccountAudit::check_pool(const sim::GaugeValues& gauges) const {
 
 void AccountAudit::on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler,
                              SimTime) {
-  for (const sim::Group* group : scheduler.holders()) {
+  for (const sim::SequenceGroup* group : scheduler.holders()) {
     for (std::size_t member = 0; member < group->members.size(); ++member) {
       allocator_.follow(group->members[member], TokenCount(scheduler.context(*group, member)));
     }
@@ -41,7 +41,8 @@ void AccountAudit::on_gauges(const sim::GaugeValues& gauges, const sim::Schedule
   if (gauges[Gauge::kHostReserved] > 0) ++counts_.reserved_on_host;
 }
 
-void AccountAudit::on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) {
+void AccountAudit::on_preempted(const sim::SequenceGroup& group, sim::PreemptionKind kind,
+                                SimTime) {
   if (kind == sim::PreemptionKind::kRecompute) {
     ++counts_.preemptions_recompute;
     return;

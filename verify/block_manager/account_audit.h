@@ -37,7 +37,8 @@ class AccountAudit final : public sim::SimulationObserver {
 
   void on_gauges(const sim::GaugeValues& gauges, const sim::Scheduler& scheduler,
                  SimTime now) override;
-  void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime now) override;
+  void on_preempted(const sim::SequenceGroup& group, sim::PreemptionKind kind,
+                    SimTime now) override;
 
   // Call it after the run.
   void finish(const sim::Report& report);

@@ -57,7 +57,8 @@ class GaugeLog final : public sim::SimulationObserver {
     events_.emplace_back(now, gauges);
     if (next_ != nullptr) next_->on_gauges(gauges, scheduler, now);
   }
-  void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime now) override {
+  void on_preempted(const sim::SequenceGroup& group, sim::PreemptionKind kind,
+                    SimTime now) override {
     if (next_ != nullptr) next_->on_preempted(group, kind, now);
   }
 

@@ -86,7 +86,7 @@ class TableObserver final : public sim::SimulationObserver {
     is_new_step_ = plan.kind == sim::StepPlan::Kind::kStep;
     steps_ += is_new_step_ ? 1 : 0;
   }
-  void on_preempted(const sim::Group& group, sim::PreemptionKind, SimTime) override {
+  void on_preempted(const sim::SequenceGroup& group, sim::PreemptionKind, SimTime) override {
     preempted_.insert(group.request.id);
   }
   // At this event the step has its slots and is running.
@@ -124,7 +124,7 @@ class TableObserver final : public sim::SimulationObserver {
   }
 
   void count_tables(const sim::Scheduler& scheduler) {
-    for (const sim::Group* group : scheduler.holders()) {
+    for (const sim::SequenceGroup* group : scheduler.holders()) {
       for (std::size_t member = 0; member < group->members.size(); ++member) {
         tables_ += rows_of(*group, member) > 0 ? 1 : 0;
       }
@@ -138,7 +138,7 @@ class TableObserver final : public sim::SimulationObserver {
                               .num_blocks = allocator_.counts().pool.value() / block_size,
                               .block_size = block_size};
     std::vector<sim::SequenceId> ids;
-    for (const sim::Group* group : scheduler.holders()) {
+    for (const sim::SequenceGroup* group : scheduler.holders()) {
       for (std::size_t member = 0; member < group->members.size(); ++member) {
         const std::int64_t rows = rows_of(*group, member);
         if (rows == 0) continue;
@@ -160,10 +160,10 @@ class TableObserver final : public sim::SimulationObserver {
   }
 
   // How many tokens of a member the running step computes.
-  static std::int64_t rows_of(const sim::Group& group, std::size_t member) {
-    if (group.phase == sim::GroupPhase::kDecoding) return 1;
+  static std::int64_t rows_of(const sim::SequenceGroup& group, std::size_t member) {
+    if (group.phase == sim::SequenceGroupPhase::kDecoding) return 1;
     const bool prefills =
-        group.phase == sim::GroupPhase::kPrefilling && member == group.prefill_member;
+        group.phase == sim::SequenceGroupPhase::kPrefilling && member == group.prefill_member;
     return prefills ? group.planned_chunk : 0;
   }
 

@@ -13,7 +13,8 @@ namespace {
 using reference::RowOutput;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Of q with K and of weights with V: limits the search for the faults of a family to some seconds.
+// Products of q with K and of weights with V: they take some seconds, which is what the search for
+// the faults of a family may take.
 constexpr double kProductsMax = 4e9;
 
 // In the order of the report.

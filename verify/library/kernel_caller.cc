@@ -38,7 +38,7 @@ bool is_compared(const GuardedBuffer& buffer) {
   return buffer.pages.access == BufferAccess::kRead && !buffer.is_sparse;
 }
 
-// Of a compared buffer, with the rest of its pages.
+// The bytes of a compared buffer, with the rest of its pages.
 std::vector<std::byte> contents(const GuardedArena& arena, const GuardedBuffer& buffer) {
   std::vector<std::byte> all;
   for (const std::span<const std::byte> part : arena.filled_bytes(buffer))

@@ -169,7 +169,7 @@ typedef struct RectoMutableKvTensor {
 typedef struct RectoAttentionCall {
   RectoCallContext context;
   RectoRows q;  // [num_query_rows, num_q_heads, k.head_dim], fp32, fp16 or bf16
-  // Of q's type, or fp8 for fp16 and bf16.
+  // The element type is q's, or fp8 if q is fp16 or bf16.
   RectoKvTensor k;
   RectoKvTensor v;
   // [num_seqs, max_blocks]: physical block of each logical one. Entries beyond a sequence's blocks

@@ -25,7 +25,7 @@ namespace {
 
 using enum ElementType;
 
-// Of one thread block. The longest of these cases needs a fiftieth.
+// Accesses of one thread block. The longest of these cases needs a fiftieth.
 constexpr std::uint64_t kAccessesMax = 20'000'000;
 
 KernelRun checked(const simt::Schedule& schedule) {
@@ -37,7 +37,7 @@ KernelRun checked(const simt::Schedule& schedule) {
 }
 KernelRun reversed() { return checked(kCheckedSchedules[0]); }
 
-// Of how many cases the law said anything.
+// Returns the number of cases to which the law applied.
 std::int64_t expect_holds(const Law& law, const std::vector<Backend>& backends,
                           const DrawnCases& cases) {
   std::int64_t held = 0;
@@ -105,7 +105,7 @@ CaseDomain prefill_domain() {
   return domain;
 }
 
-// Of several tiles of 128 rows and of 64 keys (paged_prefill_wide.cuh).
+// Cases of several tiles, of 128 rows and of 64 keys (paged_prefill_wide.cuh).
 CaseDomain wide_domain() {
   CaseDomain domain = prefill_domain();
   domain.types = {{kFp16, kFp16}, {kBf16, kBf16}};

@@ -20,7 +20,7 @@
 namespace recto::verify {
 namespace {
 
-// Of each backend, cases that the law says something of; and so many are drawn for them at most.
+// For each backend, the number of cases to which the law applies, and of those drawn to find them.
 constexpr std::int64_t kCasesHeld = 4;
 constexpr std::uint64_t kCasesDrawn = 80;
 
@@ -50,7 +50,7 @@ std::vector<Law> laws_alone() {
   return laws;
 }
 
-// Of how many cases the law said anything.
+// Returns the number of cases to which the law applied.
 std::int64_t expect_holds(const Law& law, const Backend& backend) {
   const DrawnCases cases = {
       .name = "alone", .count = kCasesDrawn, .domain = small_domain(), .stream = backend.name};

@@ -87,7 +87,7 @@ TEST_CASE("evictable-double-count: a block is counted once, however many know it
   CHECK(cache.available() == 8);
 }
 
-// Of what is cached, by how much of it the prompt begins with and how long it is.
+// Over cached lengths, the length of the common prefix, and the length of the prompt.
 TEST_CASE("full-block-count-off-by-one: a hit has floor(min(common, length - 1) / size) blocks") {
   for (std::int64_t cached = 1; cached <= 13; ++cached) {
     CheckedManager cache(small_options(8));

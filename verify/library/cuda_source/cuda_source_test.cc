@@ -64,7 +64,7 @@ LawReport report_of_fault(const std::string& library, const char* variable, int 
   return report.value();
 }
 
-// Of several warps, whose atomic operations come in any order.
+// The kernel has several warps, whose atomic operations come in any order.
 LawReport row_decode_report(int fault) {
   DrawnCases cases = plain_cases("row-decode", 12);
   cases.domain.head_dims = {64, 128};

@@ -29,7 +29,8 @@ inline BlockChecker::Access access_of(const Warp& warp, const Access& access) {
   return {access.kind, warp.number, 0, access.step->place, access.operation};
 }
 
-// Of lanes that read one place, two stand for all. Others are seldom found unless they are near.
+// If several lanes read one place, two of them are checked. Others are seldom found unless they are
+// near.
 inline LaneMask lanes_to_check(const Access& access, const AddressExtent& extent,
                                const LaneAddresses& addresses) {
   const bool may_overlap =

@@ -49,7 +49,7 @@ TEST_CASE("phases follow one another, and a state or parity names the last two")
                               "selp.u32 %r4, 4, 0, %p4;\nadd.u32 %r1, %r2, %r3;\n"
                               "add.u32 %r1, %r1, %r4;\nDONE:"),
                 2, [](unsigned i) { return i == 0 ? 7U : 0U; });
-  // Of a phase that has not ended, a wait may say so.
+  // A wait for a phase that has not ended may return false.
   check_threads(with_mbarrier("1",
                               "mov.u32 %r1, 0;\n@!%p1 bra DONE;\n"
                               "mbarrier.test_wait.parity.shared::cta.b64 %p2, [bar], 0;\n"

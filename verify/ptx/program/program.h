@@ -70,7 +70,7 @@ enum class ShuffleMode : std::uint8_t { kUp, kDown, kButterfly, kIndex };
 enum class VoteMode : std::uint8_t { kAll, kAny, kUniform, kBallot };
 enum class BarrierMode : std::uint8_t { kSync, kArrive, kPopulation, kAnd, kOr };
 
-// Of mbarriers. kTest and kTry read parities or states.
+// Operations on mbarriers. kTest and kTry read parities or states.
 enum class MbarrierMode : std::uint8_t {
   kInit,
   kInvalidate,

@@ -169,7 +169,7 @@ RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, surf1Dread, surf1Dwrite, surf2Dread, surf2Dwr
 RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, cudaLaunchDevice, cudaGetParameterBuffer,
                 cudaGridDependencySynchronize, cudaTriggerProgrammaticLaunchCompletion)
 
-// Of cooperative groups, only grid_barrier() exists; for matrices there is kernel_ptx.h.
+// grid_barrier() is the only part of cooperative groups here; for matrices there is kernel_ptx.h.
 namespace cooperative_groups {
 RECTO_SIMT_EACH(RECTO_SIMT_REFUSE, this_thread_block, this_grid, this_cluster, coalesced_threads,
                 sync)

@@ -15,7 +15,7 @@
 
 namespace recto::sim {
 
-enum class GroupPhase : std::uint8_t {
+enum class SequenceGroupPhase : std::uint8_t {
   kWaiting,     // holds nothing on the device or the host
   kPrefilling,  // part of its prompt is computed
   kDecoding,    // every step computes one token per member
@@ -33,9 +33,9 @@ struct BeamSwitches {
   std::vector<std::int64_t> next_context;  // [width]
 };
 
-struct Group {
+struct SequenceGroup {
   Request request;
-  GroupPhase phase = GroupPhase::kWaiting;
+  SequenceGroupPhase phase = SequenceGroupPhase::kWaiting;
   std::vector<SequenceId> members;
 
   // Tokens of context in the cache. For a decoding group, the value at `anchor_clock`; since then

@@ -1,6 +1,6 @@
 #pragma once
 
-// The files of failing cases, which `recto replay` reads.
+// Failing cases of a run: their files, which `recto replay` reads, and their text.
 
 #include <map>
 #include <string>
@@ -28,5 +28,8 @@ class FailureFiles {
   std::string program_;
   std::map<std::string, int> numbers_;  // the last, by backend and law
 };
+
+// How many checks failed and how many of them are shown, with the block of each; "" without failures.
+std::string failures_text(const VerifyOptions& options, const VerifyOutcome& outcome);
 
 }  // namespace recto::experiments
