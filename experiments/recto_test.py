@@ -15,7 +15,7 @@ from pathlib import Path
 
 PROGRAM = str(Path(sys.argv.pop(1)).resolve())
 COMMANDS = "fragmentation simulate sweep trace plan plot report numerics verify replay".split()
-COMMANDS += "cases check generate completion man".split()
+COMMANDS += "cases check oracle ptx generate completion man".split()
 SMALL = ("--requests", "100")
 
 
