@@ -60,7 +60,7 @@ TEST_CASE("a named pipe is refused at once, with a writer or without") {
   close(both);
 }
 
-TEST_CASE("folders, devices, sockets and what is not there are told") {
+TEST_CASE("folders, devices, sockets and missing files are refused, with the reason") {
   CHECK(refusal("/") == "Is a directory");
   CHECK(refusal("nowhere") == "No such file or directory");
   CHECK(refusal("") == "No such file or directory");

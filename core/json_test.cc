@@ -152,7 +152,7 @@ TEST_CASE("a text that is no JSON is refused, with its line") {
   CHECK(read_json("[\n1e999,\n0]").line == 2);
 }
 
-TEST_CASE("repeated keys are told with the path of their object, and the last value counts") {
+TEST_CASE("repeated keys are reported with the path of their object, and the last value counts") {
   const JsonReading reading =
       read_json(R"({"a": 1, "b": [{}, {"c": 2, "d": 3, "c": 4}], "a": 5, "": 6, "": 7})");
   CHECK(json_text(reading.json) == R"({"a":5,"b":[{},{"c":4,"d":3}],"":7})");

@@ -46,7 +46,7 @@ TEST_CASE("the smallest ulp that drift is looked for in is an eighth of the larg
   CHECK(drift(eighth / 2) == Approx(64 * 0.1 * eighth / 2));
 }
 
-TEST_CASE("of a sum that is infinite no drift is told") {
+TEST_CASE("an infinite sum has no rounding drift") {
   const Accumulation coarse{.unit_roundoff = 0.5};
   CHECK(rounding_drift(std::vector<double>{0.3}, coarse) > 0);
   CHECK(rounding_drift(std::vector<double>{0x1p1022, 0x1p1022, 0x1p1022, 0x1p1022, 0.3}, coarse) ==

@@ -193,7 +193,7 @@ TEST_CASE("splits make sums shorter, and merging normalised parts costs more tha
   CHECK(worst_case_split < tensors.bound(kScaled, normalised).worst_case.sum());
 }
 
-TEST_CASE("a model follows a key that its owner changes, once it is told") {
+TEST_CASE("a model uses a changed key once reread_key was called") {
   Tensors tensors(4, 9);
   tensors.q = Matrix::Ones(1, 16);
   const HeadErrorModel model(tensors.k, tensors.v, kFp32Kernel);

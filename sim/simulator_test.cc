@@ -76,7 +76,7 @@ TEST_CASE("two requests by hand: every time and every state") {
   CHECK(report.gauge(Gauge::kReserved).mean == 7);
 }
 
-TEST_CASE("Orca (Max) on OPT-13B with 12 GiB holds 7 requests and leaves 8.85 % to nobody") {
+TEST_CASE("Orca (Max) on OPT-13B with 12 GiB holds 7 requests and leaves 8.85 % unallocated") {
   const ByteCount per_token = kv_bytes_per_token(find_model("OPT-13B").value(), {});
   REQUIRE(per_token == ByteCount(819'200));
   const std::int64_t slots = (std::int64_t{12} << 30) / per_token.value();

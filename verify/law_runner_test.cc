@@ -255,7 +255,7 @@ TEST_CASE("parts of a law that were skipped are counted, and cases that compare 
                                                "too few\n"));
 }
 
-TEST_CASE("who keeps failing cases gets the small one, as many as are kept, and names the replay") {
+TEST_CASE("failing cases are kept reduced, up to the limit, and the keeper describes the replay") {
   std::vector<std::string> kept;
   LawRunOptions options{.failures_kept = 2};
   options.keep = [&kept](const Law& law, const Backend& backend, const DescribedCase& smallest,
@@ -271,7 +271,7 @@ TEST_CASE("who keeps failing cases gets the small one, as many as are kept, and 
   CHECK((report.failures[1].ends_with("replay\n  keeper 2\n")));
 }
 
-TEST_CASE("each attempt is told before it is made") {
+TEST_CASE("each attempt is announced before it is made") {
   std::vector<std::string> told;
   LawRunOptions options;
   options.before_each = [&told](const Law& law, const Backend& backend) {

@@ -108,7 +108,7 @@ TEST_CASE("the case that loses the device while it is made smaller is the one th
   CHECK_THAT(report.failures[0], ContainsSubstring("\n  replays block size 15\n"));
 }
 
-TEST_CASE("a loss is told though no failure is to be kept any more") {
+TEST_CASE("a lost device is reported though no further failures are kept") {
   int drawn = 0;
   LawRunOptions options;
   options.failures_kept = 0;

@@ -72,7 +72,7 @@ TEST_CASE("making a case small ends with its work or its trials, too, and says s
   }
 }
 
-TEST_CASE("all failing cases together have a time, and what it cuts short is told and counted") {
+TEST_CASE("all failing cases share a time limit, and what it cuts short is named and counted") {
   const Restartable library;
   Kept kept;
   const auto now = std::make_shared<double>(0);

@@ -65,7 +65,7 @@ TEST_CASE("a case that fails as often alone is kept alone") {
   CHECK(each_time.remark.empty());
 }
 
-TEST_CASE("a case that never fails again is told with its numbers") {
+TEST_CASE("a case that never fails again is reported with its counts") {
   const DescribedCase kept = kept_of({1, 3});
   CHECK(kept.after.size() == 1);
   CHECK(kept.remark ==

@@ -60,7 +60,7 @@ RoundingBias bias_of(ElementType type, Rounding rounding, std::uint64_t cases) {
   return bias;
 }
 
-TEST_CASE("outputs that are cut off are told, by half an ulp, once there are enough of them") {
+TEST_CASE("truncated outputs are reported, off by half an ulp, once there are enough of them") {
   for (const ElementType type : {ElementType::kFp16, ElementType::kBf16}) {
     const auto finding = bias_of(type, Rounding::kCutOff, 80).finding();
     REQUIRE(finding);
@@ -76,7 +76,7 @@ TEST_CASE("outputs that are rounded to nearest are not, however many there are")
     CHECK(!bias_of(type, Rounding::kNearest, 1000).finding());
 }
 
-TEST_CASE("a kernel of low precision that rounds at every step is not told") {
+TEST_CASE("a kernel of low precision that rounds at every step is not reported") {
   RoundingBias bias;
   for (std::uint64_t seed = 0; seed < 400; ++seed) {
     const CaseSpec spec = spec_of(ElementType::kBf16, seed);

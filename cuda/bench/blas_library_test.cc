@@ -23,10 +23,10 @@ TEST_CASE("a library that is not there is named") {
   CHECK_THAT(none.status().message(), ContainsSubstring("libnowhere.so.1: cannot open"));
 }
 
-TEST_CASE("where none is found it is told of each name why") {
+TEST_CASE("where no cuBLAS is found, the message gives the reason for each library name") {
   const auto found = BlasLibrary::open();
   if (found.is_ok()) {
-    std::cout << "SKIPPED: what is told where there is no cuBLAS: there is one\n";
+    std::cout << "SKIPPED: the message where cuBLAS is missing; it is present\n";
     return;
   }
   CHECK_THAT(found.status().message(),

@@ -45,7 +45,7 @@ struct Tables {
   BatchTables tables;
 };
 
-TEST_CASE("rows show tables, padded, and nobody's rows are all padding") {
+TEST_CASE("rows hold padded block tables, and rows without a sequence are all padding") {
   CheckedManager cache(small_options(16));
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
   Tables batch(cache.manager());
@@ -137,7 +137,7 @@ TEST_CASE("a view has the rows that exist, and no others") {
   CHECK_THROWS_AS(batch.tables.view(2), ContractFailure);
 }
 
-TEST_CASE("who falls behind reads everything") {
+TEST_CASE("tables that have missed many changes are updated in full") {
   CheckedManager cache(small_options(16));
   Tables batch(cache.manager());
   const SequenceHandle sequence = cache.admit(Ids{1});

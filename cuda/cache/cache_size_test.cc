@@ -51,7 +51,7 @@ TEST_CASE("what weights and the reserve leave is cut into blocks") {
   CHECK(size.max_tokens == TokenCount(73 * 16));
 }
 
-TEST_CASE("it agrees with the sizing of pools, whose weights are the model's") {
+TEST_CASE("the cache's size agrees with the sizing of pools, whose weights are the model's") {
   CacheSizeRequest request;
   request.model = find_model("llama-3.1-8b").value();
   request.gpu = find_gpu("a100-80").value();

@@ -128,7 +128,7 @@ TEST_CASE("the short way lasts to the end of a sequence's blocks, and a fork end
   CHECK(run_end() == 5);  // the next token needs a copy of the block that it goes into
 }
 
-TEST_CASE("who writes into a shared block gets a copy, and the last one does not") {
+TEST_CASE("a write into a shared block copies it first, unless the other holders have left") {
   CheckedManager cache(small_options(8));
   const SequenceHandle a = cache.admit(Ids{1});
   cache.append(a, 6);
@@ -148,7 +148,7 @@ TEST_CASE("who writes into a shared block gets a copy, and the last one does not
   CHECK(cache.table(a)[0] == cache.table(c)[0]);
 }
 
-TEST_CASE("a copy needs a block, and without one nobody appends") {
+TEST_CASE("a copy needs a free block, and without one no sequence of the batch appends") {
   CheckedManager cache(small_options(2));
   const SequenceHandle a = cache.admit(Ids{1});
   cache.append(a, 3);
@@ -182,7 +182,7 @@ TEST_CASE("a cached block that is overwritten can't be found any more") {
   CHECK(cache.manager().statistics().overwritten == 1);
 }
 
-TEST_CASE("one that others hold is copied instead, and stays") {
+TEST_CASE("a block that other sequences hold is copied before a write, and stays as it was") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
   const SequenceHandle other = cache.admit(ids_from(1, 9));
@@ -194,7 +194,7 @@ TEST_CASE("one that others hold is copied instead, and stays") {
   CHECK(cache.hit(ids_from(1, 9)) == 8);
 }
 
-TEST_CASE("one that is pinned is copied as well, though nobody else holds it") {
+TEST_CASE("a pinned block is copied before a write, though no other sequence holds it") {
   CheckedManager cache(small_options(8));
   const Ids ids = ids_from(1, 8);
   const SequenceHandle sequence = cache.computed(ids);

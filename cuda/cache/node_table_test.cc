@@ -55,7 +55,7 @@ TEST_CASE("nodes are found by their hash, all that have it, until they are erase
   CHECK(candidates(nodes.table(), hash).empty());
 }
 
-TEST_CASE("a visit ends when it is told to") {
+TEST_CASE("a visit ends when its callback returns true") {
   NodeTable table = NodeTable::create(3).value();
   for (std::int32_t id = 0; id < 3; ++id) table.insert({}, NodeId(id));
   int visits = 0;
@@ -69,7 +69,7 @@ TEST_CASE("a table without room has nothing, and takes nothing") {
   CHECK_THROWS_AS(table.insert({}, NodeId(0)), ContractFailure);
 }
 
-TEST_CASE("it is at most 68 percent full, and erasing what is not there is a broken contract") {
+TEST_CASE("a table is at most 68 percent full, and erasing a missing node is a broken contract") {
   Nodes nodes(12);
   CHECK(nodes.table().capacity() == 18);
   CHECK(nodes.table().bytes() == 18 * 4);

@@ -157,7 +157,7 @@ Prompt with_items(const Ids& ids, const std::vector<MultimodalItem>& items) {
   return {.tokens = {.ids = ids, .items = items}, .keys = {}};
 }
 
-TEST_CASE("placeholders are told apart by what stands behind them, and where it starts") {
+TEST_CASE("placeholders differ by the content that they stand for, and by where it starts") {
   CheckedManager cache(small_options(16));
   const Ids ids(13, 7);  // all the same token
   const std::uint64_t hash = testing::wide_id(0);
@@ -241,7 +241,7 @@ class Recorder : public CacheEvents {
   std::vector<BlockHash> removed_hashes;
 };
 
-TEST_CASE("routers are told what is stored, removed and cleared, block by block") {
+TEST_CASE("routers get an event for each block that is stored or removed, and for each clear") {
   Recorder recorder;
   CacheOptions options = small_options(3);
   options.events = &recorder;

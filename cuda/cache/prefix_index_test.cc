@@ -136,7 +136,7 @@ TEST_CASE("extra words come back as they were, in as many places as they fill") 
   }
 }
 
-TEST_CASE("words that are longer, shorter, or of another parent are told apart by themselves") {
+TEST_CASE("longer or shorter words, and those of another parent, differ though hashes are equal") {
   PrefixIndex index = index_of(20, 0);  // all hashes are equal
   const NodeId first = *insert(index, kRoot, {1, 2}, {1, 2});
   const NodeId longer = *insert(index, kRoot, {1, 2}, {1, 2, 0});

@@ -34,7 +34,7 @@ TEST_CASE("tokens are mapped to the slots of their blocks, the rest to none") {
   CHECK(slots == Slots(8, -1));
 }
 
-TEST_CASE("nobody is sent to write where others read") {
+TEST_CASE("no sequence gets slots to write in a block that others read") {
   CheckedManager cache(small_options(8));
   const SequenceHandle a = cache.admit(ids_from(1, 6));
   cache.append(a, 6);

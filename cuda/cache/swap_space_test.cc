@@ -111,7 +111,7 @@ TEST_CASE("with lookahead every member can write at once") {
   CHECK(cache.available() == left);
 }
 
-TEST_CASE("there is room on the way back for lookahead as well, or nobody comes") {
+TEST_CASE("a swap-in needs room for lookahead as well, and is refused without it") {
   CheckedManager cache(small_options(4, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 8));
   cache.append(sequence, 8);

@@ -64,7 +64,7 @@ TEST_CASE("a wrong element is named, kept and replayed, and the others are right
   CHECK(testing::try_command(replay_command, {"replay", kept}).exit_code == 0);
 }
 
-TEST_CASE("a fault that is known is told from outputs alone, and with lse_ln where it departs") {
+TEST_CASE("a known fault is named from outputs alone, and from lse_ln where that is wrong") {
   const AnsweredFolder folder({"--cases", "1", "--op", "decode", "--type", "fp32"});
   const NpzArrays arrays = folder.arrays_of(folder.files[0]);
   NpzArrays answer = folder.right(folder.files[0]);
@@ -129,7 +129,7 @@ TEST_CASE("a case with a reason not to answer it is skipped, and no case is not 
   CHECK_THAT(nothing.err, ContainsSubstring("every case was skipped"));
 }
 
-TEST_CASE("a token written elsewhere is told by block and slot, here and in a replay") {
+TEST_CASE("a token in a wrong slot is reported with block and slot, by check and by replay") {
   const AnsweredFolder folder({"--cases", "2", "--op", "kv_write", "--type", "fp32"});
   NpzArrays answer = folder.right(folder.files[0]);
   answer.at("v_cache").data[0] ^= std::byte{1};

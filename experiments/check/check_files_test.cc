@@ -16,7 +16,7 @@ using Catch::Matchers::ContainsSubstring;
 using testing::TriedCommand;
 using verify::NpzArrays;
 
-TEST_CASE("an answer that is a pipe, a folder or a device is wrong, and nobody waits for it") {
+TEST_CASE("an answer that is a pipe, a folder or a device is wrong, and nothing waits for it") {
   const AnsweredFolder folder({"--cases", "2", "--op", "decode"});
   const std::string name = folder.files[0].name + ".out.npy";
   const std::string path = (std::filesystem::path(folder.path) / name).string();

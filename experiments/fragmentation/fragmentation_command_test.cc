@@ -172,7 +172,7 @@ TEST_CASE("a setting that no row uses is refused; one that some rows use is not"
             .exit_code == 0);
 }
 
-TEST_CASE("rows with a model's own window and rows without are told, and hold it") {
+TEST_CASE("a remark names rows with a model's own window and rows without; the table has it") {
   const std::string out = folder_of("windows");
   const auto tried =
       fragmentation({"--model", "Mistral-7B", "--gpu", "H100", "--requests", "20", "--allocators",

@@ -85,7 +85,7 @@ TEST_CASE("equal flags give equal bytes on any number of threads, and another se
   CHECK(small({"--seed", "2"}).out != once);
 }
 
-TEST_CASE("for machines, every figure") {
+TEST_CASE("JSON has every figure") {
   const auto tried = small({"--json"});
   REQUIRE(tried.exit_code == 0);
   const Json cells = parse_json(tried.out).value();

@@ -44,7 +44,7 @@ TEST_CASE("the kernels of a file are listed, with what a launch needs") {
                             ContainsSubstring("12") && ContainsSubstring("64"));
 }
 
-TEST_CASE("a kernel that cannot be run is told with its line") {
+TEST_CASE("a kernel that cannot be run is reported with its line") {
   const auto tried = ptx(kHead + kStore + kRefused);
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.out, ContainsSubstring("kernel.ptx: refused: line 18"));

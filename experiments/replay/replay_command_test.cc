@@ -48,7 +48,7 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
   CHECK_THAT(tried.err, ContainsSubstring(message));
 }
 
-TEST_CASE("a case that fails is told to its key, step and fault") {
+TEST_CASE("a failing case is explained down to its key, step and fault") {
   const auto tried = replay({file_with(saved_case_text(windowed())), "--kernel", kFaulty});
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 1);
@@ -70,7 +70,7 @@ TEST_CASE("the same case on backends that are right holds") {
   CHECK(replay({file, "--kernel", kRight}).exit_code == 0);
 }
 
-TEST_CASE("a law that is broken is told beside the oracle") {
+TEST_CASE("a broken law is reported beside the oracle") {
   verify::SavedCase saved = windowed();
   saved.law = "masked_keys";
   const auto tried = replay({file_with(saved_case_text(saved)), "--kernel", kFaulty});
@@ -119,7 +119,7 @@ TEST_CASE("a fault of a process's first call is explained in first calls") {
              ContainsSubstring("diagnosis  scores: key 5 should be visible and get no "));
 }
 
-TEST_CASE("a fault that only a law meets is told by the law's run, and explained in it") {
+TEST_CASE("a fault that only a law meets is explained in the run of the law that shows it") {
   const std::string departs = "diagnosis  scores: key 5 should be visible and get no ";
   verify::SavedCase saved = whole();
   saved.law = "repeated_kv_heads";
@@ -154,7 +154,7 @@ testing::TriedCommand replay_counting(const std::string& fault, const verify::Sa
   return replay_with(fault, saved);
 }
 
-TEST_CASE("a case that fails only sometimes is told with the numbers of the run that failed") {
+TEST_CASE("a case that fails only sometimes is reported with the numbers of the run that failed") {
   const auto judged = replay_counting("only 1", whole());
   INFO(judged.out << judged.err);
   CHECK(judged.exit_code == 1);
@@ -174,7 +174,7 @@ TEST_CASE("a case that fails only sometimes is told with the numbers of the run 
   CHECK_THAT(aborted.out, ContainsSubstring("  it fails only sometimes: run before, the case "));
 }
 
-TEST_CASE("a failure that was kept and does not come again is told, and no failure") {
+TEST_CASE("a saved failure that does not recur is reported, and the replay passes") {
   const std::string told = "  the saved failure of this backend did not recur";
   const auto held = replay_with("none", whole());
   CHECK(held.exit_code == 0);
@@ -185,7 +185,7 @@ TEST_CASE("a failure that was kept and does not come again is told, and no failu
   CHECK_THAT(replay_with("first", whole()).out, !ContainsSubstring(told));
 }
 
-TEST_CASE("a row with keys that is not written is told as such") {
+TEST_CASE("a row with keys that is not written is reported as unwritten") {
   verify::SavedCase saved = whole();
   saved.spec.sequences = {{.num_rows = 1, .context_length = 6, .id = 0},
                           {.num_rows = 1, .context_length = 3, .id = 1}};

@@ -35,7 +35,7 @@ TEST_CASE("Equally good sizes in a pool that is hardly filled are no choice") {
   CHECK_THAT(filled->reason, EndsWith("of equally good sizes the largest is taken."));
 }
 
-TEST_CASE("Sizes that differ otherwise are told apart in a pool that is hardly filled") {
+TEST_CASE("In a pool that is hardly filled, sizes that differ in speed are still ranked") {
   BlockSizeFigures slow = size_of(256, 0.002, 0.001);
   slow.s_per_token->mean *= 1.1;
   const auto told = advise({size_of(16, 0.002, 0.0001), slow});

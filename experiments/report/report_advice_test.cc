@@ -133,7 +133,7 @@ TEST_CASE("A trade-off has all by which sizes are compared") {
         std::string::npos);
 }
 
-TEST_CASE("A percentile of one run is told against a size and does not decide") {
+TEST_CASE("A percentile of a single run is listed against a size and does not decide") {
   BlockSizeFigures large = size_of(32);
   large.ttft_p99_s->mean *= 1.28;
   const auto advice = advise({size_of(16), large});
@@ -161,7 +161,7 @@ TEST_CASE("A percentile over several seeds decides") {
   }
 }
 
-TEST_CASE("Copied bytes and measured kernel time are told, and the times have them in them") {
+TEST_CASE("Copied bytes and measured kernel time are listed, and do not decide beside the times") {
   BlockSizeFigures small = size_of(16);
   small.copied_bytes.mean = 1000;
   small.kernel_s = SeedMean{.mean = 0.010};
@@ -181,7 +181,7 @@ SeedMean of_seeds(double first, double second) {
   return {.mean = (first + second) / 2, .by_seed = {first, second}};
 }
 
-TEST_CASE("A size that is worse under every seed is told apart, however far seeds are apart") {
+TEST_CASE("A size that is worse under every seed counts as worse, however far seeds are apart") {
   BlockSizeFigures small = size_of(16);
   BlockSizeFigures large = size_of(256);
   small.output_per_s = of_seeds(680, 832);

@@ -105,7 +105,7 @@ TEST_CASE("JSON has every gauge, the settings, and numbers that agree") {
   CHECK(shares == Catch::Approx(1));
 }
 
-TEST_CASE("hits of requests that were preempted are told apart") {
+TEST_CASE("prefix hits of requests that were preempted are counted separately") {
   const Lines crowded{"--requests", "100",          "--allocator", "prefix-cached", "--scale-rate",
                       "10",         "--pool-slots", "5000",        "--max-length",  "2000"};
   const Json json = simulated(crowded);
@@ -135,7 +135,7 @@ TEST_CASE("JSON and timelines say that step times are cited") {
   CHECK(about["time_model_provenance"] == "cited, not measured on this card");
 }
 
-TEST_CASE("a model's own window that gives way to shared blocks is told, on screen and in JSON") {
+TEST_CASE("a remark, on screen and in JSON, says that shared blocks turn a model's window off") {
   const Lines flags{"--model", "Mistral-7B", "--gpu", "H100", "--requests", "20"};
   const Json on = simulated(flags);
   CHECK(on["window_tokens"] == 4096);

@@ -21,7 +21,7 @@ RunConfig windowed(const std::string& allocator) {
   return config;
 }
 
-TEST_CASE("a model's own window that is on in some rows and off in others is told") {
+TEST_CASE("a remark names rows with a model's own window on and rows with it off") {
   const std::vector<RunConfig> mixed{windowed("contiguous-max"), windowed("paged"),
                                      windowed("paged"), windowed("prefix-cached")};
   const auto remarks = grid_remarks(mixed);
@@ -32,7 +32,7 @@ TEST_CASE("a model's own window that is on in some rows and off in others is tol
   CHECK(grid_remarks({mixed.data(), 3}).empty());
 }
 
-TEST_CASE("block sizes under a linear model without a term for blocks are told") {
+TEST_CASE("a remark says where several block sizes meet a linear model without a term for blocks") {
   const auto remarks_with = [](const std::string& more, std::vector<std::int64_t> sizes) {
     const char* folder = std::getenv("TEST_TMPDIR");
     const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/fit.json";
@@ -58,7 +58,7 @@ TEST_CASE("block sizes under a linear model without a term for blocks are told")
   CHECK(grid_remarks(roofline).empty());
 }
 
-TEST_CASE("a single run without its model's window tells it; one that was told to has nothing to") {
+TEST_CASE("a single run without its model's window gets a remark, unless flags turn it off") {
   RunConfig config = windowed("paged");
   config.decoding = "parallel:2";
   const auto remarks = grid_remarks({&config, 1});

@@ -35,7 +35,7 @@ TEST_CASE("lengths of a trace come as often as they occur there, in any format")
   CHECK(parse_lengths("constant:7").value().describe() == "constant:7");
 }
 
-TEST_CASE("a workload draws them, and what is wrong is told with the flag and the file") {
+TEST_CASE("a workload draws requests, and bad input is reported with the flag and the file") {
   RunConfig config;
   config.requests = 50;
   config.prompts = "empirical:prompts@" + csv_trace();

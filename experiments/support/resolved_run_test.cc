@@ -129,7 +129,7 @@ TEST_CASE("static batches are not held to a budget of tokens that they do not ha
   CHECK(run(make_config({{"batching", "static"}, {"max_sequences", "5000"}})).is_ok());
 }
 
-TEST_CASE("what step times rest on is told in few words") {
+TEST_CASE("the source of step times is given in a few words") {
   CHECK(time_model_facts(make_config({})).value().name == "roofline");
   CHECK(time_model_facts(make_config({})).value().provenance == "cited, not measured on this card");
   const std::string path = linear_file("");

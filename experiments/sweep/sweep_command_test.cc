@@ -96,7 +96,7 @@ TEST_CASE("a sweep goes on from any prefix of its journal") {
   }
 }
 
-TEST_CASE("another grid does not go on where this one stopped, unless told to start anew") {
+TEST_CASE("another grid does not continue the journal, unless a fresh start is requested") {
   REQUIRE(sweep("changed", kGrid).exit_code == 0);
   const Arguments other = with(kGrid, {"--tp", "2"});
   const auto refused = sweep("changed", other);
@@ -249,7 +249,7 @@ TEST_CASE("a setting that no point uses is refused; one that some points use is 
   CHECK(sweep("used", with(swapped, {"--host-gib", "4"})).exit_code == 0);
 }
 
-TEST_CASE("points with a model's own window and points without are told") {
+TEST_CASE("a remark names points with a model's own window and points without") {
   const auto tried = sweep("windows", {"--requests", "20", "--model", "Mistral-7B", "--gpu", "H100",
                                        "--allocator", "paged,prefix-cached"});
   CHECK(tried.exit_code == 0);

@@ -105,7 +105,7 @@ TEST_CASE("a line that is cut off is not taken, nor lost beside it what is whole
   CHECK_THAT(tried.err, ContainsSubstring("9 of 12 runs are not done yet"));
 }
 
-TEST_CASE("a run that nobody could do is a failed point") {
+TEST_CASE("a run that no worker completed is a failed point") {
   const testing::TriedCommand tried =
       collect("lost", part("0-2,4-11") + "{\"run\": 3, \"error\": \"its process died\"}\n");
   CHECK(tried.exit_code == 1);

@@ -73,14 +73,14 @@ TEST_CASE("a kernel for one of everything gets as many cases as are asked for") 
   CHECK(refused < 1000);
 }
 
-TEST_CASE("beside one that serves everything it gets its share") {
+TEST_CASE("beside a backend that serves everything, a narrow one gets its share of cases") {
   const std::vector<Backend> backends = {that_refuses(refuses_nothing),
                                          that_refuses(why_not_one_kind)};
   CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, backends[1], 12) >= 6);
 }
 
-TEST_CASE("beside one that is choosy, one that serves everything gets all kinds") {
+TEST_CASE("beside a narrow backend, one that serves everything gets all kinds of cases") {
   const std::vector<Backend> backends = {that_refuses(refuses_nothing),
                                          that_refuses(why_not_one_kind)};
   CaseSupply supply(backends, 2026, {});
@@ -169,7 +169,7 @@ TEST_CASE("what is wanted is found where it is drawn at all") {
   CHECK_FALSE(supply.find(backends[0], [](const verify::DescribedCase&) { return false; }));
 }
 
-TEST_CASE("who serves nothing gets one case, so that it is told why") {
+TEST_CASE("a backend that serves nothing gets one case, whose refusal gives the reason") {
   const std::vector<Backend> backends = {
       that_refuses([](const PagedAttentionInputs&) { return std::optional<std::string>("no"); })};
   CaseSupply supply(backends, 2026, {});
@@ -177,7 +177,7 @@ TEST_CASE("who serves nothing gets one case, so that it is told why") {
   CHECK_FALSE(supply.next(kNeverLate));
 }
 
-TEST_CASE("who serves nothing does not end the others' run") {
+TEST_CASE("a backend that serves nothing does not end the run of the others") {
   const std::vector<Backend> backends = {
       that_refuses([](const PagedAttentionInputs&) { return std::optional<std::string>("no"); }),
       that_refuses(refuses_nothing)};
@@ -201,13 +201,13 @@ std::function<std::optional<std::string>(const PagedAttentionInputs&)> giving_up
   };
 }
 
-TEST_CASE("of who serves nothing any more there are the cases that it served before") {
+TEST_CASE("a backend that gives up still gets the cases that it served before") {
   const std::vector<Backend> backends = {that_refuses(giving_up())};
   CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, backends[0], 1) == 1);
 }
 
-TEST_CASE("those that compute no attention take what comes") {
+TEST_CASE("backends that compute no attention take every case that is drawn") {
   Backend writer = that_refuses(refuses_nothing);
   writer.attend = {};
   const std::vector<Backend> backends = {writer};

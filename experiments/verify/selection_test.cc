@@ -59,7 +59,7 @@ TEST_CASE("names that are not set choose nothing, and not everything") {
   }
 }
 
-TEST_CASE("types and layouts that were tried are told with the sizes") {
+TEST_CASE("the report lists types and layouts that were tried beside the sizes") {
   const auto tried = testing::try_command(
       verify_command, {"verify", "--backend", "naive-fp64", "--law", "oracle", "--cases", "4"});
   CHECK_THAT(tried.out, ContainsSubstring("; types of q / of the cache\n") &&
@@ -117,7 +117,7 @@ TEST_CASE("batch invariance is promised of a library alone") {
   CHECK_THAT(tried.err, ContainsSubstring("--batch-invariant: expected --kernel or --adapter"));
 }
 
-TEST_CASE("how long a library's call may take is told") {
+TEST_CASE("the help states how long a library's call may take") {
   const auto tried = testing::try_command(verify_command, {"verify", "--help"});
   CHECK_THAT(tried.out,
              ContainsSubstring("A call of a library that does not return within 10 s of CPU time, "

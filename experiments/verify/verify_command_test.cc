@@ -122,7 +122,7 @@ TEST_CASE("a backend of the list that skips every case fails a run only where it
   CHECK_THAT(named.err, ContainsSubstring("every case was skipped by tma-decode\n"));
 }
 
-TEST_CASE("for machines, every count with its reasons") {
+TEST_CASE("JSON has every count with its reasons") {
   const auto tried = verify(with(kSmall, {"--json"}));
   REQUIRE(tried.exit_code == 0);
   const Json json = parse_json(tried.out).value();
@@ -139,7 +139,7 @@ TEST_CASE("for machines, every count with its reasons") {
   CHECK(json["failures"].empty());
 }
 
-TEST_CASE("somebody's kernel that is right passes") {
+TEST_CASE("a right kernel of another project passes") {
   const auto tried = verify(with({"--kernel", kRight, "--cases", "16"},
                                  unless_full({"--context-max", "300", "--q-heads-max", "16"})));
   INFO(tried.out << tried.err);
@@ -181,7 +181,7 @@ TEST_CASE("CUDA sources become a library, and what the executor finds in them fa
   CHECK_THAT(replayed.out, ContainsSubstring("race in kernel 'row_decode'"));
 }
 
-TEST_CASE("CUDA sources need an adapter, and what is wrong with them is told") {
+TEST_CASE("CUDA sources need an adapter, and bad flags and files are refused by name") {
   check_refused({"--cuda", "mine.cu"}, "--adapter");
   check_refused({"--ptx", "mine.ptx"}, "--adapter");
   check_refused({"--nvcc-option", "--fmad=false"}, "--adapter");
@@ -191,7 +191,7 @@ TEST_CASE("CUDA sources need an adapter, and what is wrong with them is told") {
   check_refused({"--adapter", kAdapter, "--ptx", "none.ptx"}, "none.ptx: expected a file with PTX");
 }
 
-TEST_CASE("one that is wrong fails; its case is kept, small, and its replay names the fault") {
+TEST_CASE("a wrong kernel fails; its case is reduced and kept, and its replay names the fault") {
   const std::string folder = folder_named("failing");
   const auto tried = verify(with({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle",
                                   "--cases", is_full_run() ? "200" : "40", "--out", folder},
@@ -217,7 +217,7 @@ TEST_CASE("one that is wrong fails; its case is kept, small, and its replay name
   CHECK(right.exit_code == 0);
 }
 
-TEST_CASE("laws that cannot be put to a backend are told from those that met no case") {
+TEST_CASE("laws that never apply to a backend are listed apart from those that met no case") {
   const auto tried = verify({"--kernel", kRight, "--law", "oracle,merge_identity,chunking",
                              "--cases", "16", "--out", folder_named("never")});
   INFO(tried.out);
@@ -229,7 +229,7 @@ TEST_CASE("laws that cannot be put to a backend are told from those that met no 
   CHECK_THAT(tried.out, !ContainsSubstring("untried"));
 }
 
-TEST_CASE("a run of the default length puts each law to whom it can be put") {
+TEST_CASE("a run of the default length tries each law on each backend to which it applies") {
   const auto tried = verify({"--backend", "naive-fp64,paged-prefill", "--law", "oracle,chunking"});
   INFO(tried.out);
   CHECK(tried.exit_code == 0);

@@ -48,7 +48,7 @@ std::string text_of(const VerifyOutcome& outcome, std::int64_t failures_kept = 1
   return verify_text(small_selection(), options, outcome);
 }
 
-TEST_CASE("it is said how many failures there are, how many are shown, and how to see more") {
+TEST_CASE("the text has the number of failures, how many are shown, and how to see more") {
   const std::string text = text_of(outcome_of(161, 2));
   CHECK_THAT(
       text, ContainsSubstring("\nFailed: 161 checks, 2 of them shown below and kept in kept, fully "
@@ -61,7 +61,7 @@ TEST_CASE("it is said how many failures there are, how many are shown, and how t
   CHECK_THAT(text_of(outcome_of(0, 0)), !ContainsSubstring("Failed"));
 }
 
-TEST_CASE("it is said how many of those shown may get smaller, and not that all are small") {
+TEST_CASE("the text says how many of the failures shown may get smaller") {
   VerifyOutcome outcome = outcome_of(161, 2);
   CHECK_THAT(text_of(outcome), !ContainsSubstring("perhaps not fully reduced"));
   outcome.report.cut_short = 1;
@@ -72,7 +72,7 @@ TEST_CASE("it is said how many of those shown may get smaller, and not that all 
   CHECK(verify_json(small_selection(), {}, outcome)["cut_short"] == 1);
 }
 
-TEST_CASE("of one there is one, and lines are no longer than a terminal's, whatever the folder") {
+TEST_CASE("one failure is counted in the singular, and lines fit a terminal with any folder") {
   VerifyOutcome outcome = outcome_of(1, 1);
   outcome.cases = 1;
   const std::string text = text_of(outcome);
@@ -127,7 +127,7 @@ TEST_CASE("outputs that are off to one side are a note, and no failure") {
   CHECK(verify_json(small_selection(), {}, outcome)["biased"][0]["ulps_towards_zero"] == 0.5);
 }
 
-TEST_CASE("what can never be put to a backend is one number, and rare reasons are another") {
+TEST_CASE("skips of laws that never apply are one number, and those for rare reasons another") {
   VerifyOutcome outcome = outcome_of(0, 0);
   for (int i = 1; i <= 12; ++i)
     outcome.report.counts[0].skipped[std::string("reason ") + static_cast<char>('a' + i)] = i;

@@ -46,7 +46,7 @@ std::int64_t count_plans(const Recorder& seen, StepPlan::Kind kind) {
                        [kind](const StepPlan& plan) { return plan.kind == kind; });
 }
 
-TEST_CASE("the latest arrivals give way, stand first in the queue, and nobody is admitted") {
+TEST_CASE("the latest arrivals are preempted, go first in the queue, and none is admitted then") {
   const Scenario scenario = crowd(5, {{8, 3}, {8, 2}, {4, 2}});
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);

@@ -15,7 +15,7 @@ std::vector<GroupIndex> listed(const RunningList& list) {
   return result;
 }
 
-TEST_CASE("whoever comes first is taken in, whatever its index") {
+TEST_CASE("the first insertion works for any index") {
   for (const GroupIndex index : {0, 1, 5}) {
     RunningList list;
     REQUIRE_NOTHROW(list.insert(index, 7));

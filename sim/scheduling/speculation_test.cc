@@ -89,7 +89,7 @@ TEST_CASE("a request may gain its last tokens, and no more") {
   }
 }
 
-TEST_CASE("who does not run gains nothing") {
+TEST_CASE("a request that does not run gains no tokens") {
   PagedAllocator allocator({.pool_slots = TokenCount(32), .block_size = TokenCount(4)});
   Run run(allocator, {});
   run.scheduler.enqueue(request_of(0, 5, 5), SimTime(0));
@@ -121,7 +121,7 @@ std::int64_t gain_at_random(Run& run, const Allocator& allocator, RandomStream& 
   return all;
 }
 
-TEST_CASE("every request ends with its tokens, whatever the others gain and whoever gives way") {
+TEST_CASE("every request ends with its tokens, whatever others gain and whichever is preempted") {
   std::int64_t gained_plain = 0;
   std::int64_t gained_cached = 0;
   std::int64_t preemptions = 0;

@@ -47,7 +47,7 @@ void check_same_tokens(const Scenario& squeezed, Tokens& seen) {
   seen.preemptions_swap += under_pressure.preemptions_swap;
 }
 
-TEST_CASE("a preempted request ends with the tokens that it has where nobody is preempted") {
+TEST_CASE("a preempted request ends with the tokens of a run without preemption") {
   Tokens seen;
   property("paged", [&](Draw& draw) {
     check_same_tokens(draw_squeezed_scenario(draw, AllocatorKind::kPaged), seen);

@@ -144,7 +144,7 @@ TEST_CASE("a term for blocks may be given; it is a number like the others") {
   CHECK(has(failure(replaced(with, "12.5", "-1")), "field 'per_kv_block_ns': -1; expected 0 to"));
 }
 
-TEST_CASE("a source is required, and says something") {
+TEST_CASE("a source is required, and is a text that is not empty") {
   CHECK(has(failure(replaced(kGood, R"("source": "vLLM 0.19",)", "")), "field 'source'"));
   CHECK(has(failure(replaced(kGood, "vLLM 0.19", "")), "field 'source'"));
   CHECK(has(failure(replaced(kGood, "\"vLLM 0.19\"", "7")), "field 'source'"));

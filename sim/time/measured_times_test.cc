@@ -116,7 +116,7 @@ TEST_CASE("a file with all stages, and a case that was skipped") {
   CHECK(times.value().attention.size() == 17);
 }
 
-TEST_CASE("what is missing or wrong is told by benchmark and field") {
+TEST_CASE("missing and wrong values are reported with benchmark and field") {
   CHECK(has(failure(replaced(kGood, "\"kv_bytes\": 4096, ", "")),
             "m.json, benchmark 1 'decode/a', field 'kv_bytes': missing; expected a number"));
   CHECK(has(failure(replaced(kGood, "2.5", "\"2.5\"")), "field 'median_us': is string"));

@@ -125,7 +125,7 @@ TEST_CASE("a set goes to the host with its shape, and comes back with it") {
   CHECK(pool->shape(both, TokenCount(6)).entries == shape.entries);
 }
 
-TEST_CASE("what is found again is told apart from what is evicted for the rest") {
+TEST_CASE("blocks that a hit reuses are distinguished from blocks that are evicted for the rest") {
   ManagedOptions options = blocks(3);
   options.caching = cache::PrefixCaching::kOn;
   Pool pool(options);

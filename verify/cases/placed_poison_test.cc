@@ -92,7 +92,7 @@ double poison_value(Poison poison, ElementType type) {
   }
 }
 
-TEST_CASE("every slot, tail and padding that nobody addresses holds the poison, and no other") {
+TEST_CASE("all unaddressed slots, tails and padding hold the poison, and no others do") {
   using enum ElementType;
   for (const ElementType kv_type : kElementTypes) {
     const ElementType q_type = is_fp8(kv_type) ? kBf16 : kv_type;

@@ -119,7 +119,7 @@ TEST_CASE("an option that is asked for is found") {
   CHECK(served->has_sinks);
 }
 
-TEST_CASE("who serves nothing is asked a bounded number of times") {
+TEST_CASE("a backend that serves nothing is asked a bounded number of times") {
   int asked = 0;
   CHECK_FALSE(served_domain(all_sizes(), [&asked](const CaseSpec&) {
     return std::optional(std::string(static_cast<std::size_t>(++asked), 'x'));  // never the same

@@ -36,7 +36,7 @@ AttentionWork work_by_hand() {
   return work;
 }
 
-TEST_CASE("its work is counted as it is done, and told beforehand") {
+TEST_CASE("the work of padded attention is counted as it is done, and as it is predicted") {
   const AttentionWork work = work_by_hand();
   CHECK(work == padded_gather_work(kShape, kOptions, kStep));
   // K and V of two heads of four: 64 bytes a slot.

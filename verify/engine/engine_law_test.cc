@@ -103,13 +103,13 @@ TEST_CASE("any two choices of all combinations meet in the cover that always run
   CHECK(pairs_of(engine_cover(0)) == pairs);
 }
 
-TEST_CASE("they are in every combination of what it does with its memory", "[.full]") {
+TEST_CASE("tokens are those of the dense run in every combination of memory settings", "[.full]") {
   const std::vector<EngineScenario> all = engine_product();
   CHECK(all.size() == 450);
   expect_everything_happened(expect_dense_tokens(all).back());
 }
 
-TEST_CASE("they are where contexts are decoded in several splits") {
+TEST_CASE("tokens are those of the dense run where contexts are decoded in several splits") {
   std::vector<EngineScenario> scenarios = split_contexts(Splits::kSmall);
   if (is_full_run()) {
     for (const EngineScenario& scenario : split_contexts(Splits::kPlanned))
@@ -124,7 +124,7 @@ TEST_CASE("they are where contexts are decoded in several splits") {
   CHECK(counts.back().replayed_drafts > 0);
 }
 
-TEST_CASE("they are where somebody has to give way at every few steps") {
+TEST_CASE("tokens are those of the dense run where requests are preempted every few steps") {
   std::vector<EngineScenario> scenarios;
   for (const EngineScenario& scenario : tiny_pools()) {
     if (is_full_run() || scenario.seed % 3 == 0) scenarios.push_back(scenario);
@@ -141,7 +141,7 @@ TEST_CASE("they are where somebody has to give way at every few steps") {
   }
 }
 
-TEST_CASE("they are where decode steps are graphs, captured once and replayed") {
+TEST_CASE("tokens are those of the dense run where decode steps are captured, replayed graphs") {
   const std::vector<EngineScenario> all = replayed_steps();
   if (!is_full_run())
     std::cout << "SKIPPED: all but every 4th of " << all.size() << "; RECTO_FULL=1 has them all\n";

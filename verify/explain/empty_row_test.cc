@@ -99,7 +99,7 @@ TEST_CASE("NaN of a row without keys is 0 / 0, or what memory held before") {
                                      "-inf; found: out is NaN, lse_ln is right\n"));
 }
 
-TEST_CASE("where the backend can be handed stale memory, the two are told apart") {
+TEST_CASE("stale memory distinguishes 0 / 0 from rows that are not written") {
   Backend divided = changing([](const PagedAttentionInputs&, AttentionResult& result) {
     set_row(result, kEmpty, kNaN, kNaN);
   });
@@ -195,7 +195,7 @@ TEST_CASE("rows before the context's first key that attend to keys are named, wi
               early_rows(), {"rows before the first key of their context see its first key"});
 }
 
-TEST_CASE("results in a file are told the same, and of right ones nothing is said") {
+TEST_CASE("results in a file get the same explanation, and right results get none") {
   const CaseSpec spec = decode();
   const LawCase law_case{make_problem(spec), spec.placement};
   const PlacedProblem placed(law_case.problem, law_case.placement);

@@ -116,7 +116,7 @@ TEST_CASE("the step is the fault's own, and a fault that has a name is named") {
   }
 }
 
-TEST_CASE("nothing is told of what is right") {
+TEST_CASE("right results get no explanation") {
   const Backend right = canary_backend("right", Fault::kNone);
   for (std::uint64_t number = 0; number < 10; ++number) {
     const LawCase law_case = drawn_case(drawn(), number).law_case;
@@ -229,7 +229,7 @@ Backend first_tile_backend(std::int64_t tile) {
   return backend;
 }
 
-TEST_CASE("a maximum of the first tile alone is told where the sum overflows") {
+TEST_CASE("a maximum of the first tile alone is named where the sum overflows") {
   CaseSpec spec;
   spec.sequences = {{.num_rows = 1, .context_length = 6}};
   LawCase law_case{make_problem(spec), spec.placement};

@@ -73,7 +73,7 @@ Told tell(
   return told;
 }
 
-TEST_CASE("a run whose sizes are not the case's is told with them, and explained") {
+TEST_CASE("a run whose sizes differ from the case's is reported with them, and explained") {
   const LosingKeys ungrouped([](const PagedAttentionInputs& inputs, std::int64_t) {
     return inputs.kv.k.num_kv_heads == inputs.q.num_heads;
   });
@@ -124,7 +124,7 @@ TEST_CASE("runs that differ by less than the bounds are right, each of them") {
           " are judged by the oracle, and right; the others read values that are not finite\n"));
 }
 
-TEST_CASE("a run that does not come back is told by its number") {
+TEST_CASE("a run that does not return is reported by its number") {
   LosingKeys ending([](const PagedAttentionInputs&, std::int64_t) { return false; });
   ending.backend.attend = [right = ending.backend, calls = ending.calls](
                               const PagedAttentionInputs& inputs, const CallOptions& options) {

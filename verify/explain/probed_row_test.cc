@@ -108,7 +108,7 @@ TEST_CASE("weights that are off by less than their bounds may make the output wr
                                "explain the output: too small to identify the step"));
 }
 
-TEST_CASE("an output that is no finite number beside right weights is told as that") {
+TEST_CASE("an output that is not finite beside right weights is reported as such") {
   const auto told = [](double out) {
     const Diagnosis diagnosis =
         diagnosed(changing([out](const PagedAttentionInputs& inputs, AttentionResult& result) {
@@ -127,7 +127,7 @@ TEST_CASE("an output that is no finite number beside right weights is told as th
              ContainsSubstring("a NaN with weight 0"));
 }
 
-TEST_CASE("a key far into a long context is told where a run shows one key") {
+TEST_CASE("a key far into a long context is named where each run shows one key") {
   LawCase law_case = decode(700);
   const Diagnosis diagnosis =
       diagnosed(canary_backend("last key", Fault::kLastKeyDropped), law_case);
@@ -186,7 +186,7 @@ LawCase low_scores() {
   return law_case;
 }
 
-TEST_CASE("a running maximum that begins too high is told where no key has weight") {
+TEST_CASE("a running maximum that begins too high is named where no key has weight") {
   const LawCase low = low_scores();
   CHECK_FALSE(
       explain(beginning_at(-7000.0, OfSumZero::kZeros), low, BoundKind::kProbabilistic).is_wrong());
@@ -221,7 +221,7 @@ TEST_CASE("of results that cannot be asked again the maximum is among the causes
   CHECK_THAT(text, !ContainsSubstring("which cancels"));
 }
 
-TEST_CASE("keys that are not visited are not told as a maximum's, whatever their scores") {
+TEST_CASE("keys that are not visited are not blamed on the maximum, whatever their scores") {
   const LawCase low = low_scores();
   const Backend blind = changing([](const PagedAttentionInputs&, AttentionResult& result) {
     std::ranges::fill(result.out, 0.0);
@@ -230,7 +230,7 @@ TEST_CASE("keys that are not visited are not told as a maximum's, whatever their
   CHECK(diagnosed(blind, low).step == Step::kScores);
 }
 
-TEST_CASE("contexts that would take too many runs, or too long, are told without weights") {
+TEST_CASE("contexts that need too many runs, or too much time, are explained without weights") {
   const Backend wrong = canary_backend("last key", Fault::kLastKeyDropped);
   LawCase law_case = decode(8193);
   const Explanation explanation = explain(wrong, law_case, BoundKind::kProbabilistic);

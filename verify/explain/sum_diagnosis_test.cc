@@ -83,7 +83,7 @@ std::string why_of(const Counts& counts, Step step, SinkFamily sinks = SinkFamil
   return explanation.diagnosis.why;
 }
 
-TEST_CASE("of the right kernel nothing is said") {
+TEST_CASE("the right kernel has no findings") {
   for (const SinkFamily sinks : {SinkFamily::kNone, SinkFamily::kNormal}) {
     const CaseSpec spec = decode(6, sinks);
     CHECK_FALSE(
@@ -195,13 +195,13 @@ TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them"
 }
 
 // Changes the weights in the products with V, but not those in the sum.
-TEST_CASE("weights that are rounded before the products are told from V of other keys") {
+TEST_CASE("weights rounded before the products are distinguished from V of other keys") {
   CHECK_THAT(why_of({.in_out = 0.996}, Step::kWeights),
              ContainsSubstring("each off by less than 1 %: weights that are rounded before"));
   CHECK_THAT(why_of({.in_out = 0.9}, Step::kOutput), ContainsSubstring("V's addresses or scale"));
 }
 
-TEST_CASE("a key whose V is another one's is told as an address of V") {
+TEST_CASE("a key with the V of another key is reported as an address of V") {
   const CaseSpec spec = decode(6, SinkFamily::kNone);
   const LawCase law_case{make_problem(spec), spec.placement};
   Backend wrong = counting({});

@@ -90,7 +90,7 @@ TEST_CASE("rows without keys that are not written are counted") {
             "the lse of rows without keys is not written");
 }
 
-TEST_CASE("rows with keys that are not written are told as such, and counted") {
+TEST_CASE("rows with keys that are not written are reported as such, and counted") {
   const Diagnosis whole = diagnosed(leaving([](auto row, auto, auto) { return row == 3; }),
                                     "2 of 4 rows with keys are not written");
   CHECK(whole.step == Step::kOutput);
@@ -110,7 +110,7 @@ TEST_CASE("rows with keys that are not written are told as such, and counted") {
             "rows without keys and 2 of 4 rows with keys are not written");
 }
 
-TEST_CASE("what is added to memory is told from what is not written") {
+TEST_CASE("a sum with stale memory is distinguished from outputs that are not written") {
   const Diagnosis added = diagnosed(
       leaving([](auto, auto head, auto dim) { return head == 0 && dim >= 0; }, Leaves::kAddedTo),
       "out of 2 of 4 rows without keys and 2 of 4 rows with keys is derived from what memory held "

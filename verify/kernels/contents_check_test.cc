@@ -33,7 +33,7 @@ std::int64_t first_found(std::int64_t num_seqs, const std::vector<std::size_t>& 
   return is_found ? found->index : -1;
 }
 
-TEST_CASE("contents are checked by 256 threads, and the first of what they find is told") {
+TEST_CASE("contents are checked by 256 threads, and the first finding is reported") {
   for (const std::int64_t num_seqs : {1, 255, 256, 257, 511, 512, 513}) {
     CHECK(first_found(num_seqs, {}) == -1);
     CHECK(first_found(num_seqs, {static_cast<std::size_t>(num_seqs - 1)}) == num_seqs - 1);

@@ -186,7 +186,7 @@ TEST_CASE("a write to another sequence's block is found, though it is in the cac
   }
 }
 
-TEST_CASE("memory that nobody registered is found") {
+TEST_CASE("an access to unregistered memory is found") {
   Attention attention;
   DeviceCall call(attention.executor);
   call.add_read("q", attention.params.q);

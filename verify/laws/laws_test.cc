@@ -112,7 +112,7 @@ TEST_CASE("every law, and the oracle, hold of every backend of the reference") {
   check_laws(short_contexts());
 }
 
-TEST_CASE("they hold of long contexts") { check_laws(long_contexts()); }
+TEST_CASE("the laws hold for long contexts") { check_laws(long_contexts()); }
 
 TEST_CASE("the long contexts are several times as long as any short one") {
   const LawDomain domain = long_contexts();

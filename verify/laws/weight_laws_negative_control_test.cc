@@ -54,7 +54,7 @@ TEST_CASE("dims that do not share their weights are seen") {
                 }));
 }
 
-TEST_CASE("a bias by position that nobody asked for is seen") {
+TEST_CASE("a bias by position that was not requested is seen") {
   const std::vector<float> slopes = {0.01F, 0.01F, 0.01F, 0.01F};
   expect_caught(key_permutation_law(), small_case(), mishearing([&](PagedAttentionInputs& inputs) {
                   inputs.options.alibi_slopes = slopes;

@@ -134,7 +134,7 @@ TEST_CASE("a call that finds no room on the device is skipped") {
   CHECK(text_of(outcome) == "the device has no room for the call's memory");
 }
 
-TEST_CASE("a device that gives nothing for an error of before is told by that error") {
+TEST_CASE("a device that gives no memory after an earlier error is reported with that error") {
   StandInDevice device;
   device.room_bytes = 1 << 10;
   device.failure = "an illegal memory access was encountered";

@@ -94,7 +94,7 @@ TEST_CASE("bytes written beside a buffer are found on either side, those in it a
   }
 }
 
-TEST_CASE("faults are told by the nearest buffer") {
+TEST_CASE("faults are described by the nearest buffer") {
   const Arena arena = new_arena();
   const GuardedBuffer first = add(*arena, BufferAccess::kRead, GuardedEnd::kBack);
   const GuardedBuffer second =

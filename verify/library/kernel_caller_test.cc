@@ -206,7 +206,7 @@ TEST_CASE("without guards, changed inputs and accesses between arrays are found"
   CHECK(message_after([](const Answered&) {}).empty());
 }
 
-TEST_CASE("a call that ends its process is told, and the next one starts anew") {
+TEST_CASE("a call that ends its process is reported, and the next one has a new process") {
   Caller caller([](const Answered& answered) {
     answered.mailbox.end = KernelEnd::kSignal;
     answered.mailbox.returned = 11;

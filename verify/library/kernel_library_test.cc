@@ -82,7 +82,7 @@ TEST_CASE("a library that gives no lse has results without it") {
   CHECK(result.lse_ln.empty());
 }
 
-TEST_CASE("accesses beyond buffers are told by buffer and byte") {
+TEST_CASE("accesses beyond buffers are reported with buffer and byte") {
   check_wrong("null pointer", "was ended by SIGSEGV: a write through a null pointer");
   check_wrong("read beyond table",
               "was ended by SIGSEGV: a read at byte 16384 of block_table, which has 24");
@@ -93,7 +93,7 @@ TEST_CASE("accesses beyond buffers are told by buffer and byte") {
   check_wrong("write far away", "was ended by SIGSEGV: a write far from any buffer");
 }
 
-TEST_CASE("a write to what may only be read is told by buffer and byte") {
+TEST_CASE("a write to read-only memory is reported with buffer and byte") {
   check_wrong("write context_length",
               "was ended by SIGSEGV: a write at byte 4 of context_length, which may only be read");
 }
@@ -108,7 +108,7 @@ TEST_CASE("writes beside elements, where nothing stops them, are found afterward
               "64");
 }
 
-TEST_CASE("a write between heads is told by row, head and byte") {
+TEST_CASE("a write between heads is reported with row, head and byte") {
   const Fault fault("write head gap");
   const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(),
                                                {.out_gaps = RowGaps{.rows = 0, .heads = 16}});
@@ -126,7 +126,7 @@ TEST_CASE("what was written is read by heads' and rows' strides") {
   for (const double value : result.out) CHECK(value == 0);
 }
 
-TEST_CASE("a process that ends is told by how it ended") {
+TEST_CASE("a process that ends is reported with how it ended") {
   check_wrong("exit", "ended its process, with exit code 0");
   check_wrong("_exit", "ended its process, with exit code 3");
   check_wrong("abort", "was ended by SIGABRT");

@@ -72,7 +72,7 @@ TEST_CASE("a library that was cut short is refused, and a whole copy is not") {
   }
 }
 
-TEST_CASE("a library without the table's function is told how it is spelt") {
+TEST_CASE("a library without the table's function is refused with its declaration") {
   const Status status = KernelLibrary::open(kFolder + "libno_table.so").status();
   CHECK(status.message() ==
         kFolder +
@@ -101,7 +101,7 @@ TEST_CASE("tables that cannot be used are refused, by their field") {
         refused("memories: expected kRectoHostMemory (1), kRectoDeviceMemory (2) or both, got 0"));
 }
 
-TEST_CASE("its table has the time of a call, and what runs before it that of loading") {
+TEST_CASE("the table's function has the time of a call, and code before it that of loading") {
   const Status late = opened_with("loop in table", {.load_limit_ms = 60'000, .time_limit_ms = 50});
   CHECK(late.code() == StatusCode::kInvalidInput);
   CHECK(late.message().find("recto_kernel_table() did not return within ") != std::string::npos);

@@ -98,21 +98,21 @@ TEST_CASE("a library that takes every stride as it is given is right") {
   }
 }
 
-TEST_CASE("each stride that is taken for another one is told by the oracle") {
+TEST_CASE("the oracle finds each stride that is taken for another one") {
   check_caught(Judge::kOracle, kAttentionFaults);
 }
 
-TEST_CASE("each stride that is taken for another one is told by the law of placement") {
+TEST_CASE("the law of placement finds each stride that is taken for another one") {
   check_caught(Judge::kPlacement, kAttentionFaults);
 }
 
-TEST_CASE("strides of new K and V that are taken for others are told by the law of writing") {
+TEST_CASE("the law of writing finds strides of new K and V that are taken for others") {
   check_caught(Judge::kWriting,
                {"dense rows of new k", "dense heads of new k", "dense rows of new v",
                 "dense heads of new v", "rows of new v as of k"});
 }
 
-TEST_CASE("strides that are rounded to vectors are told by gaps that are no whole vectors") {
+TEST_CASE("gaps that are not whole vectors reveal strides that are rounded to vectors") {
   const std::string fault = "strides in eights";
   for (const Judge judge : {Judge::kOracle, Judge::kPlacement, Judge::kWriting}) {
     CHECK(report_with(fault, judge, domain_of_eights({16, 8})).failed() == 0);
@@ -124,7 +124,7 @@ TEST_CASE("strides that are rounded to vectors are told by gaps that are no whol
   }
 }
 
-TEST_CASE("slots of packs that are taken for side by side are told, whoever judges") {
+TEST_CASE("the oracle and both laws find slots of packs that are taken for adjacent") {
   for (const Judge judge : {Judge::kOracle, Judge::kPlacement, Judge::kWriting})
     check_caught(judge, {"slots of packs by head dim"}, packed_domain());
   check_caught(Judge::kPlacement, {"dense packs", "dense heads of k", "dense heads of v"},

@@ -91,7 +91,7 @@ TEST_CASE("a process that waits for one that it has started, which computes, doe
   CHECK_FALSE(process.ever_waits());
 }
 
-TEST_CASE("of a process that is gone nothing is told") {
+TEST_CASE("a process that has ended does not wait, and its CPU time reads as 0") {
   int gone = 0;
   {
     const Process process(wait_for_ever);

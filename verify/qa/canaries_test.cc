@@ -136,7 +136,7 @@ void print_caught(const std::string& who, const Caught& caught) {
     std::printf("the right computation is caught by %s\n%s\n", who.c_str(), caught.first.c_str());
 }
 
-TEST_CASE("the right computation beside the canaries is caught by nobody") {
+TEST_CASE("the right computation beside the canaries is caught by neither the oracle nor a law") {
   const Catches found = catches({Fault::kNone, "right", {}});
   print_caught("the oracle, as fp64", found.fp64);
   print_caught("the oracle, as a kernel, beyond the worst-case bound", found.kernel_worst_case);

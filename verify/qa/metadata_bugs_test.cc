@@ -152,7 +152,7 @@ TEST_CASE("unified-cache-cross-seq-cells: rows and slots are those of the sequen
   for (std::size_t i = 0; i < 3; ++i) batch.check_row(rows[i], batch.cache.table(owners[i]));
 }
 
-TEST_CASE("offload-transfer-unsynced-reuse: a block that is being copied is nobody else's") {
+TEST_CASE("offload-transfer-unsynced-reuse: a block in a running copy is no other sequence's") {
   Batch batch(4);
   const SequenceHandle victim = batch.cache.computed(ids_from(0, 12));
   const Moved out = batch.cache.swap_out({victim});

@@ -155,7 +155,7 @@ TEST_CASE("bf16 comes back as codes, or in fp32") {
                 spec);
 }
 
-TEST_CASE("arrays of another name, shape or type are told by name") {
+TEST_CASE("arrays with a wrong name, shape or type are refused by name") {
   check_refused({}, "out: expected, but missing");
   NpzArrays answer = right_answer(CaseOperation::kDecode, small_case());
   answer.emplace("attention", make_npy_text("x"));
@@ -169,7 +169,7 @@ TEST_CASE("arrays of another name, shape or type are told by name") {
                 CaseOperation::kKvWrite);
 }
 
-TEST_CASE("a code that is written elsewhere is told by its slot") {
+TEST_CASE("a code in a wrong slot is reported with that slot") {
   NpzArrays answer = right_answer(CaseOperation::kKvWrite, small_case());
   set_item(answer.at(kAnswerKPool), 6, 7.0F);
   check_refused(answer, "1 code of the pool of K is wrong, first in block 0, slot 1, head 0, dim 2",

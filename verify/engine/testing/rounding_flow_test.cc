@@ -87,7 +87,7 @@ TEST_CASE("an error that crosses no border of a store is gone; one that does is 
   CHECK(stored.deviation(0, 2) == 0.125);
 }
 
-TEST_CASE("numbers that nobody follows have no deviations") {
+TEST_CASE("numbers whose errors are not followed have no deviations") {
   const Flow x = exact_flow(Matrix::Constant(2, 4, 1.0), Following::kNo);
   CHECK_FALSE(x.is_followed());
   CHECK_FALSE(add(x, x).is_followed());

@@ -47,7 +47,7 @@ TEST_CASE("what was given back is handed out again, by size, and a slab serves m
   CHECK(*first == 7);
 }
 
-TEST_CASE("who hands over a slab may give back meanwhile what it was handed before") {
+TEST_CASE("a thread that hands over a slab may give back an earlier one meanwhile") {
   manage_heap();
   given_back_meanwhile = std::make_unique<int>(5);
   const int slabs_before = slabs;

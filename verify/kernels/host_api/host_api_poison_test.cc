@@ -153,7 +153,7 @@ void expect_sense(const Outcome& outcome, const Contexts& lengths) {
   }
 }
 
-TEST_CASE("no bit depends on what nobody may look at") {
+TEST_CASE("no output bit depends on memory that the call may not read") {
   using enum AttentionKernel;
   std::vector<Way> ways;
   for (const ContentsCheck check : {ContentsCheck::kNone, ContentsCheck::kOnDevice}) {

@@ -43,12 +43,12 @@ void expect_broken(const Law& law) {
 
 std::byte* first_byte(const void* pool) { return static_cast<std::byte*>(const_cast<void*>(pool)); }
 
-TEST_CASE("the reference's copies keep the laws; whoever copies nothing is skipped") {
+TEST_CASE("the reference's copies keep the laws; backends without copies are skipped") {
   expect_held(block_copy_law("copier", done_after(reference::copy_blocks)));
   expect_held(block_swap_law("copier", done_after(reference::swap_blocks)));
 }
 
-TEST_CASE("a copy that does one thing wrong breaks them") {
+TEST_CASE("a copy with one fault breaks the laws") {
   const std::vector<std::function<void(const MutablePagedKvView&, std::span<const BlockPair>)>>
       faulty = {[](const MutablePagedKvView&, std::span<const BlockPair>) {},
                 [](const MutablePagedKvView& kv, std::span<const BlockPair> pairs) {
@@ -62,7 +62,7 @@ TEST_CASE("a copy that does one thing wrong breaks them") {
   for (const auto& copy : faulty) expect_broken(block_copy_law("copier", done_after(copy)));
 }
 
-TEST_CASE("a swap that does one thing wrong breaks them") {
+TEST_CASE("a swap with one fault breaks the laws") {
   const std::vector<std::function<void(const PagedKvView&, const MutablePagedKvView&,
                                        std::span<const BlockPair>)>>
       faulty = {// Uses the adjacent block.

@@ -58,7 +58,7 @@ void gather_beyond_rows(const GatherInputs& inputs) {
   static_cast<std::byte*>(inputs.v.data)[row] ^= std::byte{1};
 }
 
-TEST_CASE("the reference's gather keeps the law; whoever gathers nothing is skipped") {
+TEST_CASE("the reference's gather keeps the law; backends without a gather are skipped") {
   const LawReport report = report_of(reference::gather_kv);
   INFO(report.table());
   CHECK(report.failed() == 0);
@@ -68,7 +68,7 @@ TEST_CASE("the reference's gather keeps the law; whoever gathers nothing is skip
   CHECK(report.counts[1].skipped.at("it gathers no contexts") > 40);
 }
 
-TEST_CASE("who gathers one thing wrong breaks the law") {
+TEST_CASE("a gather with one fault breaks the law") {
   for (const Gather gather :
        {gather_nothing, gather_keys_alone, gather_a_row_late, gather_beyond_rows}) {
     const LawReport report = report_of(gather);

@@ -78,7 +78,7 @@ void append_and_forget_lengths(const KvAppendInputs& inputs) {
   std::ranges::copy(inputs.cached_length, inputs.context_length.begin());
 }
 
-TEST_CASE("the reference's write keeps the law; whoever appends nothing is skipped") {
+TEST_CASE("the reference's write keeps the law; backends without an append are skipped") {
   const LawReport report = report_of(append_right);
   INFO(report.table());
   CHECK(report.failed() == 0);
@@ -88,7 +88,7 @@ TEST_CASE("the reference's write keeps the law; whoever appends nothing is skipp
   CHECK(report.counts[1].skipped.at("it appends no K and V") > 40);
 }
 
-TEST_CASE("who appends one thing wrong breaks the law") {
+TEST_CASE("an append with one fault breaks the law") {
   for (const Append append :
        {append_nothing, append_padding_too, append_a_slot_early, append_and_forget_lengths}) {
     const LawReport report = report_of(append);

@@ -171,7 +171,7 @@ void write_by_plan(const KvWriteInputs& inputs) {
   reference::write_kv(wrong);
 }
 
-TEST_CASE("the reference's write keeps the law; whoever writes nothing is skipped") {
+TEST_CASE("the reference's write keeps the law; backends without a write are skipped") {
   const LawReport report = report_of(reference::write_kv);
   INFO(report.table());
   CHECK(report.failed() == 0);
@@ -181,7 +181,7 @@ TEST_CASE("the reference's write keeps the law; whoever writes nothing is skippe
   CHECK(report.counts[1].skipped.at("it writes no K and V") > 40);
 }
 
-TEST_CASE("who writes one thing wrong breaks the law") {
+TEST_CASE("a write with one fault breaks the law") {
   for (const Write write : {write_last_slot_again, write_to_nowhere, write_keys_alone,
                             write_unscaled, write_all_but_the_last, write_ties_up,
                             write_by_reciprocal, write_through_fp16, write_512_tokens}) {
@@ -195,14 +195,14 @@ TEST_CASE("who writes one thing wrong breaks the law") {
   }
 }
 
-TEST_CASE("a write that is too long for its case is told from it") {
+TEST_CASE("a failure of a write that is longer than the case says which sequence is longer") {
   const std::string failure = report_of(write_512_tokens).failures.at(0);
   INFO(failure);
   CHECK((failure.find("\nagainst the reference's write, with sequence ") != std::string::npos));
   CHECK((failure.find(" tokens longer\n") != std::string::npos));
 }
 
-TEST_CASE("what ends a write is told with what was made of its case, and with the slots") {
+TEST_CASE("a failed write is reported with how its input differs from the case, and its slots") {
   const std::string crash = report_of_call(end_in_512_tokens).failures.at(0);
   INFO(crash);
   CHECK((crash.find("\na call failed\n  ended by SIGSEGV\n  in the write, with sequence ") !=
@@ -217,7 +217,7 @@ TEST_CASE("what ends a write is told with what was made of its case, and with th
                     "     of ") != std::string::npos));
 }
 
-TEST_CASE("slots that are kept for the sizes of a write are told from another one of these") {
+TEST_CASE("slots cached for the sizes of a write are found by another write of these sizes") {
   // Without shrinking: its trials are writes of equal sizes, too.
   const LawReport report = report_of(write_by_plan, 0);
   CHECK(report.failed() > 30);

@@ -65,7 +65,7 @@ std::string appended(const Shift shift) {
   return found_by(kv_append_law({.backend = "tried", .append = done_after(append)}));
 }
 
-TEST_CASE("of an append it is told what was not written, and what went where") {
+TEST_CASE("a wrong append is reported with what was not written, and what went where") {
   CHECK(appended([](std::int64_t slot) { return slot; }) == "nothing");
   CHECK_THAT(appended([](std::int64_t) -> std::int64_t { return -1; }),
              ContainsSubstring("first in block 1, slot 0, head 0, dim 0: ") &&
@@ -76,7 +76,7 @@ TEST_CASE("of an append it is told what was not written, and what went where") {
                                    "contents of block 1, slot 0, head 0\n"));
 }
 
-TEST_CASE("of a copy it is told which block came in place of another, and a write beyond") {
+TEST_CASE("a wrong copy is reported with the block that came in place of another, or is stray") {
   const auto copied = [](const auto& copy) {
     return found_by(block_copy_law("tried", done_after(copy)));
   };
@@ -96,7 +96,7 @@ TEST_CASE("of a copy it is told which block came in place of another, and a writ
       ContainsSubstring("it holds neither the expected nor the previous contents of any slot"));
 }
 
-TEST_CASE("of a gather it is told which row came in place of another") {
+TEST_CASE("a wrong gather is reported with the row that came in place of another") {
   const auto gathered = [](void (*gather)(const GatherInputs&)) {
     return found_by(gather_law({.backend = "tried", .gather = done_after(gather)}));
   };

@@ -130,7 +130,7 @@ TEST_CASE("tokens that are left out at the end are named, and a fault of no kind
   CHECK_THAT(other, ContainsSubstring(" tried that would change this case; 0 fit"));
 }
 
-TEST_CASE("slots are told in runs, and of many parts the first ones") {
+TEST_CASE("slots are printed in runs, and of many runs the first ones") {
   CHECK(slots_text(Slots{7}) == "slots      of 1 token: 7\n");
   CHECK(slots_text(Slots{4, 5, 6, -1, -1, 9, 10}) ==
         "slots      of 7 tokens: 4 to 6, -1 (2 times), 9, 10\n");

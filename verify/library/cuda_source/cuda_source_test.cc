@@ -122,7 +122,7 @@ TEST_CASE("thread blocks that hand over by a counter between fences pass all law
   CHECK(held(report) > 10);
 }
 
-TEST_CASE("a fence or a barrier that thread blocks lack to hand over is told with its lines") {
+TEST_CASE("a missing fence or barrier between thread blocks is reported with its lines") {
   if (is_skipped()) return;
   // No fence before, none after, a block-wide fence, no barrier.
   for (const int fault : {1, 2, 3, 4}) {
@@ -154,7 +154,7 @@ TEST_CASE("a framework's extension passes all laws, in one pass and in partition
   }
 }
 
-TEST_CASE("sums in half precision are told from sums in float") {
+TEST_CASE("sums in half precision are distinguished from sums in float") {
   if (is_skipped()) return;
   DrawnCases cases = packed_cases("half-sums", 12);
   cases.domain.types = {{ElementType::kFp16, ElementType::kFp16}};
@@ -164,7 +164,7 @@ TEST_CASE("sums in half precision are told from sums in float") {
   CHECK(report.value().failed() > 0);
 }
 
-TEST_CASE("what a kernel does wrong is told with its source line, even where results are right") {
+TEST_CASE("faults of a kernel are reported with source lines, even where results are right") {
   if (is_skipped()) return;
   struct Planted {
     int fault;

@@ -28,7 +28,7 @@ std::string written(const std::string& text) {
   return path;
 }
 
-TEST_CASE("a kernel in PTX passes the oracle, and what it does wrong is told with its line") {
+TEST_CASE("a kernel in PTX passes the oracle, and its faults are reported with their lines") {
   if (!std::filesystem::exists(kPtx)) {
     return testing::report_skipped("there was no nvcc to make PTX of row_decode.cu");
   }
@@ -59,7 +59,7 @@ TEST_CASE("a kernel in PTX passes the oracle, and what it does wrong is told wit
   }
 }
 
-TEST_CASE("what is wrong with PTX is told before anything is built") {
+TEST_CASE("wrong PTX is refused before anything is built") {
   CHECK_THAT(build_cuda_library(row_decode("none.ptx")).status().message(),
              ContainsSubstring("none.ptx: expected a file with PTX"));
   CHECK_THAT(build_cuda_library(row_decode(written("int main() {}"))).status().message(),

@@ -81,7 +81,7 @@ TEST_CASE("lanes that stay together store other values: a race, whatever is decl
   CHECK(findings(&equal_kernel, options, arrays).empty());
 }
 
-TEST_CASE("shared memory that nobody has written holds NaN, where reads of it are declared") {
+TEST_CASE("unwritten shared memory holds NaN, where reads of it are declared") {
   Arrays arrays;
   CHECK_THAT(findings(&equal_kernel, {}, arrays), ContainsSubstring("uninitialised read"));
   const RunOptions options = {.launch = {.checks = {.races = true, .undefined_registers = true}}};

@@ -102,7 +102,7 @@ TEST_CASE("a barrier orders a warp of fewer lanes, after a read by several of th
   CHECK(write_by_last() == Kind::kNone);
 }
 
-TEST_CASE("those that arrive at a barrier without waiting learn nothing") {
+TEST_CASE("threads that arrive at a barrier without waiting are not ordered after others") {
   Accesses accesses;
   CHECK(accesses.write(0, 0) == Kind::kNone);
   CHECK(accesses.write(32, 4) == Kind::kNone);

@@ -86,7 +86,7 @@ std::vector<Told> told_by(Call call) {
 
 constexpr auto kAny = AccessAlignment::kAny;
 
-TEST_CASE("loads and stores are told with address, size and alignment") {
+TEST_CASE("loads and stores are reported with address, size and alignment") {
   int x = 0;
   using Hook = void (*)(void*);
   const std::vector<std::pair<Hook, Told>> hooks = {
@@ -121,7 +121,7 @@ TEST_CASE("loads and stores are told with address, size and alignment") {
         }).empty());
 }
 
-TEST_CASE("copies are told at both ends, and made") {
+TEST_CASE("copies are reported at both ends, and made") {
   std::array<char, 8> from = {'a', 'b', 'c', 'd', 'e', 'f', 'g', 'h'};
   std::array<char, 8> to = {};
   const void* result = nullptr;
@@ -139,7 +139,7 @@ TEST_CASE("copies are told at both ends, and made") {
   CHECK(told_by([&] { __tsan_memset(to.data(), 'y', 0); }).empty());
 }
 
-TEST_CASE("atomic operations are told and done") {
+TEST_CASE("atomic operations are reported and done") {
   std::uint32_t x = 5;
   std::array<std::uint32_t, 9> got = {};
   CHECK(told_by([&] { got[0] = __tsan_atomic32_load(&x, 0); }) ==
@@ -182,7 +182,7 @@ TEST_CASE("atomic operations are of all widths") {
   CHECK(byte == 0x0f);
 }
 
-TEST_CASE("outside of kernels nobody is told") {
+TEST_CASE("accesses outside of kernels are not reported") {
   REQUIRE(kernel_observer == nullptr);
   __tsan_write4(nullptr);
   __tsan_read_range(nullptr, 100);

@@ -103,7 +103,7 @@ TEST_CASE("memcpy and memset in kernels are looked at, whatever their size") {
                 {"writes 132 bytes of out+0, beyond its end"});
 }
 
-TEST_CASE("gaps between shared variables belong to nobody") {
+TEST_CASE("gaps between shared variables are out of bounds") {
   CheckedRun run;
   auto* out = run.buffer<float>("out", 64, BufferUse::kWriteFirst);
   check_nothing(run.run({"sum", {1}, {64}}, sum_shared, out, 0));
@@ -187,7 +187,7 @@ TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
 // In this file accesses are not observed.
 __global__ void fill_unobserved(float* out) { out[threadIdx.x] = 1.0F; }
 
-TEST_CASE("a kernel of which nothing is observed is told of, unless that is asked for") {
+TEST_CASE("a kernel without observed accesses is reported, unless that check is off") {
   CheckedRun run;
   auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
   check_finding(

@@ -46,7 +46,7 @@ std::vector<Schedule> schedules() {
   return all;
 }
 
-TEST_CASE("who waits for a phase knows nothing of what arrives for the next one") {
+TEST_CASE("a wait for a phase does not order arrivals for the next one") {
   for (const Schedule& schedule : schedules()) {
     WordsRun right(schedule);
     check_nothing(right.run(kTwoWarps, read_after_phase, 0U, right.out));
@@ -58,7 +58,7 @@ TEST_CASE("who waits for a phase knows nothing of what arrives for the next one"
   }
 }
 
-TEST_CASE("who waits for a phase knows nothing of copies that complete in the next one") {
+TEST_CASE("a wait for a phase does not order copies that complete in the next one") {
   bool is_race = false;
   for (const Schedule& schedule : schedules()) {
     WordsRun right(schedule);

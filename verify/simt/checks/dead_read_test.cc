@@ -28,7 +28,7 @@ TEST_CASE("a dead read out of bounds is found in a build without optimisation") 
                  "reads 4 bytes of memory 0 bytes past the end of in (160 bytes)"});
 }
 
-TEST_CASE("the optimiser takes a dead read out, and nobody sees it") {
+TEST_CASE("the optimiser removes a dead read, and no check sees it") {
   check_nothing(read_beyond(read_dead_optimised, 40, 9));
   // The compiler keeps a read that is used.
   check_finding(

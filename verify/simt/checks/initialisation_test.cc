@@ -54,7 +54,7 @@ TEST_CASE("an output is written before it is read, and stays written in later la
   check_nothing(right.run({"sum", {1}, {32}}, accumulate, right_out, 0));
 }
 
-TEST_CASE("an exchange writes what nobody has written, other atomic operations read it") {
+TEST_CASE("an exchange writes unwritten memory, and other atomic operations read it") {
   CheckedRun run;
   auto* out = run.buffer<int>("out", 64, BufferUse::kWriteFirst);
   check_finding(run.run({"add", {1}, {32}}, exchange_first, out + 32, 1), Check::kUninitialised,
@@ -177,7 +177,7 @@ TEST_CASE("what a copy reads and writes is looked at like any access") {
               {"writes 4 bytes of out+16"});
 }
 
-TEST_CASE("of many findings the first are told, as many as are asked for") {
+TEST_CASE("the first findings are reported, up to the limit") {
   for (const std::size_t findings_max : {16U, 5U, 4U, 2U, 1U, 0U}) {
     CheckedRun run;
     run.executor().set_options({.findings_max = findings_max});

@@ -20,7 +20,7 @@ std::pair<LaunchReport, LaunchReport> exchange(int skipped) {
           run.run({"memcpy", {1}, {32}}, exchange_by_memcpy<T>, all, out, skipped)};
 }
 
-TEST_CASE("bytes between members are copied with them, and nobody need have written them") {
+TEST_CASE("padding between members is copied with them, and may be unwritten") {
   for (const auto& run : {exchange<PaddedShort>, exchange<PaddedInt>, exchange<PaddedDouble>,
                           exchange<ThreeFloats>}) {
     const auto [shared, copied] = run(-1);

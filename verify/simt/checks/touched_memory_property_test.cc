@@ -29,7 +29,7 @@ Bytes bytes_of(const std::vector<TouchedRange>& ranges) {
   return bytes;
 }
 
-TEST_CASE("what was noted is told, sorted and without gaps that are none") {
+TEST_CASE("recorded ranges are returned sorted, and adjacent ranges are joined") {
   property("of drawn accesses, again and again", [](Draw& draw) {
     TouchedMemory touched;
     for (int round = 0; round < 3; ++round) {

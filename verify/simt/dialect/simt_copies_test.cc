@@ -136,7 +136,7 @@ TEST_CASE("threads that wait at an mbarrier go on when its phase ends") {
   }
 }
 
-TEST_CASE("copies that nobody waits for are found, with the line that asked for them") {
+TEST_CASE("copies that are never waited for are found, with the line that requested them") {
   CHECK_THAT(fault_text(CopyFault::kNoWait),
              ContainsSubstring("unfinished copy in kernel 'copies': thread 0") &&
                  ContainsSubstring("exits with an unfinished asynchronous copy; ") &&

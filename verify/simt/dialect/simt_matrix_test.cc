@@ -237,7 +237,7 @@ TEST_CASE("what ldmatrix cannot load is found") {
       ContainsSubstring("warp mask") && ContainsSubstring("only lanes 0x0000ffff are present"));
 }
 
-TEST_CASE("lanes that load or multiply matrices in two branches are told with both places") {
+TEST_CASE("lanes that load or multiply matrices in two branches are reported with both places") {
   std::array<unsigned, 32> loaded = {};
   std::array<float, 32> products = {};
   for (const LaunchReport& report : {run_warp(load_in_branches, loaded.data()),

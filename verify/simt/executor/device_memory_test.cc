@@ -56,7 +56,7 @@ TEST_CASE("a buffer that is added again is another one") {
   CHECK(memory.known.find(memory.address(64))->serial != first);
 }
 
-TEST_CASE("addresses are told by the buffer they lie in or next to") {
+TEST_CASE("addresses are described by the buffer that they lie in or next to") {
   Memory memory;
   REQUIRE(memory.add("one", 64, 64).is_ok());
   REQUIRE(memory.add("two", 256, 8).is_ok());

@@ -37,7 +37,7 @@ __global__ void spin_alone(volatile int* flag) {
   }
 }
 
-TEST_CASE("a kernel that spins without ever waiting is told") {
+TEST_CASE("a kernel that spins without waiting is reported") {
   int flag = 0;
   const Finding finding = found({33}, spin_alone, &flag);
   CHECK(finding.check == Check::kNeverEnds);
@@ -56,7 +56,7 @@ __global__ void spin_beside_others(volatile int* flag) {
   }
 }
 
-TEST_CASE("a kernel that spins is told with where each of its threads stands") {
+TEST_CASE("a spinning kernel is reported with the place of each of its threads") {
   int flag = 0;
   const Finding finding = found({40}, spin_beside_others, &flag);
   CHECK(finding.check == Check::kNeverEnds);
@@ -81,7 +81,7 @@ TEST_CASE("many thread blocks that end are not taken for one that does not") {
   CHECK(launch(executor, {"kernel", {80}, {1}}, sleep_for, 50).text() == "");
 }
 
-TEST_CASE("a kernel that spins is told though others are launched all the time") {
+TEST_CASE("a spinning kernel is reported though others are launched all the time") {
   int flag = 0;
   // Sets the flag after a while, because no other code would end the kernel if the test failed.
   const std::jthread others([&flag](const std::stop_token& stop) {
@@ -98,7 +98,7 @@ TEST_CASE("a kernel that spins is told though others are launched all the time")
 #ifndef __SANITIZE_ADDRESS__
 __global__ void write_to(int* address) { address[threadIdx.x] = 1; }
 
-TEST_CASE("a fault of the machine is told with thread, line and address") {
+TEST_CASE("a memory fault is reported with thread, line and address") {
   const Finding finding = found({64}, write_to, nullptr);
   CHECK(finding.check == Check::kFault);
   CHECK(finding.thread->linear == 0);
@@ -110,7 +110,7 @@ __global__ void divide(const int* dividend, const int* divisor, int* out) {
   out[threadIdx.x] = *dividend / *divisor;
 }
 
-TEST_CASE("a division by zero is told as one") {
+TEST_CASE("a division by zero is reported as one") {
   int seven = 7;
   int zero = 0;
   int out[4] = {};
@@ -127,7 +127,7 @@ __global__ void recurse_without_end(int depth, int* out) {
   *out = frame[0];
 }
 
-TEST_CASE("a stack that is full is told as one, and ends its kernel only") {
+TEST_CASE("a stack overflow is reported as one, and ends only its kernel") {
   int out = 0;
   const Finding finding = found({1}, recurse_without_end, 0, &out);
   CHECK(finding.check == Check::kFault);

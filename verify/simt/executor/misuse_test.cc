@@ -127,7 +127,7 @@ __global__ void meet_at_two_barriers() {
   }
 }
 
-TEST_CASE("threads of one block at two barriers are told with both places") {
+TEST_CASE("threads of one block at two barriers are reported with both places") {
   const Finding finding = found({"meet_at_two_barriers", {3}, {64}}, meet_at_two_barriers);
   CHECK(finding.check == Check::kBarrierDivergence);
   CHECK(finding.thread->linear == 16);
@@ -141,7 +141,7 @@ __global__ void leave_before_barrier(int threads) {
   __syncthreads();
 }
 
-TEST_CASE("threads that exit before a barrier are told, unless that is allowed") {
+TEST_CASE("threads that exit before a barrier are reported, unless that is allowed") {
   const Finding finding = found({"leave", {1}, {64}}, leave_before_barrier, 40);
   CHECK(finding.check == Check::kExitBeforeBarrier);
   CHECK(contains(finding.text(), "has exited: threads 0 to 39: waiting __syncthreads at verify/"));
@@ -160,7 +160,7 @@ __global__ void wait_for_each_other() {
   }
 }
 
-TEST_CASE("a barrier that some wait at and others never come to is told") {
+TEST_CASE("a barrier that some threads never reach is reported") {
   const Finding finding = found({"wait_for_each_other", {1}, {34}}, wait_for_each_other);
   CHECK(finding.check == Check::kBarrierDivergence);
   CHECK(contains(finding.text(), "__syncwarp"));
@@ -168,7 +168,7 @@ TEST_CASE("a barrier that some wait at and others never come to is told") {
 
 __global__ void shuffle(unsigned mask, int source) { __shfl_sync(mask, 1, source); }
 
-TEST_CASE("a lane that is not in its own mask is told") {
+TEST_CASE("a lane that is not in its own mask is reported") {
   const Finding finding = found({"shuffle", {1}, {32}}, shuffle, 0x00ffffffU, 0);
   CHECK(finding.check == Check::kWarpMask);
   CHECK(finding.thread->linear == 24);
@@ -177,7 +177,7 @@ TEST_CASE("a lane that is not in its own mask is told") {
 
 __global__ void shuffle_with_half_mask() { __shfl_xor_sync(0xffff, 1, 16); }
 
-TEST_CASE("a lane that is not in its own mask is told though others of that mask wait") {
+TEST_CASE("a lane that is not in its own mask is reported though others of that mask wait") {
   Executor executor({.schedule = {SchedulePolicy::kReverse}});
   LaunchReport report = launch(executor, {"half", {1}, {32}}, shuffle_with_half_mask);
   REQUIRE(report.findings.size() == 1);
@@ -192,7 +192,7 @@ __global__ void disagree_about_mask() {
   __shfl_sync(threadIdx.x < 16 ? 0xffffffffU : 0xffff0001U, 1, 0);
 }
 
-TEST_CASE("lanes that disagree about their mask are told with both") {
+TEST_CASE("lanes that disagree about their mask are reported with both masks") {
   const Finding finding = found({"disagree_about_mask", {1}, {32}}, disagree_about_mask);
   CHECK(finding.check == Check::kWarpMask);
   CHECK(contains(finding.text(), "0xffff0001"));
@@ -207,7 +207,7 @@ __global__ void do_different_things() {
   }
 }
 
-TEST_CASE("lanes of one mask at different operations are told with both") {
+TEST_CASE("lanes of one mask at different operations are reported with both operations") {
   const Finding finding = found({"do_different_things", {1}, {32}}, do_different_things);
   CHECK(finding.check == Check::kWarpMask);
   CHECK(contains(finding.text(), "__shfl_sync"));
@@ -220,7 +220,7 @@ __global__ void shuffle_from_half() {
 
 __global__ void shuffle_in_segments_of(int width) { __shfl_down_sync(0xffffffff, 1, 1, width); }
 
-TEST_CASE("segments of lanes that no shuffle has are told") {
+TEST_CASE("shuffles of an invalid width are reported") {
   for (const int width : {1, 2, 4, 8, 16, 32}) {
     Executor executor({});
     CHECK(launch(executor, {"shuffle", {1}, {32}}, shuffle_in_segments_of, width).passed());
@@ -233,7 +233,7 @@ TEST_CASE("segments of lanes that no shuffle has are told") {
   }
 }
 
-TEST_CASE("a value from a lane that does not take part is told") {
+TEST_CASE("a shuffle from a lane that does not take part is reported") {
   const Finding finding = found({"shuffle_from_half", {1}, {32}}, shuffle_from_half);
   CHECK(finding.check == Check::kShuffleSource);
   CHECK(contains(finding.what, "lane 20"));
@@ -254,7 +254,7 @@ __global__ void spin(volatile int* flag) {
   while (*flag == 0) __syncwarp();
 }
 
-TEST_CASE("a kernel that never ends is told with where each thread stands") {
+TEST_CASE("a kernel that never ends is reported with the place of each thread") {
   int flag = 0;
   const Finding finding = found({"spin", {1}, {33}}, spin, &flag);
   CHECK(finding.check == Check::kNeverEnds);

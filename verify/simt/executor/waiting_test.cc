@@ -36,16 +36,16 @@ TEST_CASE("threads of a block may wait for each other by atomic operations") {
   }
 }
 
-__global__ void wait_for_nobody(int* flag) {
+__global__ void wait_without_end(int* flag) {
   if (threadIdx.x < 40) return;
   while (atomicAdd(flag, 0) == 0) {
   }
 }
 
-TEST_CASE("a wait by atomic operations that nobody ends is told with where threads stand") {
+TEST_CASE("an endless wait on atomic operations is reported with the places of threads") {
   Executor executor({.switches_max = 1000});
   int flag = 0;
-  const LaunchReport report = launch(executor, {"wait", {1}, {64}}, wait_for_nobody, &flag);
+  const LaunchReport report = launch(executor, {"wait", {1}, {64}}, wait_without_end, &flag);
   REQUIRE(report.findings.size() == 1);
   CHECK(report.findings[0].check == Check::kNeverEnds);
   CHECK_THAT(report.text(), Catch::Matchers::ContainsSubstring("waiting_test.cc:") &&

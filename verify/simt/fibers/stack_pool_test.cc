@@ -26,7 +26,7 @@ std::string rights_at(const std::byte* address) {
   return "none";
 }
 
-TEST_CASE("stacks are apart, usable to the last byte, and end at a page that nobody may touch") {
+TEST_CASE("stacks are separate, usable to the last byte, and end at an inaccessible page") {
   StackPool pool(default_stack_bytes());
   REQUIRE(pool.reserve(3));
   for (std::size_t i = 0; i < 3; ++i) {

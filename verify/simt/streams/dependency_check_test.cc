@@ -92,7 +92,7 @@ TEST_CASE("operations on two streams that touch the same bytes need an event bet
   }
 }
 
-TEST_CASE("a missing dependency is told with both operations, what they do, and the buffer") {
+TEST_CASE("a missing dependency is reported with both operations, their accesses, and the buffer") {
   for (const HostOptions& options : all_orders()) {
     Device device(options);
     copy_in(device, device.first);
@@ -212,7 +212,7 @@ TEST_CASE("branches of a graph are unordered at each replay, and replays of one 
 }
 
 TEST_CASE(
-    "an event that is forgotten again and again is told once, and not more than some in all") {
+    "an event that is missing repeatedly is reported once, and reports have a limit") {
   for (const HostOptions& options : all_orders()) {
     Device device(options);
     for (int i = 0; i < 100; ++i) {
@@ -229,7 +229,7 @@ TEST_CASE(
   CHECK(device.findings().size() == DependencyCheck::kFindingsMax);
 }
 
-TEST_CASE("a runtime that is told so does not look, nor does a stream of its own") {
+TEST_CASE("a runtime without the check reports nothing, nor does a stream without a runtime") {
   Device device({.checks_dependencies = false});
   copy_in(device, device.first);
   copy_out(device, device.second);

@@ -123,7 +123,7 @@ TEST_CASE("kernels that read the same, or write every second element each, need 
 }
 
 TEST_CASE(
-    "atomic operations of two kernels need no order, but whoever reads what they count does") {
+    "atomic operations of two kernels need no order, but a read of their result does") {
   const auto count_up_on = [](Device& d, Stream& stream) {
     launch_kernel("count_up", {.block = {16}, .stream = &stream}, count_up, d.count);
   };
@@ -139,7 +139,7 @@ TEST_CASE(
              {"kernel 'count_up' (operation 1) atomically updates 4 bytes of count+0"});
 }
 
-TEST_CASE("branches of a graph that meet are found, and a kernel that nobody observes is not") {
+TEST_CASE("conflicting branches of a graph are found, except in kernels without an observer") {
   for (const HostOptions& options : all_orders()) {
     for (const bool is_observed : {true, false}) {
       Device device(options);

@@ -44,7 +44,7 @@ SweepProgram program_of(void (*kernel)(float*)) {
   };
 }
 
-TEST_CASE("a sum whose last bits depend on the schedule is told with two schedules that differ") {
+TEST_CASE("a sum whose last bits depend on the schedule is reported with two such schedules") {
   const std::vector<Schedule> schedules = all_schedules(4);
   const SweepReport report = sweep_schedules({}, schedules, program_of(add_in_any_order));
   REQUIRE(report.findings.size() == 1);
@@ -56,7 +56,7 @@ TEST_CASE("a sum whose last bits depend on the schedule is told with two schedul
   CHECK(sweep_schedules({}, schedules, program_of(add_in_order)).findings.empty());
 }
 
-TEST_CASE("the same finding under many schedules is told once") {
+TEST_CASE("the same finding under many schedules is reported once") {
   const SweepReport report = sweep_schedules({}, all_schedules(4), [](Executor& executor) {
     return SweptRun{launch(executor, {"wait_in_branch", {1}, {32}}, wait_in_branch), {}};
   });
@@ -127,7 +127,7 @@ TEST_CASE("a policy under which a run never ended is not run again") {
   CHECK(runs >= 4);
 }
 
-TEST_CASE("after a run that took long and never ended there are no others, and it is told so") {
+TEST_CASE("after a long run that never ended no others are made, and the report says so") {
   int runs = 0;
   const SweepReport report = sweep_schedules({}, all_schedules(2), [&runs](Executor&) {
     if (++runs == 2) {
@@ -145,7 +145,7 @@ TEST_CASE("after a run that took long and never ended there are no others, and i
   CHECK(report.findings[1].what == "still runs; no further schedule was run");
 }
 
-TEST_CASE("threads at two barriers are told once, whichever came first") {
+TEST_CASE("threads at two barriers are reported once, whichever came first") {
   const SweepReport report = sweep_schedules({}, all_schedules(2), [](Executor&) {
     SweptRun run;
     for (const auto& [line, other] : {std::pair(7, 9), std::pair(9, 7), std::pair(7, 8)}) {
@@ -162,7 +162,7 @@ TEST_CASE("threads at two barriers are told once, whichever came first") {
   CHECK(report.findings[1].other_place.site.line == 8);
 }
 
-TEST_CASE("a kernel that never ends is told once, wherever it was stopped") {
+TEST_CASE("a kernel that never ends is reported once, wherever it was stopped") {
   const SweepReport report = sweep_schedules({}, all_schedules(2), [](Executor&) {
     SweptRun run;
     for (const int line : {7, 8}) {
