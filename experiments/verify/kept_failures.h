@@ -29,7 +29,8 @@ class FailureFiles {
   std::map<std::string, int> numbers_;  // the last, by backend and law
 };
 
-// How many checks failed and how many of them are shown, with the block of each; "" without failures.
+// How many checks failed and how many of these are shown, with the block of each; empty without
+// failures.
 std::string failures_text(const VerifyOptions& options, const VerifyOutcome& outcome);
 
 }  // namespace recto::experiments

@@ -20,7 +20,8 @@ namespace recto::verify {
 
 inline constexpr std::int64_t kVectorBytes = 16;
 inline constexpr std::int64_t kMessageBytes = 512;
-// From larger pools only blocks are copied: those that contexts address, or all if they are written.
+// From larger pools only blocks are copied: those that contexts address, or all if they are
+// written.
 inline constexpr std::int64_t kWholePoolBytesMax = std::int64_t{1} << 30;
 
 // Bytes from the first to the last element of the view.
