@@ -38,7 +38,7 @@ INSTANTS = 1500 if FULL else 300  # of each
 # are. A contiguous region shows nothing between its first token and its last one.
 TOLERANCE = 0.0002
 TOLERANCE_OF_REGIONS = 0.005
-# Of each map, segment and sight: tokens, [out, used, kept], the words of a hover.
+# Lists, for each map, segment and sight, tokens, [out, used, kept], and the words of a hover.
 SIGHTS_JS = """
 const count = String, clock = String;
 for (const packed of MAPS) {

@@ -12,7 +12,7 @@ import unittest
 from pathlib import Path
 
 PALETTE = Path(__file__).resolve().parent / "web" / "palette.js"
-# Of linear RGB.
+# Matrices that map linear RGB to what eyes with these cones see.
 SIGHTS = {
     "all cones": ((1, 0, 0), (0, 1, 0), (0, 0, 1)),
     "protanopia": ((0.152286, 1.052583, -0.204868), (0.114503, 0.786281, 0.099216),

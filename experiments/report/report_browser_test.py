@@ -124,7 +124,7 @@ class Browser(unittest.TestCase):
                 findings.append(session.run("document.querySelector('.finding').innerText"))
         self.assertIsNone(notes[0])
         self.assertIn("blocks of the production block manager", notes[1])
-        # Of two rows that are compared, and of a single one.
+        # The findings of two rows that are compared, and of a single one.
         speed = r"[\d.]+ output tokens per second\."
         self.assertRegex(findings[0], r"^paged 16 keeps [\d.]+ % of the pool in use, "
                                       r"contiguous-max [\d.]+ %; [\d.]+ against " + speed)

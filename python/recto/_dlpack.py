@@ -69,5 +69,5 @@ class Exported:
         )
         address = c.addressof(managed)
         _held[address] = (array, managed, sizes, steps)
-        # A capsule that nobody takes keeps the array until the call's end, when it is told.
+        # A capsule without a consumer keeps the array until the call's end, which releases it.
         return _new_capsule(address, _NAME, None)

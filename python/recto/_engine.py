@@ -144,7 +144,7 @@ class Engine:
     def __init__(self, arguments: Sequence[str]) -> None:
         path = program("recto_kernels")
         self._socket, theirs = socket.socketpair(socket.AF_UNIX, socket.SOCK_STREAM)
-        # Files, not pipes: nobody reads them while calls are answered.
+        # Files, not pipes: no thread reads them while calls are answered.
         self._out: IO[bytes] = tempfile.TemporaryFile()
         self._err: IO[bytes] = tempfile.TemporaryFile()
         with theirs:

@@ -56,11 +56,11 @@ class Arguments:
         self._watched: List[Tuple[str, Any]] = []
 
     def array(self, name: str) -> "np.ndarray[Any, Any]":
-        """Of numbers where NumPy or ml_dtypes has the type; only `out`-like ones are writeable."""
+        """An array of numbers, if NumPy or ml_dtypes has the type; writeable for results alone."""
         return self._made(name, False)
 
     def codes(self, name: str) -> "np.ndarray[Any, Any]":
-        """Of codes, writeable, for packages that do not take other arrays."""
+        """An array of codes, writeable, for packages that do not take other arrays."""
         return self._made(name, True)
 
     def _made(self, name: str, as_codes: bool) -> "np.ndarray[Any, Any]":

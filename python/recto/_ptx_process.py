@@ -17,7 +17,7 @@ from ._programs import program
 #: An address, or bytes.
 Piece = Union[int, bytes]
 
-# Of CUDA's allocations; also the gap between arrays.
+# The alignment of CUDA's allocations, in bytes; also the gap between arrays.
 _ALIGNMENT = 256
 
 

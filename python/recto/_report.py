@@ -109,7 +109,7 @@ class Report:
 
     @property
     def failed(self) -> int:
-        """Of these, those that failed."""
+        """Checks that failed, among those."""
         return int(self._found["failed"])
 
     @property

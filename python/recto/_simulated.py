@@ -52,7 +52,7 @@ class Result:
         return pandas.DataFrame(self.rows, self._names())
 
     def _names(self) -> Optional[Sequence[str]]:
-        """Of the rows of the main table."""
+        """Names of the main table's columns; None: those of its rows."""
         return None
 
     def plot(self, figure: Optional[str] = None) -> Any:

@@ -44,7 +44,7 @@ TOLERANCE = 1e-3
 
 
 def cpu_s():
-    """Of this process and the engines that it waited for."""
+    """CPU seconds of this process and of the engines that it waited for."""
     used = [resource.getrusage(who) for who in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
     return sum(each.ru_utime + each.ru_stime for each in used)
 
@@ -229,7 +229,7 @@ def print_rates(options, faults, names):
 
 
 def print_equal_cases(options, faults):
-    """Of types that the kernel in C has."""
+    """Prints rates of equal cases, in the types that the kernel in C has."""
     print_row(["fault, in 10 equal cases", "Python", "C", "both"])
     print("|---" * 4 + "|")
     sums = [0, 0, 0]

@@ -70,7 +70,7 @@ def _kv_head(call, head, fault):
 
 
 def _factors(scale, fault):
-    """Of codes: one number, or [num_kv_heads, 1]."""
+    """The factors of codes: one number, or [num_kv_heads, 1]."""
     if scale is None or fault == "fp8 scale left out":
         return 1.0
     factors = np.asarray(scale, np.float64)

@@ -75,7 +75,7 @@ class CaseTest(unittest.TestCase):
         self.assertEqual(case.kv_bytes(), kv)
         self.assertEqual(case.must_move_bytes(), kv + q_and_out + lse + tables)
         self.assertEqual(case.flops(), 4 * 2 * 5 * 2 * 4)
-        # Of three rows the first sees three keys.
+        # The first of three rows sees three keys.
         prefill = replace(case, family="prefill", rows=3)
         self.assertEqual(prefill.flops(), 4 * 2 * (3 + 4 + 5) * 2 * 4)
 

@@ -41,7 +41,7 @@ class Stopwatch:
         self._elapsed.append(time.thread_time_ns() - self._start)
 
     def median_ns(self, operations: int) -> float:
-        """Of one of the operations of a block."""
+        """The median time of one operation of a block."""
         return statistics.median(self._elapsed) / operations
 
 

@@ -124,7 +124,7 @@ def _draw_tokens(write: Write, name: str, dims: int) -> list[Token]:
 
 
 def _stored(write: Write, tokens: list[Token], scales: tuple[float, ...]) -> Slots:
-    """Of two tokens for one slot, the later one wins."""
+    """What each slot holds after the write; the later of two tokens for one slot wins."""
     of_head = [fp32(scale) for scale in
                (scales * write.num_kv_heads)[: write.num_kv_heads] or (1.0,) * write.num_kv_heads]
 

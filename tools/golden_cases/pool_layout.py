@@ -73,7 +73,7 @@ def strides_of(storage: Storage) -> dict[str, int]:
 
 
 def pack_strides_of(storage: Storage, side: int, lanes: int) -> dict[str, int]:
-    """Of a packed pool; `side`: K or V, whose packs hold a single dim."""
+    """Pack strides of a packed pool. `side`: K, or V, whose packs hold a single dim."""
     return {"pack_width": (lanes, 1)[side],
             "pack_stride": storage.strides[("pack", "dim")[side]]}
 

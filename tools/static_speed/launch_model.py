@@ -10,8 +10,8 @@ from collections import Counter
 from dataclasses import dataclass
 
 LAUNCH_US = 5.0  # from event to event, of a launch that does nothing
-# Of a thread block, besides its reads at full rate: the latencies of length, table and first tile,
-# one after the other, and its end.
+# The time of a thread block besides its reads at full rate: the latencies of length, table and
+# first tile, one after the other, and its end.
 START_US = 4.2
 MERGE_US = 2.0  # of a merge after decode, besides its reads
 BANDWIDTH_SHARE = 0.90  # of the nominal bandwidth; an H100 copies at 0.90

@@ -117,7 +117,7 @@ class _Multiprocessor:
             if len(warp.groups) > pending:
                 warp.ready = max(warp.ready, warp.groups[-1 - pending])
         elif instruction.base == "SYNCS" and "TRYWAIT" in instruction.opcode:
-            # Of a copy's mbarrier: those of this trip stay in flight.
+            # A wait at a copy's mbarrier: copies of this trip stay in flight.
             earlier = [end for trip, end in warp.copies if trip < warp.trip]
             warp.ready = max([warp.ready, *earlier])
         elif instruction.opcode.startswith("WARPGROUP.DEPBAR"):

@@ -47,7 +47,7 @@ def download(package, work):
     requirement.write_text(f"{package.name}=={package.version} --hash=sha256:{package.sha256}\n",
                            encoding="utf-8")
     files = work / "files"
-    # Of a source distribution pip also asks for metadata, which takes a package's whole build
+    # For a source distribution pip also asks for metadata, which takes a package's whole build
     # environment. Without one that fails, but pip has unpacked the files, and leaves them.
     form = ["--only-binary=:all:"] if package.is_wheel else ["--no-binary=:all:", "--no-clean"]
     done = subprocess.run(

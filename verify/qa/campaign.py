@@ -36,7 +36,7 @@ from outcome import Outcome  # noqa: E402
 HERE = Path(__file__).parent.absolute()
 PROGRAMS = runpy.run_path(str(HERE / "programs.bzl"))["PROGRAMS"]
 KNOWN_BUGS = "tests of known bugs"
-# Of laws_alone_test.cc.
+# The test cases of laws_alone_test.cc.
 LAW_NAMES, ONE_LAW = "alone: names of laws", "alone: a law"
 LAW_SECONDS = 120  # for one law; without a mutant the longest takes a tenth of this
 
@@ -112,7 +112,7 @@ def try_alone(program, number, laws, seconds):
 
 
 class Trial:
-    """Of one mutant; `laws` are tried alone, too."""
+    """The trial of one mutant; `laws` are tried alone, too."""
 
     def __init__(self, program, mutant, is_equivalent):
         self.program, self.mutant, self.is_equivalent = program, mutant, is_equivalent

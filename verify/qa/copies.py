@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes copies of sources in which every mutant is inactive until a program is told its number.
+"""Writes copies of sources in which every mutant is inactive until a program is given its number.
 
     copies.py --to FOLDER --list JSON --drawn DRAWN.txt --picked FILE... --sources FILE...
               [--users FILE...]
@@ -214,8 +214,8 @@ class Copy:
 
 
 def draw(copies, left_out, seed, of_each_source, kept=()):
-    """Of each source and operator the mutants that are kept, or else the first one, in an order
-    that depends on the seed; and of these the first so many of each source."""
+    """Drawn mutants: for each source and operator those that are kept, or else the first one, in an
+    order that depends on the seed; and of these the first `of_each_source` of each source."""
 
     def place(mutant):
         return mutant.name not in kept, number_of(seed + mutant.name)

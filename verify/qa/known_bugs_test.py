@@ -29,7 +29,7 @@ COUNT = re.compile(r"^# .* \((\d+)\)$")
 CASE = re.compile(r'^TEST_CASE\(\s*"([a-z0-9]+(?:-[a-z0-9]+)+): ', re.MULTILINE)
 DONE_WRONGLY = re.compile(r"^ *CHECK_FALSE\(.+\);  // that it would be seen$", re.MULTILINE)
 NAMES = re.compile(r"`[a-z0-9-]+`(?:, `[a-z0-9-]+`)*")
-OWN = "own"  # a mutant's source, that nobody told of
+OWN = "own"  # source of a mutant that no other project reported
 REASON = "cannot occur: "
 WORDS_OF_A_REASON = 5
 
@@ -80,7 +80,7 @@ class Evidence:
                 self.held_against.add(begin[1])
 
     def failure(self, name, where):
-        """Of the row of an id, or None."""
+        """What is wrong with the row of an id, or None."""
         if where.startswith(REASON):
             if len(where.split()) < WORDS_OF_A_REASON:
                 return f"{name}: expected a reason, got '{where}'"

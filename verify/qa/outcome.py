@@ -2,7 +2,7 @@
 
 A kill is a failed assertion of Catch2, a broken contract (core/contract.h), which is how the
 executor reports its findings, too, or a line that mutant.cc prints. Another exception comes out of
-a library and does not say what is wrong. So it is told apart, as crashes and the clock are.
+a library and does not say what is wrong. So it counts separately, as crashes and the clock do.
 """
 
 import os
@@ -23,7 +23,7 @@ HEADER = re.compile(r"^-{79}\n(\S.*\n(?:(?:|   +)\S.*\n)*)(?:  .*\n)*-{79}\n", r
 FAILED = re.compile(r"^\S.*: FAILED:\n((?:.*\n)*?)(?=\S.*: FAILED:$|[-=.]{79}$|\Z)", re.MULTILINE)
 # From kernel_finders_test.cc and laws_alone_test.cc.
 LAW = re.compile(r"explicitly with message: (\w+) on ")
-# From a test; from a property; or from the backend that a law was put to.
+# From a test; from a property; or from the backend on which a law ran.
 THROWN = re.compile(
     r"(?:due to unexpected exception with messages?:"
     r"|explicitly with message: Falsifiable after .* Exception thrown with message:"
@@ -32,7 +32,7 @@ THROWN = re.compile(
 # These check exceptions: a different exception than expected fails them.
 ABOUT_EXCEPTIONS = re.compile(r"(CHECK|REQUIRE)_(NO)?THROW")
 CONTRACT = "contract broken: "
-# Says nothing about what was found. Where lines are broken, paths have blanks.
+# Parts of a message without information. Where lines are broken, paths have blanks.
 NOISE = re.compile(
     r"\{Unknown expression[^}]*\} |due to unexpected exception with messages?: "
     r"|bazel-out/ ?\S+/ ?bin/ ?verify/ ?qa/ ?copies/ ?"
@@ -43,8 +43,8 @@ WAITING_SECONDS = 20  # without any CPU time; tests compute all the time
 
 
 class Outcome(NamedTuple):
-    """Of one process: "passed", "killed", "threw" (an exception of a library), "crashed" or
-    "clock"; the test case, what it said, and the sort of check, where that shows."""
+    """The end of one process: "passed", "killed", "threw" (an exception of a library), "crashed"
+    or "clock"; the test case, what it said, and the sort of check, where that shows."""
 
     kind: str
     by: str = ""

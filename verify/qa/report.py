@@ -75,7 +75,7 @@ def imitation_shares(mutants):
 
 
 def table(*rows):
-    """Of markdown."""
+    """A table in markdown; the first row is its heading."""
     cells = [[str(cell).replace("|", "\\|") for cell in row] for row in rows]
     heading, *lines = ["| " + " | ".join(row) + " |" for row in cells]
     return "\n".join([heading, "|" + "---|" * len(rows[0]), *lines]) + "\n"

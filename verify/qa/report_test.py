@@ -17,7 +17,7 @@ import report  # noqa: E402
 
 HERE = report.HERE
 BLOCK = re.compile(r"^```.*?^```$|^\|.*?$", re.MULTILINE | re.DOTALL)
-# Of results: shares, percentages, and counts above ten; not versions, dates, hashes, exponents.
+# Figures of results: shares, percentages, counts above ten; not versions, dates, hashes, exponents.
 FIGURE = re.compile(r"\d+ of (?:the )?\d+|\d+(?:\.\d+)? %|(?<![\w./:-])\d{2,}(?![\w./:-])")
 
 
