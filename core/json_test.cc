@@ -45,7 +45,7 @@ TEST_CASE("numbers are printed as what they are") {
   CHECK(json_text({true, 'a'}) == "[true,97]");
 }
 
-TEST_CASE("values are got as what they are, numbers as any number") {
+TEST_CASE("values are read as their own type, and numbers as any numeric type") {
   const Json json = {{"number", 7}, {"text", "x"}, {"list", {1, 2.5}}};
   CHECK(json["number"].get<double>() == 7);
   CHECK(json["number"].get<std::uint8_t>() == 7);
@@ -164,7 +164,7 @@ TEST_CASE("repeated keys are reported with the path of their object, and the las
   CHECK(reading.repeated[2].path() == "''");
 }
 
-TEST_CASE("what is nested too deep is left out, and nothing else") {
+TEST_CASE("values nested too deep are left out, and no others") {
   CHECK(parse_json(nested(kJsonNestingMax - 1, "1,[],2")).value() ==
         parse_json(nested(kJsonNestingMax - 1, "1,[3],2")).value());
   CHECK(json_text(parse_json(nested(kJsonNestingMax, "1,{\"a\":[2]},[],3")).value()) ==

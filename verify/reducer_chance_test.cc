@@ -88,7 +88,7 @@ TEST_CASE("a case whose making small took all its time is tried all the same") {
                  ContainsSubstring("\nperhaps not fully reduced: the reduction was stopped"));
 }
 
-TEST_CASE("where there is no time for these trials it is said") {
+TEST_CASE("a failure says where there was no time for these trials") {
   std::set<std::string> remarks;
   for (int seconds = 1; seconds < 40; ++seconds) {
     LawRunOptions options;

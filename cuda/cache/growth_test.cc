@@ -242,7 +242,7 @@ TEST_CASE("a chunk keeps what its first row sees") {
   CHECK(cache.table(sequence)[4] >= 0);
 }
 
-TEST_CASE("siblings give up a block together, and it is there for them") {
+TEST_CASE("a block that siblings drop in one append is available to them") {
   CacheOptions options = small_options(3);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(2)}};
   CheckedManager cache(options);

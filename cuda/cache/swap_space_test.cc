@@ -53,7 +53,7 @@ TEST_CASE("a transfer is completed once") {
   CHECK(cache.complete({}).code() == StatusCode::kInvalidInput);
 }
 
-TEST_CASE("what a family shares goes once, and is shared again") {
+TEST_CASE("blocks that siblings share are swapped out once, and are shared again on return") {
   CheckedManager cache(small_options(16, 8));
   const SequenceHandle a = cache.admit(ids_from(1, 9));
   cache.append(a, 9);

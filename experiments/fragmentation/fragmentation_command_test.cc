@@ -222,7 +222,7 @@ TEST_CASE("several seeds give means with intervals, in tables and in the file") 
   CHECK(one.out == fragmentation({"--requests", "60", "--block-sizes", "16"}).out);
 }
 
-TEST_CASE("what means cover is said of each row") {
+TEST_CASE("each row of the table says what its means cover") {
   // In blocks of 1000 the first request can never fit, so that the last is the first admitted.
   const std::string trace = folder_of("covered.csv");
   REQUIRE(write_file(trace, "arrival_s,prompt_tokens,output_tokens\n0,1500,9\n1,50,9\n").is_ok());
@@ -236,7 +236,7 @@ TEST_CASE("what means cover is said of each row") {
   CHECK_THAT(one.out, !ContainsSubstring("to the last arrival"));
 }
 
-TEST_CASE("what was rejected is said") {
+TEST_CASE("the output says how many requests were rejected") {
   const auto some = fragmentation(
       {"--requests", "100", "--max-length", "200", "--allocators", "paged", "--block-sizes", "16"});
   CHECK(some.exit_code == 0);

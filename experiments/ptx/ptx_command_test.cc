@@ -51,7 +51,7 @@ TEST_CASE("a kernel that cannot be run is reported with its line") {
   CHECK_THAT(tried.err, ContainsSubstring("1 of 2 kernels cannot be run"));
 }
 
-TEST_CASE("what is no PTX is bad input") {
+TEST_CASE("a file that is not PTX is bad input") {
   for (const std::string& text : {std::string("nonsense"), std::string("\x7f"
                                                                        "ELF\0\1",
                                                                        6)}) {

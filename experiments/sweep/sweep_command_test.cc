@@ -278,7 +278,7 @@ TEST_CASE("help shows every flag and examples") {
   }
 }
 
-TEST_CASE("what was rejected is said on screen and in the manifest") {
+TEST_CASE("the screen and the manifest say how many requests were rejected") {
   const char* said = "At 1 of 2 points requests were rejected, because they can never fit";
   const auto tried = sweep("rejected", {"--requests", "60", "--pool-slots", "2032", "--allocator",
                                         "contiguous-max,paged"});

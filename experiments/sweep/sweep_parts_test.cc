@@ -113,7 +113,7 @@ TEST_CASE("a run that no worker completed is a failed point") {
   CHECK_THAT(file("lost", "sweep.csv"), ContainsSubstring("failed,its process died"));
 }
 
-TEST_CASE("what is of another sweep is refused, with its line") {
+TEST_CASE("a part of another sweep is refused, with its line") {
   const std::string whole = part("0-1");
   const std::size_t first = whole.find('\n') + 1;
   const auto refused = [](const std::string& input, const char* message) {

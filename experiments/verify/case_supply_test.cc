@@ -90,7 +90,7 @@ TEST_CASE("beside a narrow backend, one that serves everything gets all kinds of
   CHECK(with_many_rows >= 2);
 }
 
-TEST_CASE("every fifth case is of serving size, also of one that is choosy") {
+TEST_CASE("every fifth case is of serving size, for a narrow backend as well") {
   for (const auto& refusal : {std::function(refuses_nothing), std::function(why_not_one_kind)}) {
     const std::vector<Backend> backends = {that_refuses(refusal)};
     CaseSupply supply(backends, 2026, {});
@@ -216,7 +216,7 @@ TEST_CASE("backends that compute no attention take every case that is drawn") {
   CHECK(supply.refusals().empty());
 }
 
-TEST_CASE("alone, they get cases of serving size, and of what they say they serve") {
+TEST_CASE("a lone backend without attention gets cases of serving size, of what it serves") {
   Backend writer = that_refuses(refuses_nothing);
   writer.attend = {};
   Backend choosy = that_refuses(why_not_one_kind);

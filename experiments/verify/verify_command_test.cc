@@ -237,7 +237,7 @@ TEST_CASE("a run of the default length tries each law on each backend to which i
   CHECK_THAT(tried.out, !ContainsSubstring("Laws that applied to no drawn case"));
 }
 
-TEST_CASE("what names nothing, no folder or no time is refused") {
+TEST_CASE("empty file names, a path that is not a folder, and a time of NaN are refused") {
   check_refused({"--kernel", ""}, "--kernel: found ''; expected a file");
   check_refused({"--adapter", ""}, "--adapter: found ''; expected a file");
   check_refused({"--seconds", "nan"}, "--seconds");

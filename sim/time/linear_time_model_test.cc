@@ -150,7 +150,7 @@ TEST_CASE("a source is required, and is a text that is not empty") {
   CHECK(has(failure(replaced(kGood, "\"vLLM 0.19\"", "7")), "field 'source'"));
 }
 
-TEST_CASE("what is no object is refused, with the line of a syntax error") {
+TEST_CASE("JSON that is not an object is refused, with the line of a syntax error") {
   CHECK(has(failure(""), "line 1: not valid JSON"));
   CHECK(has(failure("{\n\n\"source\": }"), "line 3: not valid JSON"));
   CHECK(has(failure("[1, 2]"), "expected an object of coefficients, not array"));

@@ -131,7 +131,7 @@ TEST_CASE("missing and wrong values are reported with benchmark and field") {
             "benchmark 1, field 'name': is number"));
 }
 
-TEST_CASE("what is no such file is refused") {
+TEST_CASE("JSON without the expected structure is refused") {
   CHECK(has(failure("[]"), "expected an object of measurements, not array"));
   CHECK(has(failure("{\n\"context\": }"), "line 2: not valid JSON"));
   CHECK(has(failure("{}"), "field 'context'"));

@@ -170,7 +170,7 @@ TEST_CASE("results in a file are explained by the numerics that their author dec
   CHECK(named({}).empty());
 }
 
-TEST_CASE("what throws, or does not take the case, gives nothing to look at") {
+TEST_CASE("a backend that throws, or refuses the case, gives no explanation") {
   Backend broken = canary_backend("broken", Fault::kNone);
   broken.attend = always_done([](const PagedAttentionInputs&) -> reference::AttentionResult {
     throw std::runtime_error("decode was ended by SIGSEGV");

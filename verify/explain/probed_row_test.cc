@@ -60,7 +60,7 @@ TEST_CASE("an lse that is wrong with the case's own V alone is no fault of the o
              ContainsSubstring(" with V of ones and zeros, although V does not enter it"));
 }
 
-TEST_CASE("an lse that differs between probes is no step's") {
+TEST_CASE("an lse that differs between probes is not blamed on a step") {
   const auto calls = std::make_shared<int>(0);
   const Backend wrong = changing([calls](const PagedAttentionInputs&, AttentionResult& result) {
     if (++*calls != 3) result.lse_ln_at(0, 0) += 1.0;
@@ -207,7 +207,7 @@ TEST_CASE("a running maximum that begins too high is named where no key has weig
   }
 }
 
-TEST_CASE("of results that cannot be asked again the maximum is among the causes of no weight") {
+TEST_CASE("without further runs, the maximum is among the causes of a missing weight") {
   const LawCase low = low_scores();
   const PlacedProblem placed(low.problem, low.placement);
   const Backend wrong = beginning_at(-5000.0, OfSumZero::kZeros);

@@ -219,7 +219,7 @@ TEST_CASE("what a library printed is shown where it fails") {
   check_wrong("print and abort", "was ended by SIGABRT\nit printed\n  about to\n  fail!");
 }
 
-TEST_CASE("what it printed where nothing ended is kept, but for what would steer a terminal") {
+TEST_CASE("output of a call that returns is kept, without control characters of terminals") {
   const Fault fault("print");
   const auto library = opened();
   const CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), {});

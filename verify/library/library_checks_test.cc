@@ -38,7 +38,7 @@ TEST_CASE("a library that is right is opened, by any path") {
   CHECK_FALSE(library->has(KernelFunction::kKvWrite));
 }
 
-TEST_CASE("what is no library is refused") {
+TEST_CASE("a file that is not a library is refused") {
   CHECK(KernelLibrary::open("nowhere/libmine.so").status() ==
         Status::invalid_input("nowhere/libmine.so: No such file or directory"));
   CHECK(KernelLibrary::open("verify").status() ==

@@ -1,5 +1,5 @@
 // Each canary must be caught by the oracle comparison and by its named laws; the right computation
-// beside them by nobody. Prints the table, with all laws that catch a canary if RECTO_FULL is set.
+// beside them by none. Prints the table, with all laws that catch a canary if RECTO_FULL is set.
 // RECTO_CASE=canaries:NUMBER tries one case alone; RECTO_CANARY=NAME one canary.
 
 #include <algorithm>

@@ -22,7 +22,7 @@ using cache::testing::small_options;
 
 constexpr std::int64_t kColumns = 8;
 
-// A manager, and tables of a batch of up to four rows; nobody knows what is in memory before.
+// A manager, and tables of a batch of up to four rows; the memory holds garbage before.
 struct Batch {
   explicit Batch(std::int64_t num_blocks)
       : cache(small_options(num_blocks, num_blocks)),

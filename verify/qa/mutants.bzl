@@ -77,7 +77,7 @@ def mutated_program(name, program, sources, tests = [], users = [], data = [], d
         users = users,
     )
 
-    # No mutant is active, unless a campaign activates one; it is nobody's test by itself.
+    # No mutant is active, unless a campaign activates one; it is no test by itself.
     recto_test(
         name = name + "_trials",
         srcs = [":%s_copies" % name] + test_files(program) + tests,

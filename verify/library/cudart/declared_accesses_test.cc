@@ -1,5 +1,5 @@
 // Accesses that host code may declare to be meant: equal stores to one place, and reads
-// of shared memory that nobody has written.
+// of unwritten shared memory.
 
 #include <cstdint>
 #include <cstring>
@@ -13,8 +13,8 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-// Each thread stores what `value` says in one place; y gets what nobody has written, by the first
-// warp.
+// Each thread stores what `value` says in one place; the first warp reads unwritten
+// shared memory into y.
 std::string common_stores(const std::string& kernel, const std::string& value) {
   return R"(.version 8.0
 .target sm_80

@@ -28,7 +28,7 @@ TEST_CASE("a launch runs, and its findings name kernel, buffer and thread") {
                                    "memory 0 bytes past the end of x (128 bytes)"));
 }
 
-TEST_CASE("<<<>>> announces a launch, which gets what was announced") {
+TEST_CASE("<<<>>> announces the configuration that the launch gets") {
   Arrays arrays;
   arrays.begin();
   void* stream = nullptr;
@@ -106,7 +106,7 @@ TEST_CASE("memory of the host program holds nothing until something is written")
   CHECK(cudaMalloc(&memory, kBytes) == cudaSuccess);
   CHECK(launch_add(memory, arrays.y.data()) == cudaSuccess);
   CHECK_THAT(device().end_run(), ContainsSubstring("uninitialised read") &&
-                                     ContainsSubstring("cudaMalloc 1+0, which nobody has written"));
+                                     ContainsSubstring("cudaMalloc 1+0, which was never written"));
   arrays.begin();
   CHECK(cudaMemcpy(memory, arrays.x.data(), kBytes, kHostToDevice) == cudaSuccess);
   CHECK(launch_add(memory, arrays.y.data()) == cudaSuccess);

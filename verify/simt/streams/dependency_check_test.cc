@@ -211,8 +211,7 @@ TEST_CASE("branches of a graph are unordered at each replay, and replays of one 
   }
 }
 
-TEST_CASE(
-    "an event that is missing repeatedly is reported once, and reports have a limit") {
+TEST_CASE("an event that is missing repeatedly is reported once, and reports have a limit") {
   for (const HostOptions& options : all_orders()) {
     Device device(options);
     for (int i = 0; i < 100; ++i) {

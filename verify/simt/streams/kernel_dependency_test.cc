@@ -122,8 +122,7 @@ TEST_CASE("kernels that read the same, or write every second element each, need 
   });
 }
 
-TEST_CASE(
-    "atomic operations of two kernels need no order, but a read of their result does") {
+TEST_CASE("atomic operations of two kernels need no order, but a read of their result does") {
   const auto count_up_on = [](Device& d, Stream& stream) {
     launch_kernel("count_up", {.block = {16}, .stream = &stream}, count_up, d.count);
   };
