@@ -75,7 +75,7 @@ class GetTracesTest(unittest.TestCase):
     def trace(self, path="/good", **more):
         url = f"http://127.0.0.1:{self.server.server_port}{path}"
         fields = {"sha256": hashlib.sha256(CONTENT).hexdigest(), **more}
-        return get_traces.Trace("t.csv", url, "a licence", "somebody", **fields)
+        return get_traces.Trace("t.csv", url, "a licence", "its authors", **fields)
 
     def run_main(self, trace, *arguments):
         """Exit code, what was announced, what went to stderr."""
@@ -150,8 +150,8 @@ class GetTracesTest(unittest.TestCase):
         code, _, errors = self.run_main(self.trace("/missing"))
         self.assertEqual(code, 1)
         self.assertIn("/missing: HTTP 404", errors)
-        nobody = get_traces.Trace("t.csv", "http://127.0.0.1:1/x", "", "")
-        code, _, errors = self.run_main(nobody)
+        unreachable = get_traces.Trace("t.csv", "http://127.0.0.1:1/x", "", "")
+        code, _, errors = self.run_main(unreachable)
         self.assertEqual(code, 1)
         self.assertIn("t.csv: http://127.0.0.1:1/x: ", errors)
 
@@ -165,7 +165,7 @@ class GetTracesTest(unittest.TestCase):
     def test_lists_without_fetching(self):
         code, said, _ = self.run_main(self.trace(), "--list")
         self.assertEqual(code, 0)
-        self.assertIn("a licence; cite somebody", said)
+        self.assertIn("a licence; cite its authors", said)
         self.assertEqual(Server.requests, [])
 
     def test_what_is_on_request_is_not_fetched_by_itself(self):

@@ -51,7 +51,7 @@ class Turns {
   __device__ void wait() const {
     if (kConsumers == 2) wait_at_barrier(kTurnBarriers + index_, kBoth);
   }
-  // Nobody waits after the last turn of consumer 1.
+  // No consumer waits after the last turn of consumer 1.
   __device__ void pass() {
     --left_;
     if (kConsumers == 2 && (index_ == 0 || left_ > 0)) {

@@ -130,7 +130,7 @@ class Launches(unittest.TestCase):
             self.launch(self.x, self.y, 2.0)
         self.y = np.zeros(8, np.float32)
         self.launch(self.x, recto.ptx.unwritten(self.y), 2.0)
-        with self.assertRaisesRegex(recto.ptx.KernelFault, "which nobody has written"):
+        with self.assertRaisesRegex(recto.ptx.KernelFault, "which was never written"):
             self.launch(recto.ptx.unwritten(self.x), self.y, 2.0)
 
     def test_races_between_thread_blocks(self):

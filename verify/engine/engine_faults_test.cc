@@ -100,7 +100,7 @@ constexpr std::array kFaults = {
                  plain, &Counts::recomputes},
     PlantedFault{"a block table that lags a block behind", EngineFault::kStaleTable, plain,
                  &Counts::steps},
-    PlantedFault{"a draft that nobody checks", EngineFault::kUncheckedDraft, guessing,
+    PlantedFault{"a draft that is not checked", EngineFault::kUncheckedDraft, guessing,
                  &Counts::drafted},
     PlantedFault{"a rollback that leaves a wrong draft in the cache", EngineFault::kRejectedDraft,
                  guessing, &Counts::partial_rollbacks},

@@ -108,7 +108,7 @@ std::vector<Fault> block_id_faults() {
 std::vector<Fault> faults() {
   std::vector<Fault> all = {
       {"none", [](Contents&) {}, {}},
-      {"no rows are told", [](Contents& c) { c.params.query_start = nullptr; }, {}},
+      {"no query_start is given", [](Contents& c) { c.params.query_start = nullptr; }, {}},
       {"rows from 1", [](Contents& c) { c.query_start[0] = 1; }, {kQueryStartFirst, 0, 0, 1, 0}},
       {"rows that go back",
        [](Contents& c) {

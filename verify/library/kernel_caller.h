@@ -38,7 +38,7 @@ class KernelCaller final : public KernelPeer {
   explicit KernelCaller(int socket) : socket_(socket) {}
 
   Status hand_over();
-  // Ends this program if the caller has ended: nobody is left to read the results.
+  // Ends this program if the caller has ended: no process is left to read the results.
   void ask(char request);
   KernelAnswer make_call(std::int64_t time_limit_ms) override;
   std::optional<MemoryFault> changed_input(const std::vector<std::vector<std::byte>>& before) const;

@@ -209,7 +209,7 @@ std::vector<SlotTag> CacheWalk::written(std::int32_t group, BlockId block) const
     const auto first = actor.tags.begin() + index * block_size();
     return {first, first + block_size()};
   }
-  RECTO_UNREACHABLE("nobody has the block that was stored");
+  RECTO_UNREACHABLE("no sequence holds the block that was stored");
 }
 
 // Checks that no other sequence sees the block, that it cannot be found, and that it is no null

@@ -118,7 +118,7 @@ Result<cache::Pin> BlockManagerModel::pin(const cache::Prompt& prompt) {
   return cache::Pin{.handle = handle, .length = std::ssize(hit) * options_.block_size};
 }
 
-// Unpinned blocks that nobody else holds or pins count as used now, the last blocks first.
+// Unpinned blocks without another holder or pin count as used now, the last blocks first.
 Status BlockManagerModel::unpin(cache::PinHandle pin) {
   const auto found = pins_.find(pin.index);
   if (found == pins_.end()) return Status::invalid_input("no such pin");

@@ -61,7 +61,7 @@ enum class ScheduleDependence : std::uint8_t {
   kIsMeant,
 };
 
-// Reads of shared memory that nobody has written. It holds NaN then.
+// Reads of unwritten shared memory, which holds NaN if they are allowed.
 enum class UninitialisedReads : std::uint8_t {
   kAreFaults,
   // By a kernel that masks what it has computed from them.

@@ -32,7 +32,7 @@ void BlockChecker::begin(std::uint32_t block, std::uint64_t threads) {
   if (threads % kWarpSize != 0) warps_.back().lanes_there = (1U << threads % kWarpSize) - 1;
 }
 
-// The clock up to which something is told.
+// Begins a new epoch of the warp, and returns the clock of the one that ends.
 std::uint32_t BlockChecker::end_epoch(WarpOrder& warp) {
   warp.epoch = warp.clock + 1;
   return warp.clock++;

@@ -39,7 +39,7 @@ constexpr bool is_atomic(AccessKind kind) {
 
 // Who touched a cell, when, and at which place of the program.
 struct Stamp {
-  std::uint32_t block = 0;  // from 1; 0: nobody
+  std::uint32_t block = 0;  // from 1; 0: none
   std::uint16_t thread = 0;
   std::uint8_t lanes = 0;  // 1: other lanes of its warp did so in the same step
   AccessKind kind = AccessKind::kRead;

@@ -84,7 +84,7 @@ std::vector<Canary> copy_canaries() {
        "copies to it until it is waited for"},
       {"a wait that may have been in vain", Check::kUnfinishedCopy, kLoad, "@!%p2 bra WAIT;", "",
        "unfinished copy"},
-      {"bytes that nobody expects", Check::kUnfinishedCopy, kLoad, kExpect,
+      {"bytes without an expect_tx", Check::kUnfinishedCopy, kLoad, kExpect,
        "@%p1 mbarrier.arrive.shared::cta.b64 _, [bar];\n", "unfinished copy"},
       {"a copy of a number of bytes that is no multiple of 16", Check::kMisaligned, kLoad,
        "[%rd1], 512,", "[%rd1], 500,", "copies 500 bytes"},
@@ -124,7 +124,7 @@ std::vector<Canary> mbarrier_canaries() {
                  "fence.acq_rel.cta;\n"
                  "@%p1 mbarrier.arrive.relaxed.cta.shared::cta.b64 _, [bar];\n");
   return {
-      {"an mbarrier that nobody initialised", Check::kMbarrier, kLoad,
+      {"an mbarrier that is not initialised", Check::kMbarrier, kLoad,
        "@%p1 mbarrier.init.shared::cta.b64 [bar], 1;\n", "", "finds none at bar+0"},
       {"an mbarrier in global memory", Check::kMbarrier, kLoad,
        "mbarrier.init.shared::cta.b64 [bar], 1;", "mbarrier.init.b64 [%rd8], 1;",

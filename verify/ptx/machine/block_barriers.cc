@@ -75,7 +75,7 @@ Next BlockBarriers::arrive(std::size_t group, const WarpStep& at, const Detail& 
   const bool is_last = is_complete(barrier);
   if (is_last) release(number);
   if (!waits) return Next::kStep;
-  // Nobody else runs yet, so the group may go on at once.
+  // No other group of the warp exists, so this one may go on at once.
   return is_last && warp.groups.size() == 1 ? Next::kMoved : Next::kBlocked;
 }
 

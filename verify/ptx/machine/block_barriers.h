@@ -18,7 +18,7 @@ class BlockBarriers {
 
   void begin();
   Next arrive(std::size_t group, const WarpStep& at, const Detail& detail);
-  // These threads have exited, and nobody waits for them any more.
+  // These threads have exited, and barriers do not wait for them any more.
   void exit(std::uint32_t threads);
   std::uint32_t num_exited() const { return exited_; }
 

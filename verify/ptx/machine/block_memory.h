@@ -42,7 +42,7 @@ class BlockMemory {
   bool access(const Warp& warp, const MemoryOperand& operand, const Access& access,
               LaneAddresses& pointers);
   // All in one for loads of all 32 lanes, if they are where the operand's accesses mostly are, and
-  // nobody records them. False, and nothing is done, if they are not.
+  // no check records them. False, and nothing is done, if they are not.
   bool load_usual(const Warp& warp, const MemoryOperand& operand, const Access& access,
                   const LoadShape& shape) const;
   // The same for addresses that are already known.

@@ -41,7 +41,7 @@ class Residents {
   }
 
  private:
-  // Nobody can go on.
+  // No thread block can go on.
   bool help() {
     bool helps = false;
     for (ThreadBlock* block : blocks_) helps |= block->deliver_copies();

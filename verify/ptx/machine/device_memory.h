@@ -26,7 +26,7 @@ struct Buffer {
   // The pieces that each thread block may touch; null: all.
   std::shared_ptr<const simt::LogicalBounds> logical_bounds = {};
   // Thread blocks communicate through it in ways that the checks do not follow: no races are
-  // reported, nor reads of what nobody has written.
+  // reported, nor reads of unwritten memory.
   bool blocks_communicate = false;
 
   std::uintptr_t end() const { return begin + bytes; }

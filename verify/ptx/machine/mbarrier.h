@@ -25,7 +25,7 @@ struct Mbarrier {
   std::uint32_t expected = 0;  // arrivals in each phase
   std::uint32_t pending = 0;   // arrivals
   std::int64_t bytes = 0;      // the tx-count: expected ones, less those that came
-  bool is_end_seen = true;     // somebody has seen the end of the phase before
+  bool is_end_seen = true;     // a thread has seen the end of the phase before
   std::uint32_t stream = 0;    // of asynchronous operations
   Stamp init = {};             // who initialised it, if that is recorded
   std::vector<Delivery> deliveries = {};

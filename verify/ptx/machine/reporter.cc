@@ -70,7 +70,7 @@ void Reporter::report_conflict(std::uint32_t thread, const Access& access, const
   Finding found = finding(check_of(conflict.kind), thread, *access.step,
                           std::string(access.verb) + " " + where);
   if (conflict.kind == Conflict::Kind::kUninitialised) {
-    found.what += ", which nobody has written";
+    found.what += ", which was never written";
   } else {
     const Stamp& other = conflict.other;
     found.other_thread = ThreadPlace{run_.shape.grid.at(other.block - 1),

@@ -36,7 +36,7 @@ class ThreadBlock {
   // Grows with what ends waits.
   std::uint64_t progress() { return run_.progress + memory_.mbarriers().num_ended(); }
 
-  // For a thread block that is stuck. Copies that nobody has waited for take place, and waits at
+  // For a thread block that is stuck. Copies without a wait take place, and waits at
   // mbarriers, which may end before their phases do, end; false if there were none.
   bool deliver_copies() { return memory_.mbarriers().deliver_all(); }
   bool expire_waits();

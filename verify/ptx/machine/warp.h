@@ -73,8 +73,8 @@ class Warp {
 
   void begin(LaneMask lanes);  // all at the first step
   bool is_ready() const;
-  // A group that can go on. Of two, the one that has had fewer turns: whoever spins must let others
-  // run.
+  // A group that can go on. Of two, the one that has had fewer turns: a group that spins must let
+  // others run.
   std::size_t choose_group(SchedulePolicy policy, RandomStream& random) const;
   std::uint32_t join_of(std::size_t group) const {
     return groups[group].node == kNoNode ? kNoStep : nodes_[groups[group].node].join;

@@ -62,7 +62,7 @@ class Decoding : public InstructionReader, public DraftBuilder {
   ValuePlace source(const Operand& operand, Width width, ScalarType type);
   ValuePlace source32(const Operand& operand) { return source(operand, 4, ScalarType::kB32); }
   ValuePlace predicate(const Operand& operand);
-  ValuePlace result(const Operand& operand, Width width);  // a sink gets one that nobody reads
+  ValuePlace result(const Operand& operand, Width width);  // a sink gets one that no step reads
   // A result of 32 bits, and with "d|p" a predicate.
   Fields results(const Operand& operand);
   MemoryOperand memory(const Operand& operand, MemorySpace space);

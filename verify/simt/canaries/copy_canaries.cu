@@ -93,7 +93,7 @@ void run_copy_before_fill(CanaryBench& bench, Fault fault) {
 
 const Canary kCanaries[] = {
     RECTO_WARP_CANARY(read_before_wait, "a copy's bytes read before its wait"),
-    RECTO_WARP_CANARY(exit_before_wait, "a copy that nobody waits for"),
+    RECTO_WARP_CANARY(exit_before_wait, "a copy that is never waited for"),
     RECTO_WARP_CANARY(read_before_phase, "a bulk copy's bytes read before its phase ends"),
     {"launch_before_copy", "a launch and a copy on two streams", &run_launch_before_copy},
     {"copy_before_fill", "a copy and a fill on two streams", &run_copy_before_fill},

@@ -12,7 +12,7 @@
 namespace recto::simt {
 namespace {
 
-// The value stored in the object. If it changes, somebody overwrote the mbarrier.
+// The value stored in the object. If it changes, a store overwrote the mbarrier.
 std::uint64_t mark_of(std::uint64_t phase) { return 0x6d62617272696572 + phase; }
 
 [[noreturn]] void refuse(const ThreadState& thread, std::string what) {

@@ -23,7 +23,7 @@ class DeviceMemory;
 
 enum class HostOrder : std::uint8_t {
   kEager,   // each operation as soon as possible: the device never lags behind
-  kLate,    // only operations that somebody waits for, the newest allowed one first
+  kLate,    // only operations that a wait requires, the newest allowed one first
   kRandom,  // any allowed operation, at any time
 };
 

@@ -30,7 +30,7 @@ __global__ void load_plain(const unsigned short* matrices, int count, unsigned* 
   KERNEL_SHARED_ALIGNED(16, unsigned short, tile, [4 * 64]);
   for (int i = threadIdx.x; i < count * 64; i += 32) tile[i] = matrices[i];
   __syncwarp();
-  // Lanes whose address is not used pass one that nobody may read.
+  // Lanes whose address is not used pass one that may not be read.
   const int lane = static_cast<int>(threadIdx.x);
   const void* row = lane < 8 * count ? tile + lane * 8 : nullptr;
   unsigned one[1];
