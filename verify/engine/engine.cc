@@ -81,14 +81,14 @@ class Engine final : public sim::SchedulerObserver {
  private:
   SimTime now() const { return SimTime(record_.now); }
   EngineCounts& counts() { return record_.run.counts; }
-  EngineJob& job_of(const sim::Group& group) {
+  EngineJob& job_of(const sim::SequenceGroup& group) {
     return jobs_[static_cast<std::size_t>(group.request.id)];
   }
 
   void on_rejected(const sim::Request& request, SimTime) override { rejected_ = request.id; }
 
-  void on_admitted(const sim::Group& group, SimTime) override {
-    if (group.phase != sim::GroupPhase::kPrefilling) {
+  void on_admitted(const sim::SequenceGroup& group, SimTime) override {
+    if (group.phase != sim::SequenceGroupPhase::kPrefilling) {
       record_.tell(group.request.id, "is back from the host");
       return;
     }
@@ -97,7 +97,7 @@ class Engine final : public sim::SchedulerObserver {
     counts().hit_tokens += group.prefill_context;
   }
 
-  void on_preempted(const sim::Group& group, sim::PreemptionKind kind, SimTime) override {
+  void on_preempted(const sim::SequenceGroup& group, sim::PreemptionKind kind, SimTime) override {
     const bool is_swap = kind == sim::PreemptionKind::kSwap;
     (is_swap ? counts().swaps : counts().recomputes) += 1;
     if (!is_swap) job_of(group).forget_logits();
@@ -105,7 +105,7 @@ class Engine final : public sim::SchedulerObserver {
                  is_swap ? "is preempted: swapped to the host" : "is preempted: to be recomputed");
   }
 
-  void on_finished(const sim::Group& group, SimTime) override {
+  void on_finished(const sim::SequenceGroup& group, SimTime) override {
     record_.tell(group.request.id, "is finished");
   }
 
@@ -146,11 +146,11 @@ class Engine final : public sim::SchedulerObserver {
 
   std::vector<EnginePart> parts() {
     std::vector<EnginePart> parts;
-    for (const sim::Group* group : scheduler_->holders()) {
+    for (const sim::SequenceGroup* group : scheduler_->holders()) {
       for (std::size_t member = 0; member < group->members.size(); ++member) {
-        const bool decodes = group->phase == sim::GroupPhase::kDecoding;
+        const bool decodes = group->phase == sim::SequenceGroupPhase::kDecoding;
         const bool prefills =
-            group->phase == sim::GroupPhase::kPrefilling && member == group->prefill_member;
+            group->phase == sim::SequenceGroupPhase::kPrefilling && member == group->prefill_member;
         const std::int64_t rows = decodes ? 1 : prefills ? group->planned_chunk : 0;
         if (rows > 0) parts.push_back(part(*group, member, rows));
       }
@@ -158,7 +158,7 @@ class Engine final : public sim::SchedulerObserver {
     return parts;
   }
 
-  EnginePart part(const sim::Group& group, std::size_t member, std::int64_t rows) {
+  EnginePart part(const sim::SequenceGroup& group, std::size_t member, std::int64_t rows) {
     EnginePart part{.group = &group,
                     .job = &job_of(group),
                     .sequence = group.members[member],
@@ -171,7 +171,7 @@ class Engine final : public sim::SchedulerObserver {
     RECTO_CHECK_LE(end, std::ssize(text));
     part.ends_text = end == std::ssize(text);
     part.tokens.assign(text.begin() + part.shape.context, text.begin() + end);
-    if (group.phase == sim::GroupPhase::kDecoding) {
+    if (group.phase == sim::SequenceGroupPhase::kDecoding) {
       RECTO_CHECK(part.ends_text);
       add_drafts(part);
     } else {

@@ -17,7 +17,7 @@ namespace recto::verify {
 
 // One sequence's part of a step.
 struct EnginePart {
-  const sim::Group* group = nullptr;
+  const sim::SequenceGroup* group = nullptr;
   EngineJob* job = nullptr;
   sim::SequenceId sequence;
   SequenceStep shape;
