@@ -25,8 +25,9 @@ RULES = "readability-identifier-naming,readability-function-size"
 # For kernels and CUDA programs there is the executor in place of the CUDA Toolkit.
 _EXECUTOR = ("-Iverify/simt/dialect", "-Iverify/library/cuda_runtime")
 FLAGS = ["-std=c++20", "-iquote", ".", "-isystem", "/usr/include/eigen3", *_EXECUTOR]
-# These include headers of the toolkit, or headers that the build generates.
-_NOT_ALONE = ("cuda/kernels/dialect/", "verify/library/cuda_source/framework_")
+# These include headers of the toolkit or of others' packages, or headers that the build generates.
+_NOT_ALONE = ("cuda/kernels/dialect/", "verify/library/cuda_source/framework_",
+              "tools/third_party/")
 
 
 def said_by(command, root=ROOT, given=None):
