@@ -166,7 +166,7 @@ Status check_call(const Inputs& inputs, const AttentionOutputs& outputs,
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("out", "head_dim", out.head_dim),
                                      {"kv.v", "head_dim", inputs.kv.v.head_dim}));
   RECTO_RETURN_IF_ERROR(gate.written_rows("out", out));
-  if (outputs.lse_ln.empty()) return gate.beside();
+  if (outputs.lse_ln.empty()) return gate.check_extra_memory();
   std::int64_t size = 0;
   const bool overflows = __builtin_mul_overflow(q.num_rows, q.num_heads, &size);
   if (overflows || std::cmp_not_equal(outputs.lse_ln.size(), size)) {
@@ -176,14 +176,14 @@ Status check_call(const Inputs& inputs, const AttentionOutputs& outputs,
                    std::to_string(outputs.lse_ln.size()));
   }
   RECTO_RETURN_IF_ERROR(gate.written_array("lse_ln", outputs.lse_ln));
-  return gate.beside();
+  return gate.check_extra_memory();
 }
 
 template <typename Inputs>
 Status check_call(const Inputs& inputs, const GateOptions& options) {
   ViewGate gate(options);
   RECTO_RETURN_IF_ERROR(check_inputs(gate, inputs, options));
-  return gate.beside();
+  return gate.check_extra_memory();
 }
 
 }  // namespace
@@ -219,7 +219,7 @@ Status check_shapes(const KvWriteInputs& inputs, const GateOptions& options) {
   RECTO_RETURN_IF_ERROR(expect_equal({"k", "num_rows", inputs.k.num_rows}, num_tokens));
   RECTO_RETURN_IF_ERROR(expect_equal({"v", "num_rows", inputs.v.num_rows}, num_tokens));
   RECTO_RETURN_IF_ERROR(gate.array("slot_mapping", inputs.slot_mapping));
-  return gate.beside();
+  return gate.check_extra_memory();
 }
 
 Status check_shapes(const GatherInputs& inputs, const GateOptions& options) {
@@ -235,7 +235,7 @@ Status check_shapes(const GatherInputs& inputs, const GateOptions& options) {
   RECTO_RETURN_IF_ERROR(check_gathered_rows(gate, "v", inputs.v, {"kv.v", "", &inputs.kv.v}));
   RECTO_RETURN_IF_ERROR(expect_equal(NamedSize("v", "num_rows", inputs.v.num_rows),
                                      {"k", "num_rows", inputs.k.num_rows}));
-  return gate.beside();
+  return gate.check_extra_memory();
 }
 
 Status check_shapes(const MutablePagedKvView& kv, std::span<const BlockPair> copies,
@@ -243,7 +243,7 @@ Status check_shapes(const MutablePagedKvView& kv, std::span<const BlockPair> cop
   ViewGate gate(options);
   RECTO_RETURN_IF_ERROR(gate.kv({}, as_const(kv), Access::kWrite));
   RECTO_RETURN_IF_ERROR(gate.block_pairs("copies", copies));
-  return gate.beside();
+  return gate.check_extra_memory();
 }
 
 Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
@@ -264,7 +264,7 @@ Status check_shapes(const PagedKvView& from, const MutablePagedKvView& to,
   RECTO_RETURN_IF_ERROR(expect_same("k.scale.kind", kind_of(to.k.scale), kind_of(from.k.scale)));
   RECTO_RETURN_IF_ERROR(expect_same("v.scale.kind", kind_of(to.v.scale), kind_of(from.v.scale)));
   RECTO_RETURN_IF_ERROR(gate.block_pairs("copies", copies));
-  return gate.beside();
+  return gate.check_extra_memory();
 }
 
 }  // namespace recto

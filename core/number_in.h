@@ -1,6 +1,6 @@
 #pragma once
 
-// Parses a number that is a whole text, independently of the locale.
+// Parses a text that is exactly one number, independently of the locale.
 
 #include <charconv>
 #include <optional>

@@ -170,7 +170,7 @@ Status ViewGate::block_pairs(const char* name, std::span<const BlockPair> pairs)
              0, Access::kRead);
 }
 
-Status ViewGate::beside() {
+Status ViewGate::check_extra_memory() {
   RECTO_CHECK_LE(options_.read_rows.size(), GateOptions::kReadRowsMax);
   for (const NamedRows& each : options_.read_rows) {
     RECTO_RETURN_IF_ERROR(rows(each.name, each.view));

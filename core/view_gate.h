@@ -68,8 +68,8 @@ class ViewGate {
   // Treated as pairs of ids: the address needs only the alignment of an id.
   Status block_pairs(const char* name, std::span<const BlockPair> pairs);
 
-  // Checks the memory that the options add to the call. Call it last.
-  Status beside();
+  // Checks the memory that the options add to the call: read_rows and workspace. Call it last.
+  Status check_extra_memory();
 
   template <typename T>
   Status array(const char* name, std::span<const T> values) {

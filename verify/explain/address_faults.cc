@@ -91,15 +91,15 @@ FaultFamily head_limits(const FailedCase& of) {
     if (limit >= group) break;
     const auto add = [&](const std::string& what, const RowChange& change) {
       const auto change_beyond = [=](AttentionRow& row) {
-        return row.at.head % group < limit ? row.leave() : change(row);
+        return row.at.head % group < limit ? row.keep_right_result() : change(row);
       };
       family.models.push_back(
           {fmt::format("the heads beyond the first {} of each group {}", limit, what),
            change_beyond});
     };
-    add("get nothing", [](AttentionRow& row) { row.hold(0.0, -kInfinity); });
-    add("get nothing", [](AttentionRow& row) { row.hold(0.0, 0.0); });
-    add("get nothing", [](AttentionRow& row) { row.hold(kNaN, kNaN); });
+    add("get nothing", [](AttentionRow& row) { row.set_result(0.0, -kInfinity); });
+    add("get nothing", [](AttentionRow& row) { row.set_result(0.0, 0.0); });
+    add("get nothing", [](AttentionRow& row) { row.set_result(kNaN, kNaN); });
     if (kv_heads == 1) continue;
     add("attend to the KV head after their own",
         [=](AttentionRow& row) { row.read_kv_head((row.k_head + 1) % kv_heads); });
@@ -144,7 +144,7 @@ FaultFamily other_blocks(const FailedCase& of) {
       for (std::int32_t id = 0; id < num_blocks; ++id) {
         if (id == sequence.block_table_row[i]) continue;
         const auto change = [=](AttentionRow& row) {
-          if (row.at.sequence != s) return row.leave();
+          if (row.at.sequence != s) return row.keep_right_result();
           row.blocks[static_cast<std::size_t>(i)] = id;
         };
         family.models.push_back(

@@ -28,7 +28,7 @@ AttentionRow::AttentionRow(const FailedCase& the_case, const HeadRow& place, Rea
   read_sequence(of.sequence_of(at));
 }
 
-void AttentionRow::hold(double out, double lse_ln) {
+void AttentionRow::set_result(double out, double lse_ln) {
   result = right();
   result->exact.out.setConstant(out);
   result->exact.lse_ln = lse_ln;
@@ -54,12 +54,12 @@ void AttentionRow::read_sequence(const reference::SequenceRows& sequence) {
 }
 
 void AttentionRow::read_blocks(std::vector<std::int32_t> ids) {
-  if (ids == blocks) return leave();
+  if (ids == blocks) return keep_right_result();
   blocks = std::move(ids);
 }
 
 void AttentionRow::read_kv_head(std::int64_t kv_head) {
-  if (kv_head == k_head) return leave();
+  if (kv_head == k_head) return keep_right_result();
   k_head = kv_head;
   v_head = kv_head;
 }
@@ -85,14 +85,14 @@ void AttentionRow::read(const CacheChange& change) {
 void AttentionRow::weigh() {
   read();
   scores = reference::score_keys(q, k, options, first_distance());
-  if (scores.size() == 0) return leave();
+  if (scores.size() == 0) return keep_right_result();
   weights = (scores.array() - scores.maxCoeff()).exp();
   weights_of_out = weights;
   weights_of_sum = weights;
 }
 
 void AttentionRow::finish() {
-  if (is_left || result) return;
+  if (keeps_right_result || result) return;
   read();
   result = weights.size() == 0 ? as_read() : as_weighed();
 }

@@ -38,10 +38,10 @@ RowResult result_at(const reference::BoundedResult& result, std::int64_t row, st
 struct AttentionRow {
   AttentionRow(const FailedCase& the_case, const HeadRow& place, ReadCache& cache);
 
-  void leave() { is_left = true; }  // keep the right result
+  void keep_right_result() { keeps_right_result = true; }
   RowResult right() const { return result_at(of.right, of.row_of(at), at.head); }
-  // Holds these numbers, within the right bounds.
-  void hold(double out, double lse_ln);
+  // The result becomes these numbers, with the bounds of the right result.
+  void set_result(double out, double lse_ln);
 
   std::int64_t block_size() const { return of.inputs.kv.k.block_size; }
   // The row's position among the keys, and the keys visible from there.
@@ -51,7 +51,7 @@ struct AttentionRow {
 
   // Before read(): replace the sequence, the blocks, or the KV head that is read.
   void read_sequence(const reference::SequenceRows& sequence);
-  void read_blocks(std::vector<std::int32_t> ids);  // leaves the row if they are its own
+  void read_blocks(std::vector<std::int32_t> ids);  // keeps the right result if they are its own
   void read_kv_head(std::int64_t kv_head);          // the same
 
   void read(const CacheChange& change = {});
@@ -60,7 +60,7 @@ struct AttentionRow {
 
   const FailedCase& of;
   const HeadRow at;
-  bool is_left = false;
+  bool keeps_right_result = false;
 
   // Set before read().
   std::int64_t num_rows = 0;         // of the sequence

@@ -50,7 +50,7 @@ struct Trial {
   bool explains() const { return is_changing && is_fitting; }
 };
 
-void no_change(AttentionRow& row) { row.leave(); }
+void no_change(AttentionRow& row) { row.keep_right_result(); }
 
 class FaultSearch {
  public:
@@ -88,7 +88,7 @@ class FaultSearch {
     evaluate(of_, change, [&](const AttentionRow& row) {
       products_left_ -= static_cast<double>(row.k.size() + row.v.size());
       const RowResult right = row.right();
-      const RowResult& faulty = row.is_left ? right : *row.result;
+      const RowResult& faulty = row.keeps_right_result ? right : *row.result;
       const RowOutput& right_bound = bound_of(right, of_.bound_kind);
       const RowOutput& bound = is_within_bounds ? right_bound : bound_of(faulty, of_.bound_kind);
       RowOutput seen = row_output(of_.seen, of_.row_of(row.at), row.at.head);
@@ -97,7 +97,7 @@ class FaultSearch {
       const bool is_other = is_within_bounds ? faulty.exact.out != right.exact.out ||
                                                    faulty.exact.lse_ln != right.exact.lse_ln
                                              : !are_right(faulty.exact, right.exact, right_bound);
-      trial.is_changing |= is_other && !row.is_left;
+      trial.is_changing |= is_other && !row.keeps_right_result;
       trial.squared_distance += squared_distance(seen, faulty.exact, right_bound);
       return trial.is_fitting || !trial.is_changing;
     });

@@ -36,7 +36,7 @@ std::set<std::int64_t> usual_sizes(const FailedCase& of, std::int64_t multiples)
 // Hides the keys from `end` on.
 void end_at(AttentionRow& row, std::int64_t end) {
   const reference::KeyRange visible = row.visible();
-  if (end >= visible.end) return row.leave();
+  if (end >= visible.end) return row.keep_right_result();
   row.keys = {visible.begin, std::max(visible.begin, end)};
 }
 
@@ -72,7 +72,7 @@ constexpr UnscaledSum kUnscaledSums[] = {
 
 void sum_wrongly(AttentionRow& row, const UnscaledSum& fault, std::int64_t part_size) {
   row.weigh();
-  if (row.is_left) return;
+  if (row.keeps_right_result) return;
   const reference::KeyRange keys = *row.keys;
   const std::int64_t parts = (keys.end - 1) / part_size - keys.begin / part_size + 1;
   reference::Vector wrong(keys.size());
@@ -156,7 +156,7 @@ enum class Standing : std::uint8_t { kAsFound, kAtOrBeforeLast, kAsOwn };
 void take_for_found(AttentionRow& row, const Search& search, Standing standing) {
   const std::int64_t in_batch = row.of.row_of(row.at);
   const std::int64_t found = search.find(row.of.sequences, row.at.sequence, in_batch);
-  if (found == row.at.sequence) return row.leave();
+  if (found == row.at.sequence) return row.keep_right_result();
   const SequenceRows& sequence = row.of.sequences[static_cast<std::size_t>(found)];
   row.read_sequence(sequence);
   const std::int64_t keys = sequence.context_length;

@@ -83,12 +83,13 @@ double large_negative(const AttentionRow& row) {
 
 // Applies to rows without keys, which begin as zeros and the sink.
 RowChange of_empty_rows(const RowChange& change) {
-  return
-      [change](AttentionRow& row) { return row.of.is_empty(row.at) ? change(row) : row.leave(); };
+  return [change](AttentionRow& row) {
+    return row.of.is_empty(row.at) ? change(row) : row.keep_right_result();
+  };
 }
 
 RowChange holding(double out, EmptyLseLn lse_ln) {
-  return of_empty_rows([=](AttentionRow& row) { row.hold(out, lse_ln(row)); });
+  return of_empty_rows([=](AttentionRow& row) { row.set_result(out, lse_ln(row)); });
 }
 
 // Adds a fault of the output, combined with each of the usual wrong lse.
@@ -96,7 +97,7 @@ void add_with_usual_lse_ln(const FailedCase& of, const std::string& name, const 
                            FaultFamily& family) {
   bool changes_out = false;
   evaluate(of, of_empty_rows(change), [&](const AttentionRow& row) {
-    changes_out = !row.is_left && row.result->exact.out != row.right().exact.out;
+    changes_out = !row.keeps_right_result && row.result->exact.out != row.right().exact.out;
     return !changes_out;
   });
   if (!changes_out) return;
@@ -105,7 +106,7 @@ void add_with_usual_lse_ln(const FailedCase& of, const std::string& name, const 
     const auto with_lse_ln = [=](AttentionRow& row) {
       change(row);
       row.finish();
-      if (std::exchange(row.is_left, false)) row.result = row.right();
+      if (std::exchange(row.keeps_right_result, false)) row.result = row.right();
       row.result->exact.lse_ln = lse_ln(row);
     };
     family.models.push_back({name, of_empty_rows(with_lse_ln)});
@@ -114,13 +115,13 @@ void add_with_usual_lse_ln(const FailedCase& of, const std::string& name, const 
 
 // Requires a context with keys.
 void attend_to_first(AttentionRow& row, std::int64_t keys) {
-  if (keys == 0) return row.leave();
+  if (keys == 0) return row.keep_right_result();
   row.keys = {0, keys};
 }
 
 void attend_equally(AttentionRow& row) {
   attend_to_first(row, row.context_length);
-  if (row.is_left) return;
+  if (row.keeps_right_result) return;
   row.options.alibi_slope = 0.0;
   row.options.sink.reset();
   row.read();
@@ -140,14 +141,14 @@ const reference::SequenceRows* neighbour(const AttentionRow& row, std::int64_t s
 
 void hold_row_of_neighbour(AttentionRow& row, std::int64_t step) {
   const reference::SequenceRows* const other = neighbour(row, step);
-  if (other == nullptr) return row.leave();
+  if (other == nullptr) return row.keep_right_result();
   const std::int64_t nearest = step > 0 ? 0 : other->num_rows - 1;
   row.result = result_at(row.of.right, other->first_row + nearest, row.at.head);
 }
 
 void attend_to_neighbour(AttentionRow& row, std::int64_t step) {
   const reference::SequenceRows* const other = neighbour(row, step);
-  if (other == nullptr) return row.leave();
+  if (other == nullptr) return row.keep_right_result();
   row.read_sequence(*other);
   row.keys = {0, row.context_length};
   row.origin = row.context_length - 1;

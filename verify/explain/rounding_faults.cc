@@ -43,7 +43,7 @@ double cut_off_unless_exact(double value, ElementType type) {
 // Tile by tile, since weights are truncated relative to the maximum so far.
 void cut_off_weights(AttentionRow& row) {
   row.weigh();
-  if (row.is_left) return;
+  if (row.keeps_right_result) return;
   const double last = row.scores.maxCoeff();
   double maximum = -std::numeric_limits<double>::infinity();
   for (std::int64_t key = 0; key < row.scores.size(); ++key) {
@@ -73,7 +73,7 @@ void truncate(AttentionRow& row, const Truncation& truncation) {
   }
   if (truncation.weights) cut_off_weights(row);
   row.finish();
-  if (truncation.outputs && !row.is_left)
+  if (truncation.outputs && !row.keeps_right_result)
     row.result->exact.out =
         row.result->exact.out.unaryExpr([type](double value) { return cut_off(value, type); });
 }
