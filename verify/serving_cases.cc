@@ -16,7 +16,7 @@ void keep_fp8(std::vector<TypePair>& types) {
   if (!std::ranges::all_of(types, is_wider)) std::erase_if(types, is_wider);
 }
 
-CaseDomain telling(const ServingKind& kind) {
+CaseDomain domain_for_every_key(const ServingKind& kind) {
   CaseDomain domain = kind.cases.domain;
   domain.families = {FloatFamily::kUniform, FloatFamily::kNormal};
   domain.has_far_scores = false;
@@ -30,7 +30,7 @@ float usual_scale(const CaseSpec& spec) {
   return static_cast<float>(1.0 / std::sqrt(static_cast<double>(spec.shape.head_dim_k)));
 }
 
-bool is_telling(const CaseSpec& spec) {
+bool has_ordinary_scores(const CaseSpec& spec) {
   return std::abs(spec.options.scale) <= 2.01F * usual_scale(spec);
 }
 
@@ -38,10 +38,10 @@ CaseSpec draw_spec(const ServingKind& kind, std::uint64_t number, ServingValues 
   const DrawnCases& cases = kind.cases;
   if (values == ServingValues::kAny) return drawn_spec(cases, number);
   constexpr int kAttempts = 64;
-  const CaseDomain domain = telling(kind);
+  const CaseDomain domain = domain_for_every_key(kind);
   RandomStream stream = RandomStream(cases.seed).split(cases.name).split(number);
   CaseSpec spec = draw_case(stream, domain);
-  for (int attempt = 1; attempt < kAttempts && !is_telling(spec); ++attempt)
+  for (int attempt = 1; attempt < kAttempts && !has_ordinary_scores(spec); ++attempt)
     spec = draw_case(stream, domain);
   // With a smaller weight, a sink that is omitted or counted twice might go unnoticed among many
   // keys.
@@ -109,7 +109,7 @@ CaseSpec with_longest_last(CaseSpec spec) {
   return spec;
 }
 
-CaseSpec small_likeness(CaseSpec spec) {
+CaseSpec smaller_case_of_same_kind(CaseSpec spec) {
   constexpr std::size_t kSequences = 2;
   constexpr std::int64_t kContext = 9;
   constexpr std::int64_t kRows = 3;

@@ -176,7 +176,7 @@ TEST_CASE("one pass through the kinds has every band of sizes, whatever the seed
     std::vector<CaseSpec> pass;
     for (ServingKind& kind : kinds) {
       kind.cases.seed = seed;
-      pass.push_back(serving_spec(kind, seed, ServingValues::kTelling));
+      pass.push_back(serving_spec(kind, seed, ServingValues::kEveryKeyMatters));
     }
     for (const Band& band : kBands) {
       CAPTURE(seed, band.what);
@@ -188,7 +188,7 @@ TEST_CASE("one pass through the kinds has every band of sizes, whatever the seed
 TEST_CASE("where values tell, each key has weight") {
   for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
-      const CaseSpec spec = serving_spec(kind, number, ServingValues::kTelling);
+      const CaseSpec spec = serving_spec(kind, number, ServingValues::kEveryKeyMatters);
       const bool is_low = kind.trait == ServingTrait::kLowScores;
       const bool is_own = is_low || kind.trait == ServingTrait::kPeakedEnds;
       for (const FloatFamily family : {spec.v, is_low ? spec.v : spec.q, is_own ? spec.v : spec.k})
@@ -203,7 +203,7 @@ TEST_CASE("where values tell, each key has weight") {
 TEST_CASE("no size is beyond those that the README of this folder names") {
   for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
-      const CaseSpec spec = serving_spec(kind, number, ServingValues::kTelling);
+      const CaseSpec spec = serving_spec(kind, number, ServingValues::kEveryKeyMatters);
       CAPTURE(kind.cases.name, spec);
       CHECK((spec.longest_context() <= 4096 && most_rows(spec) <= 512));
       CHECK((spec.sequences.size() <= 256 && spec.shape.num_q_heads <= 128));

@@ -28,7 +28,8 @@ enum class ServedRows : std::uint8_t {
   kChunksAndEmpty,
 };
 
-// A special property of a kind. All but kWindow apply only to kTelling cases (serving_cases.h).
+// A special property of a kind. All but kWindow apply only to cases of kEveryKeyMatters
+// (serving_cases.h).
 enum class ServingTrait : std::uint8_t {
   kNone,
   // Each case has a window of 1/16 to 5/16 of its longest context, which begins within a block and

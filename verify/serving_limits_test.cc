@@ -1,4 +1,4 @@
-// Size limits hold for cases of serving size, and for their small likenesses.
+// Size limits hold for cases of serving size, and for smaller cases of the same kind.
 
 #include <algorithm>
 #include <cstdint>
@@ -48,13 +48,13 @@ TEST_CASE("limits narrow what is drawn, and widen it") {
   CHECK(rows > 800);
 }
 
-TEST_CASE("no context is longer than asked for, and a likeness is small") {
+TEST_CASE("no context is longer than asked for, and a smaller case of the same kind is small") {
   for (const std::int64_t context_max : {1, 2, 100, 513}) {
     for (const ServingKind& kind : serving_kinds({.context_max = context_max})) {
       for (std::uint64_t number = 0; number < kCases; ++number) {
         const CaseSpec spec = serving_spec(kind, number, ServingValues::kAny);
         CHECK(spec.longest_context() <= context_max);
-        const CaseSpec small = small_likeness(spec);
+        const CaseSpec small = smaller_case_of_same_kind(spec);
         CHECK(check_case(small).is_ok());
         CHECK(small.longest_context() <= 9);
         CHECK(small.shape == spec.shape);

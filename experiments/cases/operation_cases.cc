@@ -59,8 +59,8 @@ Result<verify::CaseSpec> OperationCases::next() {
 std::optional<verify::CaseSpec> OperationCases::next_large() {
   constexpr int kDraws = 24;  // of each kind
   for (std::size_t tried = 0; tried < kinds_.size(); ++tried) {
-    const auto values =
-        kind_ < kinds_.size() ? verify::ServingValues::kTelling : verify::ServingValues::kAny;
+    const auto values = kind_ < kinds_.size() ? verify::ServingValues::kEveryKeyMatters
+                                              : verify::ServingValues::kAny;
     const verify::ServingKind& kind = kinds_[kind_++ % kinds_.size()];
     for (int draw = 0; draw < kDraws; ++draw) {
       verify::CaseSpec spec = serving_spec(kind, drawn_++, values);

@@ -83,25 +83,24 @@ CaseSupply::CaseSupply(const std::vector<Backend>& backends, std::uint64_t seed,
       large_(all_.serving, options.demands),
       large_every_(options.large_every) {
   for (const Backend& backend : backends)
-    if (backend.computes_attention()) customers_.push_back({.backend = &backend, .sets = sets_});
-  if (!customers_.empty()) return;
-  for (const Backend& backend : backends)
-    customers_.push_back({.backend = &backend, .sets = sets_});
+    if (backend.computes_attention()) supplied_.push_back({.backend = &backend, .sets = sets_});
+  if (!supplied_.empty()) return;
+  for (const Backend& backend : backends) supplied_.push_back({.backend = &backend, .sets = sets_});
 }
 
 std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_time_up) {
   if (is_time_up()) return std::nullopt;
-  if (customers_.empty()) return draw(sets_);
+  if (supplied_.empty()) return draw(sets_);
   std::optional<DescribedCase> drawn;
   const bool is_large_turn = issued_ % large_every_ == large_every_ - 1;
   if (is_large_turn && !all_.serving.empty()) drawn = draw_large(is_time_up);
   is_of_serving_size_ = drawn.has_value();
   if (!drawn) drawn = draw_small(is_time_up);
   if (!drawn) return std::nullopt;
-  for (Customer& customer : customers_) {
-    if (why_refused_as_placed(*customer.backend, drawn->law_case)) continue;
-    ++(is_of_serving_size_ ? customer.served_large : customer.served);
-    if (is_of_serving_size_) large_.count_for(*customer.backend);
+  for (SuppliedBackend& supplied : supplied_) {
+    if (why_refused_as_placed(*supplied.backend, drawn->law_case)) continue;
+    ++(is_of_serving_size_ ? supplied.served_large : supplied.served);
+    if (is_of_serving_size_) large_.count_for(*supplied.backend);
   }
   ++issued_;
   return drawn;
@@ -109,8 +108,8 @@ std::optional<DescribedCase> CaseSupply::next(const std::function<bool()>& is_ti
 
 std::optional<DescribedCase> CaseSupply::find(
     const Backend& backend, const std::function<bool(const DescribedCase&)>& is_wanted) {
-  const auto customer = std::ranges::find(customers_, &backend, &Customer::backend);
-  const std::vector<DrawnCases>& sets = customer == customers_.end() ? sets_ : customer->sets;
+  const auto supplied = std::ranges::find(supplied_, &backend, &SuppliedBackend::backend);
+  const std::vector<DrawnCases>& sets = supplied == supplied_.end() ? sets_ : supplied->sets;
   for (int tried = 0; tried < kWideDraws; ++tried) {
     std::optional<DescribedCase> drawn = draw(sets);
     if (!drawn || is_wanted(*drawn)) return drawn;
@@ -119,16 +118,16 @@ std::optional<DescribedCase> CaseSupply::find(
 }
 
 std::optional<DescribedCase> CaseSupply::draw_large(const std::function<bool()>& is_time_up) {
-  Customer* const customer = whose_large_turn();
-  if (customer == nullptr) return std::nullopt;
-  ++customer->large_turns;
+  SuppliedBackend* const supplied = whose_large_turn();
+  if (supplied == nullptr) return std::nullopt;
+  ++supplied->large_turns;
   const auto draw = [&] {
-    return large_.draw_for(*customer->backend, customer->domain ? &*customer->domain : nullptr,
+    return large_.draw_for(*supplied->backend, supplied->domain ? &*supplied->domain : nullptr,
                            is_time_up, refusals_);
   };
   std::optional<DescribedCase> drawn = draw();
-  if (!drawn && !customer->domain && !is_time_up()) {
-    narrow(*customer);
+  if (!drawn && !supplied->domain && !is_time_up()) {
+    narrow(*supplied);
     drawn = draw();
   }
   return drawn;
@@ -136,11 +135,11 @@ std::optional<DescribedCase> CaseSupply::draw_large(const std::function<bool()>&
 
 std::optional<DescribedCase> CaseSupply::draw_small(const std::function<bool()>& is_time_up) {
   std::optional<DescribedCase> drawn;
-  if (customers_.size() > 1 && issued_ % 2 == 0) drawn = draw_for_anybody(is_time_up);
-  while (Customer* const customer = drawn || is_time_up() ? nullptr : whose_turn()) {
-    drawn = draw_for(*customer, is_time_up);
+  if (supplied_.size() > 1 && issued_ % 2 == 0) drawn = draw_for_anybody(is_time_up);
+  while (SuppliedBackend* const supplied = drawn || is_time_up() ? nullptr : whose_turn()) {
+    drawn = draw_for(*supplied, is_time_up);
     // The first case is kept nevertheless, to report why it is refused.
-    if (customer->gets_no_more && issued_ > 0) drawn.reset();
+    if (supplied->gets_no_more && issued_ > 0) drawn.reset();
   }
   return drawn;
 }
@@ -152,8 +151,8 @@ std::optional<DescribedCase> CaseSupply::draw_for_anybody(const std::function<bo
     std::optional<DescribedCase> drawn = draw(sets_);
     if (!drawn) return drawn;
     std::vector<std::string> reasons;
-    for (const Customer& customer : customers_) {
-      const auto why = why_refused_as_placed(*customer.backend, drawn->law_case);
+    for (const SuppliedBackend& supplied : supplied_) {
+      const auto why = why_refused_as_placed(*supplied.backend, drawn->law_case);
       if (!why) return drawn;
       reasons.push_back(*why);
     }
@@ -162,26 +161,26 @@ std::optional<DescribedCase> CaseSupply::draw_for_anybody(const std::function<bo
   return std::nullopt;
 }
 
-CaseSupply::Customer* CaseSupply::whose_turn() {
-  Customer* next = nullptr;
-  for (Customer& customer : customers_) {
-    if (customer.gets_no_more) continue;
-    if (next == nullptr || customer.served < next->served) next = &customer;
+CaseSupply::SuppliedBackend* CaseSupply::whose_turn() {
+  SuppliedBackend* next = nullptr;
+  for (SuppliedBackend& supplied : supplied_) {
+    if (supplied.gets_no_more) continue;
+    if (next == nullptr || supplied.served < next->served) next = &supplied;
   }
   return next;
 }
 
 // First backends that lack a kind that others have had, then in turn, so that a backend that
 // supports all kinds gets the kinds that others refuse.
-CaseSupply::Customer* CaseSupply::whose_large_turn() {
-  Customer* next = nullptr;
-  const auto rank = [this](const Customer& customer) {
-    return std::tuple(large_.cases_of_each_kind(*customer.backend), customer.large_turns,
-                      customer.served_large);
+CaseSupply::SuppliedBackend* CaseSupply::whose_large_turn() {
+  SuppliedBackend* next = nullptr;
+  const auto rank = [this](const SuppliedBackend& supplied) {
+    return std::tuple(large_.cases_of_each_kind(*supplied.backend), supplied.large_turns,
+                      supplied.served_large);
   };
-  for (Customer& customer : customers_) {
-    if (customer.gets_no_more) continue;
-    if (next == nullptr || rank(customer) < rank(*next)) next = &customer;
+  for (SuppliedBackend& supplied : supplied_) {
+    if (supplied.gets_no_more) continue;
+    if (next == nullptr || rank(supplied) < rank(*next)) next = &supplied;
   }
   return next;
 }
@@ -197,49 +196,49 @@ std::optional<DescribedCase> CaseSupply::draw(const std::vector<DrawnCases>& set
 }
 
 // Returns the last case drawn if the backend gets no more cases; nullopt once it is late.
-std::optional<DescribedCase> CaseSupply::draw_for(Customer& customer,
+std::optional<DescribedCase> CaseSupply::draw_for(SuppliedBackend& supplied,
                                                   const std::function<bool()>& is_time_up) {
   for (int tried = 0;; ++tried) {
-    std::optional<DescribedCase> drawn = draw(customer.sets);
-    if (!drawn) customer.gets_no_more = true;
+    std::optional<DescribedCase> drawn = draw(supplied.sets);
+    if (!drawn) supplied.gets_no_more = true;
     if (!drawn) return drawn;
     const std::optional<std::string> why =
-        why_refused_as_placed(*customer.backend, drawn->law_case);
+        why_refused_as_placed(*supplied.backend, drawn->law_case);
     if (!why) return drawn;
     ++refusals_[*why];
     if (is_time_up()) return std::nullopt;
-    if (tried == kWideDraws && customer.sets.size() == sets_.size()) narrow(customer);
+    if (tried == kWideDraws && supplied.sets.size() == sets_.size()) narrow(supplied);
     if (tried < kDrawsMax) continue;
-    if (std::optional<DescribedCase> found = take_found(customer)) return found;
-    customer.gets_no_more = true;
+    if (std::optional<DescribedCase> found = take_found(supplied)) return found;
+    supplied.gets_no_more = true;
     return drawn;
   }
 }
 
 // A library that did not return from some calls is not probed further: only the cases found by
 // probing can be tried on it.
-std::optional<DescribedCase> CaseSupply::take_found(Customer& customer) {
-  while (!customer.found.empty()) {
-    DescribedCase found = verify::drawn_case(customer.found.back(), "");
-    customer.found.pop_back();
-    if (!why_refused_as_placed(*customer.backend, found.law_case)) return found;
+std::optional<DescribedCase> CaseSupply::take_found(SuppliedBackend& supplied) {
+  while (!supplied.found.empty()) {
+    DescribedCase found = verify::drawn_case(supplied.found.back(), "");
+    supplied.found.pop_back();
+    if (!why_refused_as_placed(*supplied.backend, found.law_case)) return found;
   }
   return std::nullopt;
 }
 
 // From now on every fourth case is drawn from the backend's domain.
-void CaseSupply::narrow(Customer& customer) {
-  const auto why_refused = [&customer](const CaseSpec& spec) {
+void CaseSupply::narrow(SuppliedBackend& supplied) {
+  const auto why_refused = [&supplied](const CaseSpec& spec) {
     std::optional<std::string> why =
-        why_refused_as_placed(*customer.backend, {make_problem(spec), spec.placement});
-    if (!why) customer.found.push_back(spec);
+        why_refused_as_placed(*supplied.backend, {make_problem(spec), spec.placement});
+    if (!why) supplied.found.push_back(spec);
     return why;
   };
   std::vector<DrawnCases> asked = sets_;
   for (const verify::ServingKind& kind : all_.serving) asked.push_back(kind.cases);
   std::optional<verify::CaseDomain> served = served_domain(union_of(asked), why_refused);
   if (!served) return;
-  customer.domain = served;
+  supplied.domain = served;
   DrawnCases set = sets_.front();
   set.name = "served";
   set.domain = std::move(*served);
@@ -248,7 +247,7 @@ void CaseSupply::narrow(Customer& customer) {
   if (!block_sizes.empty()) set.domain.block_sizes = std::move(block_sizes);
   set.domain.num_q_heads_max =
       std::min(kServedQHeadsMax, set.domain.num_q_heads_max.value_or(kServedQHeadsMax));
-  customer.sets.push_back(std::move(set));
+  supplied.sets.push_back(std::move(set));
 }
 
 }  // namespace recto::experiments

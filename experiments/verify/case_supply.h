@@ -63,7 +63,8 @@ class CaseSupply {
   const std::map<std::string, std::int64_t>& refusals() const { return refusals_; }
 
  private:
-  struct Customer {
+  // A backend, with what it has had and what is drawn for it.
+  struct SuppliedBackend {
     const verify::Backend* backend = nullptr;
     std::int64_t served = 0;
     std::int64_t large_turns = 0;
@@ -76,24 +77,24 @@ class CaseSupply {
     std::optional<verify::CaseDomain> domain = {};  // supported cases of any size
   };
 
-  Customer* whose_turn();
-  Customer* whose_large_turn();
+  SuppliedBackend* whose_turn();
+  SuppliedBackend* whose_large_turn();
   std::optional<verify::DescribedCase> draw_small(const std::function<bool()>& is_time_up);
   std::optional<verify::DescribedCase> draw_large(const std::function<bool()>& is_time_up);
   // nullopt if no case of many meets the demands.
   std::optional<verify::DescribedCase> draw(const std::vector<verify::DrawnCases>& sets);
   std::optional<verify::DescribedCase> draw_for_anybody(const std::function<bool()>& is_time_up);
-  std::optional<verify::DescribedCase> draw_for(Customer& customer,
+  std::optional<verify::DescribedCase> draw_for(SuppliedBackend& supplied,
                                                 const std::function<bool()>& is_time_up);
-  void narrow(Customer& customer);
-  static std::optional<verify::DescribedCase> take_found(Customer& customer);
+  void narrow(SuppliedBackend& supplied);
+  static std::optional<verify::DescribedCase> take_found(SuppliedBackend& supplied);
 
   CaseSets all_;                          // within the demands
   std::vector<verify::DrawnCases> sets_;  // of small cases
   verify::CaseDemands demands_;
   ServingSupply large_;
   std::int64_t large_every_;
-  std::vector<Customer> customers_;
+  std::vector<SuppliedBackend> supplied_;
   std::uint64_t drawn_ = 0;
   std::int64_t issued_ = 0;
   bool is_of_serving_size_ = false;

@@ -219,7 +219,7 @@ std::optional<verify::DescribedCase> PairCover::next_of_share() {
 std::optional<verify::DescribedCase> PairCover::next() {
   if (!cases_) {
     cases_ = covering_cases(kernels_.size(), [this](const PairedCase& paired) {
-      const CaseSpec small = small_likeness(spec_of(paired, seed_, limits_));
+      const CaseSpec small = smaller_case_of_same_kind(spec_of(paired, seed_, limits_));
       const verify::PlacedProblem placed(make_problem(small), small.placement);
       std::vector<std::size_t> serving;
       for (std::size_t kernel = 0; kernel < kernels_.size(); ++kernel) {

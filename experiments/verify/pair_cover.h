@@ -20,7 +20,7 @@
 
 namespace recto::experiments {
 
-// What a case has: one thing, so that it does not hide behind another. Other cases have none.
+// The one option of a case. A second one might hide its effect.
 enum class PairedOption : std::uint8_t {
   kSoftcap,
   kAlibi,
@@ -52,12 +52,12 @@ void visit_pairs(const PairedCase& paired, const std::function<void(std::size_t)
 // The kernels that serve a case, ascending. The option does not decide it.
 using KernelsServing = std::function<std::vector<std::size_t>(const PairedCase& paired)>;
 
-// Cases, few, such that each kernel serves one with each pair that any case that it serves has.
-// O(cases x combinations x kernels).
+// A small set of cases: for each kernel, every pair of values that the kernel supports occurs in
+// one that it supports. O(cases x combinations x kernels).
 std::vector<PairedCase> covering_cases(std::size_t num_kernels, const KernelsServing& serving);
 
 // One sequence, with a context beyond 128 tokens if a block has as many and the limits allow it,
-// few heads, and numbers of which every option tells.
+// few heads, and values with which every option changes the result.
 verify::CaseSpec spec_of(const PairedCase& paired, std::uint64_t seed,
                          const verify::SizeLimits& limits);
 
@@ -70,7 +70,8 @@ class PairCover {
 
   bool is_for(const verify::Law& law, const verify::Backend& backend) const;
 
-  // A share follows each other case of a run. All shares of a run of kDefaultCases are all cases.
+  // After each case of CaseSupply come kShare cases of the cover, or those that are left. In a run
+  // of kDefaultCases they are all of them.
   void begin_share() { left_of_share_ = kShare; }
   // The next case of the share, or nothing after its last one.
   std::optional<verify::DescribedCase> next_of_share();

@@ -111,7 +111,7 @@ TEST_CASE("the kernels of the list meet all pairs that they serve by the end of 
   std::vector<Pairs> servable(kernels.size());
   for (const PairedCase& paired : every_paired_case()) {
     if (paired.option != PairedOption::kSoftcap) continue;
-    const verify::CaseSpec small = small_likeness(spec_of(paired, 7, {}));
+    const verify::CaseSpec small = smaller_case_of_same_kind(spec_of(paired, 7, {}));
     const verify::LawCase asked{make_problem(small), small.placement};
     for (std::size_t kernel = 0; kernel < kernels.size(); ++kernel) {
       if (why_refused_as_placed(*kernels[kernel], asked)) continue;

@@ -60,7 +60,7 @@ std::optional<ServingKind> as_served(ServingKind kind, const CaseDomain& served)
 // Tries a small case first, because a large one takes long to draw.
 std::optional<std::string> why_refused(const Backend& backend, const CaseSpec& spec,
                                        DescribedCase& drawn) {
-  const CaseSpec small = small_likeness(spec);
+  const CaseSpec small = smaller_case_of_same_kind(spec);
   const auto why = why_refused_as_placed(backend, {make_problem(small), small.placement});
   if (why) return why;
   drawn = verify::drawn_case(spec, "");
@@ -96,7 +96,8 @@ std::optional<DescribedCase> ServingSupply::draw_for(
     std::optional<ServingKind> kind = kinds_[number];
     if (served != nullptr) kind = as_served(std::move(*kind), *served);
     std::optional<DescribedCase> drawn;
-    const auto values = share.cases[number] == 0 ? ServingValues::kTelling : ServingValues::kAny;
+    const auto values =
+        share.cases[number] == 0 ? ServingValues::kEveryKeyMatters : ServingValues::kAny;
     if (kind) drawn = draw_of(*kind, backend, values, is_time_up, refusals);
     last_kind_ = number;
     if (drawn || is_time_up()) return drawn;
@@ -112,7 +113,7 @@ std::optional<DescribedCase> ServingSupply::draw_of(const ServingKind& kind, con
                                                     const std::function<bool()>& is_time_up,
                                                     std::map<std::string, std::int64_t>& refusals) {
   const bool is_longest_last = kind.cases.domain.has_padding && kind.rows == ServedRows::kOne &&
-                               values == ServingValues::kTelling;
+                               values == ServingValues::kEveryKeyMatters;
   for (int draw = 0; draw < kDrawsOfAKind && !is_time_up(); ++draw) {
     CaseSpec spec = serving_spec(kind, drawn_++, values);
     if (is_longest_last) spec = with_longest_last(std::move(spec));
