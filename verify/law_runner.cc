@@ -77,8 +77,8 @@ class LawRun {
     return options_.why_left_out(pair.law, pair.backend, described);
   }
 
-  // If a call exceeded its time limit and the machine may be to blame, runs the case again in a
-  // fresh process after the same preceding cases; the second verdict counts.
+  // If a call exceeded its time limit and the machine may be to blame, runs the case again on the
+  // restarted backend, after the same preceding cases; the second verdict counts.
   LawVerdict confirmed_verdict(const Pair& pair, const DescribedCase& described) {
     LawVerdict verdict =
         verdict_of(pair.law, pair.backend, described.law_case, options_.bound_kind);
@@ -87,7 +87,7 @@ class LawRun {
     has_run_trials_ = true;
     DescribedCase again = described;
     again.after = pair.preceding.all();
-    LawVerdict second = verdict_in_fresh_process({pair.law, pair.backend, options_}, again);
+    LawVerdict second = verdict_of_trial({pair.law, pair.backend, options_}, again);
     if (second.skipped) return verdict;
     if (!second.call_failure) ++report_.timed_out_once;
     return second;
@@ -138,7 +138,7 @@ class LawRun {
     const auto known = shown_.find(&check.backend);
     if (!options_.begins_at_shown_cases || failing.lost || known == shown_.end()) return failing;
     for (const DescribedCase& shown : known->second) {
-      LawVerdict verdict = verdict_in_fresh_process(check, shown);
+      LawVerdict verdict = verdict_of_trial(check, shown);
       const bool is_same = !verdict.skipped && verdict.kind() == failing.verdict.kind();
       if (is_same && verdict.failed()) return failing_case(check, shown, std::move(verdict));
     }
@@ -176,7 +176,7 @@ class LawRun {
   std::vector<Pair> pairs_;
   TrialsLeft trials_left_;
   std::map<const Backend*, std::vector<DescribedCase>> shown_;  // that need no cases before them
-  bool has_run_trials_ = false;  // in fresh processes, since the last check began
+  bool has_run_trials_ = false;                                 // since the last check began
   LawReport report_;
 };
 

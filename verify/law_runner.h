@@ -25,8 +25,8 @@ struct DescribedCase {
   // Simpler cases, most aggressive first, each created on demand; empty if none are known.
   std::function<std::vector<std::function<DescribedCase()>>()> simpler_cases = {};
   std::shared_ptr<const CaseSpec> spec = {};  // the generators' spec; null if it was not generated
-  // For a failing case: the cases to run before it in a fresh process, in this order, without which
-  // it passes; and, in lines, how often it fails if not each time.
+  // For a failing case: the cases to run before it on the restarted backend, in this order, without
+  // which it passes; and, in lines, how often it fails if not each time.
   std::vector<std::shared_ptr<const DescribedCase>> after = {};
   std::string remark = {};
 };

@@ -75,7 +75,7 @@ class Reducer {
 
   std::optional<FailingCase> tried(const DescribedCase& candidate, TrialBudget& budget) {
     budget.take(candidate);
-    return same_failure(candidate, verdict_in_fresh_process(check_, candidate, &budget));
+    return same_failure(candidate, verdict_of_trial(check_, candidate, &budget));
   }
 
   bool accepts(const DescribedCase& candidate, TrialBudget& budget) {
@@ -85,7 +85,7 @@ class Reducer {
   }
 
   bool is_reproduced_alone() {
-    alone_ = verdict_in_fresh_process(check_, smallest_.described);
+    alone_ = verdict_of_trial(check_, smallest_.described);
     std::optional<FailingCase> failing = same_failure(smallest_.described, alone_);
     if (failing) smallest_ = *std::move(failing);
     return failing.has_value();
@@ -189,7 +189,7 @@ class Reducer {
     std::string text() const { return fmt::format("{} of {} times", failed, made); }
   };
 
-  // For a case that passed alone at first: runs it in fresh processes, alone and after its
+  // For a case that passed alone at first: runs it on restarted backends, alone and after its
   // preceding cases in turn, and counts the failures.
   void count_failures() {
     TrialBudget budget(check_.options, left_);
@@ -264,8 +264,8 @@ FailingCase failing_case(const Check& check, DescribedCase described, LawVerdict
   return failing;
 }
 
-LawVerdict verdict_in_fresh_process(const Check& check, const DescribedCase& described,
-                                    const TrialBudget* budget) {
+LawVerdict verdict_of_trial(const Check& check, const DescribedCase& described,
+                            const TrialBudget* budget) {
   const auto& [law, backend, options] = check;
   if (backend.restart) backend.restart(CallsAre::kTrials);
   for (const auto& before : described.after) {

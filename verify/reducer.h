@@ -1,8 +1,8 @@
 #pragma once
 
-// Reduces a failing check: finds out whether it fails again in a fresh process, alone or after the
-// preceding cases, and looks for the simplest case that fails in the same way. A trial is one such
-// run of the check.
+// Reduces a failing check: finds out whether it fails again, alone or after the preceding cases, if
+// its backend can restart, and looks for the simplest case that fails in the same way. A trial is
+// one such run of the check.
 
 #include <algorithm>
 #include <cstddef>
@@ -109,11 +109,12 @@ class TrialBudget {
   double begin_;
 };
 
-// The verdict on the case in a fresh process, after the cases in `described.after`; skipped if one
-// of those does not return, or if the budget runs out of time before the case. A backend that
-// cannot be restarted runs as it is.
-LawVerdict verdict_in_fresh_process(const Check& check, const DescribedCase& described,
-                                    const TrialBudget* budget = nullptr);
+// The verdict on the case after the cases in `described.after`; skipped if one of those does not
+// return, or if the budget runs out of time before the case. A backend that can restart does so
+// first: a kernel library then runs in a new process. The others run on, and keep what earlier
+// calls left behind, unless their checks are made in forks (own_process.h).
+LawVerdict verdict_of_trial(const Check& check, const DescribedCase& described,
+                            const TrialBudget* budget = nullptr);
 
 // The failing case to show: the simplest one found that fails in the same way, with a remark if it
 // does not fail each time and alone. Cases found meanwhile that fail in another way go to `others`,

@@ -102,7 +102,7 @@ inline DescribedCase shrink_failure(const Law& law, const Backend& backend,
   const Check check{law, backend, options};
   TrialsLeft left{.work = 4 * options.shrinking_work, .seconds = options.all_shrinking_seconds};
   FailingCases others;
-  FailingCase first = failing_case(check, failing, verdict_in_fresh_process(check, failing));
+  FailingCase first = failing_case(check, failing, verdict_of_trial(check, failing));
   return reduced(check, std::move(first), {}, left, others).described;
 }
 
