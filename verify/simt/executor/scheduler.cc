@@ -142,7 +142,7 @@ ThreadBlock* Scheduler::next_block() {
   return nullptr;
 }
 
-void Scheduler::go_home(Fiber& running) {
+void Scheduler::switch_to_scheduler(Fiber& running) {
   Fiber::switch_between(running, home_);
   RECTO_UNREACHABLE("a thread that is done runs again");
 }
@@ -182,7 +182,8 @@ void Scheduler::wait_at_grid_barrier(ThreadState& thread) {
 }
 
 void Scheduler::leave(ThreadState& thread) {
-  if (thread.block->is_done() && ++exited_blocks_ == block_count_) go_home(thread.fiber);
+  if (thread.block->is_done() && ++exited_blocks_ == block_count_)
+    switch_to_scheduler(thread.fiber);
   count_step(thread);
   ThreadState* other = next();
   if (other == nullptr) abandon(stuck());
@@ -196,7 +197,7 @@ void Scheduler::report(Finding finding) { launch_->report(order_, std::move(find
 void Scheduler::abandon(Finding finding) {
   report(std::move(finding));
   is_abandoned_ = true;
-  go_home(running_thread().fiber);
+  switch_to_scheduler(running_thread().fiber);
 }
 
 void Scheduler::abandon_at(const Fault& fault) {
@@ -206,7 +207,7 @@ void Scheduler::abandon_at(const Fault& fault) {
   if (fault.kind == FaultKind::kStall && launch_->observer != nullptr) {
     fault_->last_access = launch_->observer->last_access(running_thread());
   }
-  go_home(running_thread().fiber);
+  switch_to_scheduler(running_thread().fiber);
 }
 
 std::string Scheduler::fault_text() const {

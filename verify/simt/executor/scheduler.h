@@ -68,7 +68,7 @@ class Scheduler {
   unsigned any_of(const ReadySet& ready);
   unsigned next_lane_of(const ReadySet& ready, unsigned warp);
   ThreadBlock* next_block();
-  [[noreturn]] void go_home(Fiber& running);
+  [[noreturn]] void switch_to_scheduler(Fiber& running);
   Finding stuck() const;
   std::string fault_text() const;
   void report_fault();
