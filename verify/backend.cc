@@ -121,13 +121,6 @@ Result<reference::AttentionResult> result_or_reason(CallOutcome outcome) {
   return std::get<Done>(std::move(outcome)).result;
 }
 
-CallOutcome Backend::call(const PagedAttentionInputs& inputs, const CallOptions& options) const {
-  if (!attend) return Unsupported{"it computes no attention"};
-  if (refusal)
-    if (const auto why = refusal(inputs, options)) return Unsupported{*why};
-  return guarded([&] { return attend(inputs, options); });
-}
-
 std::optional<std::string> Backend::why_unsupported(const PagedAttentionInputs& inputs,
                                                     const CallOptions& options) const {
   if (refusal) return refusal(inputs, options);

@@ -140,7 +140,12 @@ struct Backend {
 
   bool computes_attention() const { return attend != nullptr; }
   // Never throws.
-  CallOutcome call(const PagedAttentionInputs& inputs, const CallOptions& options = {}) const;
+  CallOutcome call(const PagedAttentionInputs& inputs, const CallOptions& options = {}) const {
+    if (!attend) return Unsupported{"it computes no attention"};
+    if (refusal)
+      if (const auto why = refusal(inputs, options)) return Unsupported{*why};
+    return guarded([&] { return attend(inputs, options); });
+  }
   // Makes the call if there is no other way to tell.
   std::optional<std::string> why_unsupported(const PagedAttentionInputs& inputs,
                                              const CallOptions& options = {}) const;
