@@ -91,12 +91,12 @@ class BlockPool {
   ContentId content(BlockId block) const;
   // The block that has the content, or kNoBlock.
   BlockId block_with(ContentId content) const { return places_[content.value()]; }
-  // Whether the block's only holder may write to it without affecting other readers, once its
+  // True if the block has exactly one holder and is not pinned. The holder may write to it once its
   // content, if any, is forgotten.
   bool is_exclusive(BlockId block) const { return (at(block).use & ~kUneven) == 1; }
 
-  // A mark on a held block, removed with its last holder: its holders do not all use the same
-  // slots, or it has content and not all of its slots are used.
+  // True if the held block is marked: its holders do not all use the same slots, or it has content
+  // and not all of its slots are used. The mark goes with the last holder.
   bool is_uneven(BlockId block) const { return (at(block).use & (kListed | kUneven)) == kUneven; }
   void mark_uneven(BlockId block) { at(block).use |= kUneven; }
   void mark_even(BlockId block) { at(block).use &= ~kUneven; }

@@ -15,7 +15,7 @@ namespace recto::kernels {
 __device__ inline std::int64_t split_size_of(const KeyRange& keys,
                                              const SplitDecodeParams& params) {
   if (params.split_rule == SplitRule::kFixedSize || keys.size() <= 0) return params.split_size;
-  // One more of split_size in every split takes this many keys more.
+  // Splits grow in units of split_size; one unit in every split covers this many keys.
   const std::int64_t step = params.split_size * params.num_splits;
   const auto most = static_cast<unsigned>(step < INT32_MAX ? step : INT32_MAX);
   return (static_cast<unsigned>(keys.size()) + most - 1) / most * params.split_size;

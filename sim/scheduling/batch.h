@@ -91,9 +91,10 @@ class Batch {
   std::int64_t running_sequences_ = 0;
   std::int64_t decoding_sequences_ = 0;
   std::int64_t sequences_beyond_window_ = 0;
-  std::int64_t visible_tokens_ = 0;              // cached and visible, over decoding sequences
-  std::int64_t blocks_ = 0;                      // blocks that their contexts fill or begin
-  std::vector<std::int64_t> residue_sequences_;  // [block_size] of these, by when their blocks fill
+  std::int64_t visible_tokens_ = 0;  // cached and visible, over decoding sequences
+  std::int64_t blocks_ = 0;          // blocks that their contexts fill or begin
+  // [block_size] decoding sequences, by the residue of the clock at which their blocks fill.
+  std::vector<std::int64_t> residue_sequences_;
 };
 
 }  // namespace recto::sim
