@@ -160,13 +160,14 @@ KeyPlace place_of(const PagedAttentionInputs& inputs, std::int64_t sequence, std
 // Keys to show, among those with wrong weights: the diagnosed key, and others that depart first.
 Keys shown_keys(const Explanation& explanation, Keys wrong) {
   if (wrong.size() <= kKeysShown) return wrong;
-  // A weight may be wrong only because another one in the same sum is.
-  std::ranges::stable_partition(wrong, [&](std::int64_t key) {
+  // A weight may be wrong only because another one in the same sum is. Not
+  // ranges::stable_partition: clang++ 14 cannot compile the ranges::subrange that it returns.
+  std::stable_partition(wrong.begin(), wrong.end(), [&](std::int64_t key) {
     const std::optional<double> error = explanation.probe->score_error(key);
     return !error || std::abs(*error) > explanation.probe->score_tolerance(key);
   });
-  std::ranges::stable_partition(wrong,
-                                [&](std::int64_t key) { return key == explanation.diagnosis.key; });
+  std::stable_partition(wrong.begin(), wrong.end(),
+                        [&](std::int64_t key) { return key == explanation.diagnosis.key; });
   wrong.resize(kKeysShown);
   std::ranges::sort(wrong);
   return wrong;

@@ -18,8 +18,8 @@ void add_units(const LaneRange& range, std::uint64_t unit_bytes, std::vector<std
 // Removes duplicates, and sorts.
 void make_unique(std::vector<std::uint64_t>& units) {
   std::ranges::sort(units);
-  const auto rest = std::ranges::unique(units);
-  units.erase(rest.begin(), rest.end());
+  // clang++ 14 cannot compile libstdc++'s ranges::subrange, which ranges::unique returns.
+  units.erase(std::unique(units.begin(), units.end()), units.end());
 }
 
 }  // namespace
