@@ -21,10 +21,13 @@ std::atomic<std::int64_t> num_reports = 0;
 
 }  // namespace
 
-// ThreadSanitizer's hooks: the tests examine its reports, and its exit code is ignored.
+// ThreadSanitizer's hooks: the tests examine its reports, and its exit code is ignored. Its shared
+// library must see them.
 // NOLINTBEGIN(bugprone-reserved-identifier,readability-identifier-naming)
-extern "C" void __tsan_on_report(void*) { ++num_reports; }
-extern "C" const char* __tsan_default_options() { return "exitcode=0"; }
+extern "C" {
+[[gnu::visibility("default")]] void __tsan_on_report(void*) { ++num_reports; }
+[[gnu::visibility("default")]] const char* __tsan_default_options() { return "exitcode=0"; }
+}
 // NOLINTEND(bugprone-reserved-identifier,readability-identifier-naming)
 
 namespace recto::cache {
