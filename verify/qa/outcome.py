@@ -61,7 +61,8 @@ def run(program, spec, number, seconds, **variables):
     """Runs the test cases of a specification with a mutant, up to the first that fails; or all of
     them, if the first ended by an exception of a library."""
     environment = {**os.environ, "RECTO_MUTANT": str(number), **variables}
-    environment.pop("TESTBRIDGE_TEST_ONLY", None)
+    for name in ("TESTBRIDGE_TEST_ONLY", "RECTO_FULL"):  # the lists are of the default tests
+        environment.pop(name, None)
     command = [str(program), "-#", spec]
     first = outcome_under([*command, "--abort"], environment, seconds)
     if first.kind != "threw":
