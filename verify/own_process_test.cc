@@ -66,13 +66,16 @@ TEST_CASE("a call that ends its process fails by the signal's name, with what it
   CHECK(segfault.kind == "SIGSEGV");
   CHECK(segfault.message == "was ended by SIGSEGV");
   const Failed corrupted = failed_of(called([](const auto&, const auto&) -> CallOutcome {
+    signal(SIGABRT, SIG_DFL);
     auto* volatile row = static_cast<char*>(malloc(64));
     memset(row - 16, 0xff, 16);  // libc keeps the size there
     free(row);
     return Unsupported{"libc saw nothing"};
   }));
   CHECK(corrupted.kind == "SIGABRT");
-  CHECK(corrupted.message == "was ended by SIGABRT\nit printed\n  free(): invalid pointer");
+  CHECK_THAT(corrupted.message,
+             Catch::Matchers::StartsWith("was ended by SIGABRT\nit printed\n") &&
+                 Catch::Matchers::EndsWith("(): invalid pointer"));  // free or munmap_chunk
   const Failed left = failed_of(called([](const auto&, const auto&) -> CallOutcome { _exit(3); }));
   CHECK(left.kind == "exit");
   CHECK(left.message == "ended its process, with exit code 3");
