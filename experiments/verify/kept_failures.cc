@@ -12,26 +12,13 @@
 #include "verify/saved_case.h"
 
 namespace recto::experiments {
-namespace {
-
-// A name that any file system accepts.
-std::string plain_name(std::string name) {
-  for (char& c : name) {
-    const bool is_plain = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') ||
-                          (c >= '0' && c <= '9') || c == '-' || c == '_' || c == '@' || c == '.';
-    if (!is_plain) c = '-';
-  }
-  return name;
-}
-
-}  // namespace
 
 FailureFiles::FailureFiles(const VerifyOptions& options, std::string program)
     : options_(options), program_(std::move(program)) {}
 
 std::string FailureFiles::save(const verify::Law& law, const verify::Backend& backend,
                                const verify::DescribedCase& smallest, VerifyOutcome& outcome) {
-  const std::string stem = plain_name(fmt::format("{}-{}", backend.name, law.name));
+  const std::string stem = plain_file_name(fmt::format("{}-{}", backend.name, law.name));
   const std::string file = fmt::format("{}/{}-{}.json", options_.folder, stem, ++numbers_[stem]);
   Status status = make_folder(options_.folder);
   verify::SavedCase saved{.law = law.name,

@@ -13,8 +13,8 @@ namespace {
 using reference::RowOutput;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-// Products of q with K and of weights with V: they take some seconds, which is what the search for
-// the faults of a family may take.
+// Limits the products (q with K, weights with V) that the search may compute for the faults of one
+// family, to some seconds.
 constexpr double kProductsMax = 4e9;
 
 // In the order of the report.

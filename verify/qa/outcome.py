@@ -83,10 +83,8 @@ def finished(command, environment, seconds):
     """The ended process; None if it took too long. One that only waits, and for no child, has
     crashed within malloc: Catch2's handler of the signal allocates, too, and waits for ever."""
     end, before = time.monotonic() + seconds, None
-    with subprocess.Popen(
-        command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-        errors="replace",
-    ) as process:  # fmt: skip
+    with subprocess.Popen(command, env=environment, text=True, errors="replace",
+                          stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         while True:
             left = end - time.monotonic()
             try:
