@@ -11,6 +11,7 @@
 #include <limits>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "core/contract.h"
 #include "core/input_file.h"
@@ -154,11 +155,12 @@ Status GzipSource::enter_next_member() {
 }
 
 Status GzipSource::inflate_some() {
-  if (stream_.avail_in == 0) {
+  // zlib may hold output of input that it has consumed, so the end of the input is not yet the end.
+  const int code = inflate(&stream_, Z_NO_FLUSH);
+  if (code == Z_BUF_ERROR && stream_.avail_in == 0) {
     return Status::invalid_input("gzip data is truncated: it stops at offset " +
                                  std::to_string(offset()) + " inside a member");
   }
-  const int code = inflate(&stream_, Z_NO_FLUSH);
   if (code == Z_STREAM_END) {
     place_ = Place::kBetweenMembers;
   } else if (code != Z_OK && code != Z_BUF_ERROR) {

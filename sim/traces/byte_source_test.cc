@@ -110,6 +110,30 @@ TEST_CASE("what came before the damage is handed out, and then the same error ea
   }
 }
 
+// The text before the damage, read through buffers of one size.
+std::string text_before_damage(const std::string& damaged, std::size_t buffer_bytes) {
+  auto source = std::move(decompress_if_gzip(make_memory_source(damaged), buffer_bytes)).value();
+  std::string text;
+  std::string piece(buffer_bytes, '\0');
+  while (true) {
+    const Result<std::size_t> count = source->read(piece);
+    if (!count.is_ok()) return text;
+    REQUIRE(count.value() > 0);
+    text.append(piece, 0, count.value());
+  }
+}
+
+TEST_CASE("truncated data gives the same text through buffers of any size") {
+  const std::string whole = gzip(kText);
+  for (std::size_t length = 2; length < whole.size(); ++length) {
+    const std::string text = text_before_damage(whole.substr(0, length), 1000);
+    for (const std::size_t buffer_bytes : {1, 7, 64}) {
+      INFO(length << " bytes through buffers of " << buffer_bytes);
+      CHECK(text_before_damage(whole.substr(0, length), buffer_bytes) == text);
+    }
+  }
+}
+
 TEST_CASE("a flipped bit is noticed") {
   std::string damaged = gzip(kText);
   damaged[damaged.size() - 6] ^= 1;  // damages the checksum
