@@ -181,9 +181,9 @@ EmpiricalLength read_empirical(SpecReader& reader) {
 }
 
 // Forms of simple lengths are in two tables: of all lengths, and of the parts of a mixture.
-template <typename Spec, auto Read>
+template <typename Spec, auto kRead>
 Spec read_as(SpecReader& reader) {
-  return Read(reader);
+  return kRead(reader);
 }
 template <typename Spec>
 constexpr SpecForm<Spec> kConstantForm = {"constant", "constant:TOKENS",

@@ -53,16 +53,16 @@ std::vector<CacheCommand> all_prompts(std::int32_t length_max) {
 }
 
 const std::vector<CommandKind>& sharing() {
-  static const std::vector<CommandKind> kinds = {kAppend, kAppendBatch, kReserve,  kCommit,
-                                                 kFork,   kBeamStep,    kTruncate, kRelease};
-  return kinds;
+  static const std::vector<CommandKind> kKinds = {kAppend, kAppendBatch, kReserve,  kCommit,
+                                                  kFork,   kBeamStep,    kTruncate, kRelease};
+  return kKinds;
 }
 
 const std::vector<CommandKind>& everything() {
-  static const std::vector<CommandKind> kinds = {
+  static const std::vector<CommandKind> kKinds = {
       kAppend,  kAppendBatch, kReserve, kCommit, kFork,     kBeamStep, kTruncate, kRelease,
       kPreempt, kResume,      kSwapOut, kSwapIn, kComplete, kPin,      kUnpin,    kReset};
-  return kinds;
+  return kKinds;
 }
 
 void explore_and_print(SmallScope scope, const Depth& depth) {

@@ -15,13 +15,13 @@ namespace {
 constexpr int kCases = 1000;
 
 const std::vector<CaseSpec>& many_cases() {
-  static const std::vector<CaseSpec> specs = [] {
+  static const std::vector<CaseSpec> kSpecs = [] {
     RandomStream stream(2026);
     std::vector<CaseSpec> drawn;
     for (int i = 0; i < kCases; ++i) drawn.push_back(draw_case(stream, CaseDomain{}));
     return drawn;
   }();
-  return specs;
+  return kSpecs;
 }
 
 struct ScoreRange {

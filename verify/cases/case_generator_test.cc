@@ -24,8 +24,8 @@ std::vector<CaseSpec> draw_many(const CaseDomain& domain, int count, std::uint64
 }
 
 const std::vector<CaseSpec>& many_cases() {
-  static const std::vector<CaseSpec> specs = draw_many(CaseDomain{}, kCases);
-  return specs;
+  static const std::vector<CaseSpec> kSpecs = draw_many(CaseDomain{}, kCases);
+  return kSpecs;
 }
 
 // Counts the cases with each value; checks that at least one case in `at_least_one_in` has each of

@@ -121,7 +121,7 @@ TEST_CASE("all unaddressed slots, tails and padding hold the poison, and no othe
 
 TEST_CASE("poison in keys only leaves zeros in V, and the other way round") {
   const AttentionProblem problem = problem_of_ones(ElementType::kFp16, ElementType::kFp16);
-  const double kNaN = std::numeric_limits<double>::quiet_NaN();
+  constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
   for (const PoisonedTensors poisoned : kPoisonedTensors) {
     CAPTURE(poisoned_tensors_name(poisoned));
     Placement placement = kPlacement;

@@ -91,11 +91,11 @@ void take_scale(reference::Matrix& values, const KvTensorView& view, std::int64_
            (taken == kNone ? 1.0 : reference::scale_of(view, 0));
 }
 
-template <TakenScale k_scale, TakenScale v_scale>
+template <TakenScale kOfKeys, TakenScale kOfValues>
 void take_scales(AttentionRow& row) {
   row.read([&](reference::Matrix& k, reference::Matrix& v) {
-    take_scale(k, row.of.inputs.kv.k, row.k_head, k_scale);
-    take_scale(v, row.of.inputs.kv.v, row.v_head, v_scale);
+    take_scale(k, row.of.inputs.kv.k, row.k_head, kOfKeys);
+    take_scale(v, row.of.inputs.kv.v, row.v_head, kOfValues);
   });
 }
 

@@ -29,8 +29,8 @@ const PlacedProblem& placed() {
                                .q = std::vector<float>(8, 1.0F),
                                .k = std::vector<float>(40, 1.0F),
                                .v = std::vector<float>(40, 1.0F)});
-  static const PlacedProblem placed(problem, {.block_size = 2, .row_padding = 16});
-  return placed;
+  static const PlacedProblem kPlaced(problem, {.block_size = 2, .row_padding = 16});
+  return kPlaced;
 }
 
 CallOutcome outcome_with(const char* fault, StandInDevice device = {}) {

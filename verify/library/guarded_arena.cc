@@ -17,8 +17,8 @@ namespace {
 constexpr std::byte kOutside{0xff};
 
 std::int64_t page_bytes() {
-  static const std::int64_t bytes = sysconf(_SC_PAGESIZE);
-  return bytes;
+  static const std::int64_t kBytes = sysconf(_SC_PAGESIZE);
+  return kBytes;
 }
 
 Status system_failure(const char* what) {

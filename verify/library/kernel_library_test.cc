@@ -36,8 +36,8 @@ AttentionProblem two_sequences() {
 
 // Rows with gaps, and a block table of two rows of three entries.
 const PlacedProblem& placed() {
-  static const PlacedProblem problem(two_sequences(), {.block_size = 2, .row_padding = 16});
-  return problem;
+  static const PlacedProblem kProblem(two_sequences(), {.block_size = 2, .row_padding = 16});
+  return kProblem;
 }
 
 std::shared_ptr<KernelLibrary> opened(const KernelLibraryOptions& options = {}) {

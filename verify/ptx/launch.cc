@@ -116,7 +116,7 @@ LaunchReport launch(const Kernel& kernel, const LaunchShape& given, const Argume
     finding.kernel = kernel.name();
     finding.what = problem;
     run.report(std::move(finding));
-    return std::move(run.report_);
+    return std::move(run.outcome);
   }
   run.set_memory(memory, kernel.variables());
   run.set_arguments(arguments.bytes());
@@ -125,9 +125,9 @@ LaunchReport launch(const Kernel& kernel, const LaunchShape& given, const Argume
   } else {
     run_apart(run);
   }
-  Counters& counters = run.report_.counters;
+  Counters& counters = run.outcome.counters;
   for (const std::uint64_t count : counters.by_action) counters.instructions += count;
-  return std::move(run.report_);
+  return std::move(run.outcome);
 }
 
 }  // namespace recto::ptx

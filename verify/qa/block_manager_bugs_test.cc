@@ -133,7 +133,7 @@ TEST_CASE("free-counter-after-swap: free, used and cached are what there is, in 
 using Stage = void (*)(CheckedManager& cache, SequenceHandle sequence);
 
 const std::vector<Stage>& stages() {
-  static const std::vector<Stage> stages = {
+  static const std::vector<Stage> kStages = {
       [](CheckedManager&, SequenceHandle) {},
       [](CheckedManager& cache, SequenceHandle s) { cache.reserve(s, 14); },
       [](CheckedManager& cache, SequenceHandle s) { cache.append(s, 5); },
@@ -151,7 +151,7 @@ const std::vector<Stage>& stages() {
         CHECK(cache.complete(cache.swap_out({s}).handle) == Status::ok());
       },
   };
-  return stages;
+  return kStages;
 }
 
 TEST_CASE("orphan-blocks-leak: whenever it is aborted, nothing stays, and only what was computed") {

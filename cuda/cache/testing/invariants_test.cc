@@ -54,7 +54,7 @@ NodeId node_in(CacheCore& core, BlockId block) {
 
 const std::vector<Fault>& faults() {
   using C = CacheCore;
-  static const std::vector<Fault> faults = {
+  static const std::vector<Fault> kFaults = {
       {[](C& c) { c.device.pool().pretend_release(BlockId(0)); }, "references of block 0"},
       {[](C& c) { c.device.pool().undo_release(BlockId(2)); }, "references of block 2"},
       {[](C& c) { c.device.pool().release(BlockId(2)); }, "references of block 2"},
@@ -99,7 +99,7 @@ const std::vector<Fault>& faults() {
       {[](C& c) { broken(c.prefix.pins()).open(chain_of(c, 0)); }, "whether block 0 is pinned"},
       {[](C& c) { ++broken(c.prefix.statistics()).stored; }, "stored less evicted"},
   };
-  return faults;
+  return kFaults;
 }
 
 TEST_CASE("each fault is seen, and named") {

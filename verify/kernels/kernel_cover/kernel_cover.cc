@@ -118,9 +118,9 @@ int run_schedules() {
   const struct {
     Covered what;
     std::uint64_t cases;
-  } kSwept[] = {
+  } swept[] = {
       {Covered::kDecode, 5}, {Covered::kGroup, 4}, {Covered::kPrefill, 3}, {Covered::kBlocks, 2}};
-  for (const auto& [what, cases] : kSwept) {
+  for (const auto& [what, cases] : swept) {
     for (std::uint64_t number = 0; number < cases; ++number) {
       const CaseSpec spec = covered_case(what, number);
       const PlacedProblem placed(make_problem(spec), spec.placement);

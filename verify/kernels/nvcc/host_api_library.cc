@@ -114,15 +114,15 @@ std::int32_t kv_write(const RectoKvWriteCall* call) {
 }  // namespace recto
 
 const RectoKernelTable* recto_kernel_table() {
-  static const RectoKernelTable table = {.struct_bytes = sizeof(RectoKernelTable),
-                                         .abi_major = RECTO_KERNEL_ABI_MAJOR,
-                                         .abi_minor = RECTO_KERNEL_ABI_MINOR,
-                                         .name = "recto-nvcc",
-                                         .memories = kRectoHostMemory,
-                                         .reserved = 0,
-                                         .decode = recto::attention,
-                                         .prefill = recto::attention,
-                                         .kv_write = recto::kv_write,
-                                         .features = 0};
-  return &table;
+  static const RectoKernelTable kTable = {.struct_bytes = sizeof(RectoKernelTable),
+                                          .abi_major = RECTO_KERNEL_ABI_MAJOR,
+                                          .abi_minor = RECTO_KERNEL_ABI_MINOR,
+                                          .name = "recto-nvcc",
+                                          .memories = kRectoHostMemory,
+                                          .reserved = 0,
+                                          .decode = recto::attention,
+                                          .prefill = recto::attention,
+                                          .kv_write = recto::kv_write,
+                                          .features = 0};
+  return &kTable;
 }

@@ -42,19 +42,19 @@ ret;
 )";
 }
 
-const char equal_kernel = 0;
-const char other_kernel = 0;
+const char kEqualKernel = 0;
+const char kOtherKernel = 0;
 
 // The findings of a launch.
 std::string findings(const void* kernel, const RunOptions& options, Arrays& arrays,
                      unsigned threads = kThreads) {
-  static const bool is_added = [] {
+  static const bool kIsAdded = [] {
     Modules& modules = Device::instance().modules();
-    modules.add_kernel(modules.add(common_stores("equal", "7")), &equal_kernel, "equal");
-    modules.add_kernel(modules.add(common_stores("other", "%tid.x")), &other_kernel, "other");
+    modules.add_kernel(modules.add(common_stores("equal", "7")), &kEqualKernel, "equal");
+    modules.add_kernel(modules.add(common_stores("other", "%tid.x")), &kOtherKernel, "other");
     return true;
   }();
-  REQUIRE(is_added);
+  REQUIRE(kIsAdded);
   arrays.begin(options);
   void* x = arrays.x.data();
   void* y = arrays.y.data();
@@ -66,26 +66,26 @@ std::string findings(const void* kernel, const RunOptions& options, Arrays& arra
 TEST_CASE("stores by two warps in one place are races, unless they are declared equal") {
   Arrays arrays;
   RunOptions options = {.launch = {.checks = {.races = true}}};
-  CHECK_THAT(findings(&equal_kernel, options, arrays, 2 * kThreads),
+  CHECK_THAT(findings(&kEqualKernel, options, arrays, 2 * kThreads),
              ContainsSubstring("race in kernel 'equal'"));
   options.launch.allows_equal_stores = true;
-  CHECK(findings(&equal_kernel, options, arrays, 2 * kThreads).empty());
+  CHECK(findings(&kEqualKernel, options, arrays, 2 * kThreads).empty());
 }
 
 TEST_CASE("lanes that stay together store other values: a race, whatever is declared") {
   Arrays arrays;
   RunOptions options = {.launch = {.checks = {.races = true}}};
   options.launch.allows_equal_stores = true;
-  CHECK_THAT(findings(&other_kernel, options, arrays),
+  CHECK_THAT(findings(&kOtherKernel, options, arrays),
              ContainsSubstring("another lane overwrites in the same instruction"));
-  CHECK(findings(&equal_kernel, options, arrays).empty());
+  CHECK(findings(&kEqualKernel, options, arrays).empty());
 }
 
 TEST_CASE("unwritten shared memory holds NaN, where reads of it are declared") {
   Arrays arrays;
-  CHECK_THAT(findings(&equal_kernel, {}, arrays), ContainsSubstring("uninitialised read"));
+  CHECK_THAT(findings(&kEqualKernel, {}, arrays), ContainsSubstring("uninitialised read"));
   const RunOptions options = {.launch = {.checks = {.races = true, .undefined_registers = true}}};
-  CHECK(findings(&equal_kernel, options, arrays).empty());
+  CHECK(findings(&kEqualKernel, options, arrays).empty());
   CHECK(arrays.y == std::vector<std::uint32_t>(kThreads, ~std::uint32_t{0}));
 }
 

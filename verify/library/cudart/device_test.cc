@@ -62,10 +62,10 @@ TEST_CASE("launches that CUDA refuses are errors of the host, and findings") {
         cudaErrorInvalidValue);
   CHECK_THAT(device().end_run(), ContainsSubstring("cudaFuncSetAttribute allows 49152"));
   arrays.begin();
-  CHECK(cudaFuncSetAttribute(&add_kernel, 8, kShared) == cudaSuccess);
+  CHECK(cudaFuncSetAttribute(&kAddKernel, 8, kShared) == cudaSuccess);
   CHECK(launch_add(arrays.x.data(), arrays.y.data(), nullptr, 32, kShared) == cudaSuccess);
   CHECK(device().end_run().empty());
-  CHECK(cudaFuncSetAttribute(&add_kernel, 8, 1 << 20) == cudaErrorInvalidValue);
+  CHECK(cudaFuncSetAttribute(&kAddKernel, 8, 1 << 20) == cudaErrorInvalidValue);
   const int unknown = 0;
   void* arguments[] = {nullptr};
   CHECK(cudaLaunchKernel(&unknown, {1, 1, 1}, {1, 1, 1}, arguments, 0, nullptr) ==
@@ -91,7 +91,7 @@ TEST_CASE("thread blocks are launched in clusters, which divide the grid") {
                                      .attributes = &attribute,
                                      .num_attributes = 1};
     arrays.begin({.launch = {}});  // both thread blocks write all of y
-    CHECK(cudaLaunchKernelExC(&config, &add_kernel, arguments) == cudaSuccess);
+    CHECK(cudaLaunchKernelExC(&config, &kAddKernel, arguments) == cudaSuccess);
     const std::string findings = device().end_run();
     CHECK(findings.empty() == (blocks == 2));
     if (blocks == 3) CHECK_THAT(findings, ContainsSubstring("clusters of (2, 1, 1)"));
@@ -141,12 +141,12 @@ TEST_CASE("variables of modules can be written by the host") {
   arrays.begin();
   const std::uint32_t ten = 10;
   const std::uint32_t one = 1;
-  CHECK(cudaMemcpyToSymbol(&offset_variable, &ten, 4, 0, kHostToDevice) == cudaSuccess);
+  CHECK(cudaMemcpyToSymbol(&kOffsetVariable, &ten, 4, 0, kHostToDevice) == cudaSuccess);
   CHECK(launch_add(arrays.x.data(), arrays.y.data()) == cudaSuccess);
   CHECK(device().end_run().empty());
   CHECK(arrays.y[0] == 15);
-  CHECK(cudaMemcpyToSymbol(&offset_variable, &one, 4, 0, kHostToDevice) == cudaSuccess);
-  CHECK(cudaMemcpyToSymbol(&offset_variable, &one, 4, 4, kHostToDevice) == cudaErrorInvalidValue);
+  CHECK(cudaMemcpyToSymbol(&kOffsetVariable, &one, 4, 0, kHostToDevice) == cudaSuccess);
+  CHECK(cudaMemcpyToSymbol(&kOffsetVariable, &one, 4, 4, kHostToDevice) == cudaErrorInvalidValue);
   CHECK(cudaMemcpyToSymbol(&ten, &one, 4, 0, kHostToDevice) == cudaErrorInvalidSymbol);
 }
 

@@ -75,15 +75,15 @@ ret;
 inline constexpr int kThreads = 32;
 inline constexpr std::size_t kBytes = kThreads * sizeof(std::uint32_t);
 
-inline const char add_kernel = 0;  // what host code has for them
-inline const char offset_variable = 0;
+inline const char kAddKernel = 0;  // what host code has for them
+inline const char kOffsetVariable = 0;
 
 inline Device& device() {
   static Device& device = [&]() -> Device& {
     Modules& modules = Device::instance().modules();
     RegisteredModule& module = modules.add(kPtx);
-    modules.add_kernel(module, &add_kernel, "_Z3addPKjPj");
-    modules.add_variable(module, &offset_variable, "offset");
+    modules.add_kernel(module, &kAddKernel, "_Z3addPKjPj");
+    modules.add_variable(module, &kOffsetVariable, "offset");
     return Device::instance();
   }();
   return device;
@@ -92,7 +92,7 @@ inline Device& device() {
 inline CudaError launch_add(const void* x, void* y, void* stream = nullptr,
                             unsigned threads = kThreads, std::size_t shared_bytes = 0) {
   void* arguments[] = {&x, &y};
-  return cudaLaunchKernel(&add_kernel, {1, 1, 1}, {threads, 1, 1}, arguments, shared_bytes, stream);
+  return cudaLaunchKernel(&kAddKernel, {1, 1, 1}, {threads, 1, 1}, arguments, shared_bytes, stream);
 }
 
 // Two arrays of the host that kernels may touch.

@@ -114,7 +114,7 @@ bool BlockMemory::access_space(const Warp& warp, MemorySpace space, const Access
                                LaneAddresses& pointers) {
   if (!is_aligned(warp, space, access, pointers)) return false;
   if (run_.options.counts) {
-    count_access(access, space, pointers, run_.report_.counters);
+    count_access(access, space, pointers, run_.outcome.counters);
   }
   switch (space) {
     case MemorySpace::kShared:

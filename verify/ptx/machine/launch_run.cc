@@ -50,13 +50,13 @@ void LaunchRun::set_arguments(std::span<const std::byte> bytes) {
 
 void LaunchRun::report(Finding finding) {
   if (options.allows_equal_stores && finding.is_of_one_store()) return;
-  if (report_.findings.size() >= options.findings_max) return;
+  if (outcome.findings.size() >= options.findings_max) return;
   const bool is_known =
-      std::any_of(report_.findings.begin(), report_.findings.end(), [&](const Finding& known) {
+      std::any_of(outcome.findings.begin(), outcome.findings.end(), [&](const Finding& known) {
         return known.check == finding.check && known.place == finding.place &&
                known.other_place == finding.other_place;
       });
-  if (!is_known) report_.findings.push_back(std::move(finding));
+  if (!is_known) outcome.findings.push_back(std::move(finding));
 }
 
 CodePlace LaunchRun::code_place(std::uint32_t place) const {

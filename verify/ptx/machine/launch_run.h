@@ -51,7 +51,7 @@ struct LaunchRun {
   std::optional<GridChecker> checker = {};
   std::uint32_t num_streams = 0;  // of asynchronous operations
   std::uint64_t progress = 0;     // grows with what ends waits
-  LaunchReport report_ = {};
+  LaunchReport outcome = {};
   std::array<std::uint32_t, 64> grid_workspace = {};  // of cooperative groups' grid barrier
 };
 

@@ -101,7 +101,7 @@ void print(BlockMemory& memory, const WarpStep& at, const Detail& detail) {
   for_each_lane_of(at.lanes, [&](unsigned lane) {
     const std::string format = string_at(run, at.warp.row<std::uint64_t>(detail.uses[0])[lane]);
     const std::uint64_t base = at.warp.row<std::uint64_t>(detail.uses[1])[lane] & kOffsetMask;
-    run.report_.printed +=
+    run.outcome.printed +=
         printed(run, format, {memory.local(at.warp.thread(lane)), base, run.program.local_bytes});
   });
 }

@@ -177,7 +177,7 @@ void ThreadBlock::run_group(Warp& warp, std::size_t index) {
     const LaneMask enabled = warp.enabled_lanes(step, lanes);
     if (counts) {
       plain_steps += step.copies;
-      run_.report_.counters.by_action[static_cast<std::size_t>(step.action)] += enabled != 0;
+      run_.outcome.counters.by_action[static_cast<std::size_t>(step.action)] += enabled != 0;
     }
     if (step.is_tracked && !is_well_defined(warp, step, lanes, enabled)) break;
     if (step.action == Action::kBranch) {
@@ -205,7 +205,7 @@ void ThreadBlock::run_group(Warp& warp, std::size_t index) {
     at = next == Next::kStep ? at + 1 : group.step;
     join = warp.join_of(index);
   }
-  run_.report_.counters.by_action[static_cast<std::size_t>(Action::kLanes)] += plain_steps;
+  run_.outcome.counters.by_action[static_cast<std::size_t>(Action::kLanes)] += plain_steps;
 }
 
 // Steps that only compute.

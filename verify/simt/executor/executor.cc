@@ -29,9 +29,9 @@ std::optional<Finding> Executor::why_refused(const LaunchConfig& config,
 }
 
 std::size_t Executor::os_threads_for(const LaunchConfig& config) const {
-  static const unsigned machine = std::thread::hardware_concurrency();
+  static const unsigned kMachine = std::thread::hardware_concurrency();
   if (config.is_cooperative || observer_ != nullptr) return 1;
-  const std::uint64_t wanted = options_.os_threads > 0 ? options_.os_threads : machine;
+  const std::uint64_t wanted = options_.os_threads > 0 ? options_.os_threads : kMachine;
   return static_cast<std::size_t>(std::clamp<std::uint64_t>(wanted, 1, config.grid.count()));
 }
 
