@@ -40,12 +40,14 @@ LawCase batch_of(LawCase law_case, const Batch& batch) {
   return law_case;
 }
 
-// Copies `count` rows of a result, from row `from` on, to row `to` of another.
+// Copies `count` rows of a result, from row `from` on, to row `to` of another. A result without lse
+// leaves the other without it.
 void move_rows(const AttentionResult& result, std::int64_t from, std::int64_t count,
                AttentionResult& into, std::int64_t to) {
   const std::int64_t outs = result.num_heads * result.head_dim;
   std::copy_n(result.out.begin() + from * outs, count * outs, into.out.begin() + to * outs);
-  if (result.lse_ln.empty()) return;
+  if (result.lse_ln.empty()) into.lse_ln.clear();
+  if (into.lse_ln.empty()) return;
   std::copy_n(result.lse_ln.begin() + from * result.num_heads, count * result.num_heads,
               into.lse_ln.begin() + to * result.num_heads);
 }

@@ -1,6 +1,7 @@
 // Backends without lse: every law holds on right ones, and what lse does not show alone is found.
 
 #include <algorithm>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -64,6 +65,35 @@ TEST_CASE("right backends without lse pass all laws, which apply to them as to o
     if (count.law != "ones_give_one") CHECK(count.ran() == with.counts[i].ran());
     CHECK((with.counts[i].ran() == 0 || count.ran() > 0));
     CHECK(count.elements <= with.counts[i].elements);
+  }
+}
+
+// A backend says for each call whether it gives lse.
+Backend with_lse_ln_where(Backend backend,
+                          const std::function<bool(const PagedAttentionInputs&)>& gives_lse) {
+  const Backend without = without_lse_ln(backend);
+  backend.state_merge.reset();
+  backend.attend = [=, with = backend.attend](const PagedAttentionInputs& inputs,
+                                              const CallOptions& options) {
+    return gives_lse(inputs) ? with(inputs, options) : without.attend(inputs, options);
+  };
+  return backend;
+}
+
+TEST_CASE("right backends that give lse for some calls alone pass all laws") {
+  const auto is_full = [](const PagedAttentionInputs& inputs) {
+    return std::ranges::count(inputs.context_length, 0) == 0;
+  };
+  const auto has_even_rows = [](const PagedAttentionInputs& inputs) {
+    return inputs.q.num_rows % 2 == 0;
+  };
+  for (const Backend& backend : {with_lse_ln_where(named("naive-fp64"), is_full),
+                                 with_lse_ln_where(named("naive-fp64"), has_even_rows)}) {
+    const LawReport report =
+        run_laws(laws_and_oracle(), {backend}, drawn_cases(small_cases(60), {}), {});
+    INFO(report.table());
+    CHECK(report.passed());
+    CHECK(report.untried_backends().empty());
   }
 }
 

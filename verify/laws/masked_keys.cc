@@ -84,7 +84,7 @@ Comparison compare_spared(const AttentionProblem& problem, SparedRow spared, con
       for (place.dim = 0; place.dim < problem.shape.head_dim_v; ++place.dim)
         comparer.expect_same_bits(place, side.seen.out_at(at.result_row, h, place.dim),
                                   base.seen.out_at(at.result_row, h, place.dim));
-      if (side.seen.lse_ln.empty()) continue;
+      if (side.seen.lse_ln.empty() || base.seen.lse_ln.empty()) continue;
       place.dim = 0;
       place.tensor = ComparedTensor::kLseLn;
       comparer.expect_same_bits(place, side.seen.lse_ln_at(at.result_row, h),
