@@ -25,6 +25,7 @@ _MESSAGE_BYTES = 512
 # So that a pool whose blocks lie beyond 2^32 bytes is not touched as a whole by mistake.
 _POOL_BYTES_MAX = 1 << 30
 _TRACEBACK_LINES = 12
+_READ_ONLY = ": an argument that the function must not change; a copy can be"
 _FORKED = "forked, and the child returned as well: a child ends by os._exit()"
 
 
@@ -123,7 +124,8 @@ class Answerer:
 def _error_text(error: BaseException) -> str:
     told = traceback.TracebackException(type(error), error, None)
     setattr(told, "__notes__", None)  # of Python 3.11: they would follow the line that is wanted
-    return list(told.format_exception_only())[-1].strip() or type(error).__name__
+    text = list(told.format_exception_only())[-1].strip() or type(error).__name__
+    return text + (_READ_ONLY if text.endswith("is read-only") else "")
 
 
 def _traceback_text(error: BaseException) -> str:

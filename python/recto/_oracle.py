@@ -39,7 +39,8 @@ def assert_attention(
         bound: "probabilistic", or "worst-case"; numerics: how the kernel computes.
         options: of the call, as `AttentionCall` has them: query_start ([num_seqs + 1]; None: one
             row per sequence), scale (None: 1 / sqrt(head_dim_k)), softcap (0: none), causal (True),
-            window, alibi_slopes, sinks, k_scale, v_scale, layout ("token-major"), q_type, kv_type.
+            window, alibi_slopes, sinks, k_scale, v_scale, layout ("token-major", or another name of
+            `AttentionCall.layout` or of engines: NHD, HND, v0), q_type, kv_type.
 
     Raises:
         AssertionError: naming the first and the worst element, with seen, expected and bound.
@@ -85,7 +86,8 @@ def input_arrays(
     if scale is None:
         scale = max(1, queries.shape[-1] if queries.ndim else 1) ** -0.5
     arrays: Dict[str, Any] = {
-        "q_type": np.str_(q_type), "kv_type": np.str_(kv_type), "layout": np.str_(layout),
+        "q_type": np.str_(q_type), "kv_type": np.str_(kv_type),
+        "layout": np.str_(_filters.LAYOUTS.get(layout, layout)),
         "q": queries, "k_cache": keys, "v_cache": values, "scale": np.float32(scale),
         "softcap": np.float32(options.get("softcap") or 0),
         "causal": np.bool_(options.get("causal", True)),

@@ -102,10 +102,9 @@ def _codes(name: str, array: "np.ndarray[Any, Any]", type_name: str) -> "np.ndar
         return array.view(_types.code_type(type_name))
     if array.dtype in (np.float32, np.float64):
         return _types.rounded_codes(array, type_name)
-    wanted = dict.fromkeys([str(own[0]), "float32", "float64"])
-    raise WrongResult(
-        f"{name}: expected {' or '.join(wanted)} for q in {type_name}, got {array.dtype}"
-    )
+    wanted = " or ".join(dict.fromkeys([str(own[0]), "float32", "float64"]))
+    of_q = f" for q in {type_name}" if name == "out" else ""
+    raise WrongResult(f"{name}: expected {wanted}{of_q}, got {array.dtype}")
 
 
 def _shape(shape: Tuple[int, ...]) -> str:

@@ -176,6 +176,9 @@ class AssertAttention(unittest.TestCase):
         recto.assert_attention(
             self.attention(*self.inputs(), window=5).astype("f4"), *self.inputs(), window=5
         )
+        q, k, v, *rest = self.inputs()
+        by_heads = (np.ascontiguousarray(each.transpose(0, 2, 1, 3)) for each in (k, v))
+        recto.assert_attention(self.attention(q, k, v, *rest), q, *by_heads, *rest, layout="HND")
 
     def test_a_wrong_result_is_told(self):
         inputs = self.inputs()

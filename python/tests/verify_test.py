@@ -7,7 +7,6 @@
 import contextlib
 import importlib.util
 import os
-import resource
 import sys
 import tempfile
 import unittest
@@ -143,28 +142,6 @@ class RightFunctions(Verify):
 
         report = self.verify(decode=keeps, cases=1, types=["fp32"], explain=False)
         self.assertIn("kept an argument: k_cache", report.failures[0].text)
-
-    def test_a_call_costs_less_than_a_millisecond(self):
-        calls = 0
-
-        def touches(call):
-            nonlocal calls
-            calls += 1
-            call.q, call.k_cache, call.v_cache, call.block_table, call.context_length
-            return call.out
-
-        def cpu_s():
-            used = [resource.getrusage(who) for who in
-                    (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN)]
-            return [each.ru_utime + each.ru_stime for each in used]
-
-        before = cpu_s()
-        self.verify(decode=touches, cases=20, kinds=["small"], laws=["repetition", "history"],
-                    explain=False)
-        here_us, engine_us = (1e6 * (now - then) / calls for now, then in zip(cpu_s(), before))
-        print(f"{calls} calls; CPU time for each: {here_us:.0f} us here, {engine_us:.0f} us in the "
-              "engine, with its cases and laws")
-        self.assertLess(here_us + engine_us, 1000)
 
     def test_equal_seeds_give_equal_reports(self):
         words = dict(decode=kernels.attention, cases=5, laws=["oracle", "chunking"])

@@ -70,12 +70,12 @@ TEST_CASE("right backends without lse pass all laws, which apply to them as to o
 
 // A backend says for each call whether it gives lse.
 Backend with_lse_ln_where(Backend backend,
-                          const std::function<bool(const PagedAttentionInputs&)>& gives_lse) {
+                          const std::function<bool(const PagedAttentionInputs&)>& gives_lse_ln) {
   const Backend without = without_lse_ln(backend);
   backend.state_merge.reset();
   backend.attend = [=, with = backend.attend](const PagedAttentionInputs& inputs,
                                               const CallOptions& options) {
-    return gives_lse(inputs) ? with(inputs, options) : without.attend(inputs, options);
+    return gives_lse_ln(inputs) ? with(inputs, options) : without.attend(inputs, options);
   };
   return backend;
 }
