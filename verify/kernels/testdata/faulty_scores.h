@@ -31,4 +31,5 @@ FAULTY_SCORES(unwaited_group)
 #undef FAULTY_SCORES
 
 // Otherwise argument-dependent lookup would also find the kernel's own.
+// NOLINTNEXTLINE(readability-identifier-naming): the name of a function that it stands for
 #define check_served check_served_by_faulty_scores
