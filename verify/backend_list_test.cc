@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <map>
 #include <set>
 #include <sstream>
 #include <string>
@@ -42,25 +43,28 @@ std::vector<std::string> names_of(const std::vector<ListedBackend>& list) {
 TEST_CASE("every backend that can run here keeps its law, and the others say why not") {
   std::vector<Backend> backends;
   std::vector<Law> laws = {oracle_comparison()};
-  std::vector<std::string> absent;
+  std::map<std::string, std::string> absent;  // backend -> why it is not here
   for (const ListedBackend& listed : backend_list()) {
     backends.push_back(listed.backend);
     laws.insert(laws.end(), listed.laws.begin(), listed.laws.end());
-    if (listed.why_not_here) absent.push_back(listed.backend.name);
+    if (listed.why_not_here) absent[listed.backend.name] = *listed.why_not_here;
   }
   const LawReport report =
       run_laws(laws, backends, drawn_cases(served_cases(), {}), {.failures_kept = 1});
   report.print(std::cout);
   CHECK(report.failed() == 0);
   const std::vector<std::string> untried = report.untried_backends();
-  CHECK(std::set(untried.begin(), untried.end()) == std::set(absent.begin(), absent.end()));
-  for (const ListedBackend& listed : backend_list()) {
-    for (const LawCount& count : report.counts) {
-      if (!listed.why_not_here || count.backend != listed.backend.name) continue;
-      CHECK(count.ran() == 0);
-      // Laws of cache operations have reasons of their own.
-      if (count.law == laws.front().name) CHECK(count.skipped.contains(*listed.why_not_here));
-    }
+  std::set<std::string> names;
+  for (const auto& [name, why] : absent) names.insert(name);
+  CHECK(std::set(untried.begin(), untried.end()) == names);
+  for (const LawCount& count : report.counts) {
+    const auto found = absent.find(count.backend);
+    if (found == absent.end()) continue;
+    CHECK(count.ran() == 0);
+    // Laws of cache operations do not apply to some cases, which is a second reason.
+    if (count.law != laws.front().name) continue;
+    CHECK(count.skipped.size() == 1);
+    CHECK(count.skipped.contains(found->second));
   }
 }
 
