@@ -25,7 +25,7 @@ _MESSAGE_BYTES = 512
 # So that a pool whose blocks lie beyond 2^32 bytes is not touched as a whole by mistake.
 _POOL_BYTES_MAX = 1 << 30
 _TRACEBACK_LINES = 12
-_READ_ONLY = ": an argument that the function must not change; a copy can be"
+_READ_ONLY = ": the arguments of a call must not be changed; change a copy"
 _FORKED = "forked, and the child returned as well: a child ends by os._exit()"
 
 

@@ -7,6 +7,7 @@ import difflib
 from typing import Any, Dict, List, Optional, Sequence
 
 from . import _programs, _types
+from ._errors import UsageError
 
 #: The words of `verify`, `replay` and `cases`.
 FILTERS = (
@@ -22,6 +23,7 @@ RENAMED: _programs.Renamed = {
 }
 #: Engines' name of a layout -> ours.
 LAYOUTS = {"NHD": "token-major", "HND": "head-major", "v0": "packed"}
+_LAYOUT_NAMES = {**LAYOUTS, **{ours: ours for ours in LAYOUTS.values()}}
 _ALIASES = {**{theirs: ours for ours, theirs in _types.TORCH_NAMES.items()}, **LAYOUTS}
 
 
@@ -73,6 +75,13 @@ def flags(words: Dict[str, Any], known: Sequence[str]) -> List[str]:
         raise TypeError(f"numerics: expected recto.Numerics(...), got {words['numerics']!r}")
     named = {word: _named(words[word]) for word in ("types", "layouts") if words.get(word)}
     return _programs.flags({**words, **named}, RENAMED)
+
+
+def layout_named(layout: object) -> str:
+    """Our name of a layout, of ours or an engine's. UsageError for others."""
+    if not isinstance(layout, str) or layout not in _LAYOUT_NAMES:
+        raise UsageError(f"layout: expected one of {', '.join(_LAYOUT_NAMES)}, got {layout!r}")
+    return _LAYOUT_NAMES[layout]
 
 
 def _named(values: Any) -> "List[str]":

@@ -39,8 +39,8 @@ def assert_attention(
         bound: "probabilistic", or "worst-case"; numerics: how the kernel computes.
         options: of the call, as `AttentionCall` has them: query_start ([num_seqs + 1]; None: one
             row per sequence), scale (None: 1 / sqrt(head_dim_k)), softcap (0: none), causal (True),
-            window, alibi_slopes, sinks, k_scale, v_scale, layout ("token-major", or another name of
-            `AttentionCall.layout` or of engines: NHD, HND, v0), q_type, kv_type.
+            window, alibi_slopes, sinks, k_scale, v_scale, layout ("token-major", "head-major" or
+            "packed"; engines call them NHD, HND and v0), q_type, kv_type.
 
     Raises:
         AssertionError: naming the first and the worst element, with seen, expected and bound.
@@ -79,6 +79,7 @@ def input_arrays(
     unknown = set(options) - set(OPTIONS)
     if unknown:
         raise TypeError(f"{min(unknown)!r} is no option; known are {', '.join(OPTIONS)}")
+    named = _filters.layout_named(layout)
     queries, q_type = codes_of("q", q, q_type)
     keys, kv_type = codes_of("k_cache", k_cache, kv_type)
     values, _ = codes_of("v_cache", v_cache, kv_type)
@@ -87,7 +88,7 @@ def input_arrays(
         scale = max(1, queries.shape[-1] if queries.ndim else 1) ** -0.5
     arrays: Dict[str, Any] = {
         "q_type": np.str_(q_type), "kv_type": np.str_(kv_type),
-        "layout": np.str_(_filters.LAYOUTS.get(layout, layout)),
+        "layout": np.str_(named),
         "q": queries, "k_cache": keys, "v_cache": values, "scale": np.float32(scale),
         "softcap": np.float32(options.get("softcap") or 0),
         "causal": np.bool_(options.get("causal", True)),

@@ -107,8 +107,8 @@ def flashinfer(
     The kernel gets q [num_query_rows, num_q_heads, head_dim], paged_kv_cache (K, V) in the layout,
     qo_indptr [num_seqs + 1], paged_kv_indptr [num_seqs + 1], paged_kv_indices [blocks of all
     sequences], paged_kv_last_page_len [num_seqs] (of an empty sequence 0), sm_scale, causal,
-    window_left (-1: none) and logits_soft_cap. An lse that it returns is a natural logarithm;
-    FlashInfer's own has base 2, and times ln 2 it is one.
+    window_left (-1: none) and logits_soft_cap. An lse must be a natural logarithm:
+    FlashInfer's has base 2, so multiply it by ln 2.
     """
     if layout not in ("NHD", "HND"):
         raise ValueError(f"layout: expected NHD or HND, got {layout!r}")

@@ -212,6 +212,9 @@ class AssertAttention(unittest.TestCase):
             with self.subTest(text):
                 with self.assertRaisesRegex(recto.UsageError, text):
                     recto.assert_attention(*arguments)
+        for layout in ("hnd", ["HND"], None):
+            with self.assertRaisesRegex(recto.UsageError, "layout: expected one of NHD, HND"):
+                recto.assert_attention(out, q, k, v, table, lengths, layout=layout)
 
 
 class Types(unittest.TestCase):

@@ -103,8 +103,8 @@ class Behaviour(Returned):
             call.q[...] = 0
             return out
 
-        self.expect(changes, "decode raised ValueError: assignment destination is read-only: an "
-                    "argument that the function must not change", "call.q[...] = 0")
+        self.expect(changes, "decode raised ValueError: assignment destination is read-only: the "
+                    "arguments of a call must not be changed", "call.q[...] = 0")
 
     def test_an_input_that_is_changed_behind_numpys_back(self):
         def changes(call):

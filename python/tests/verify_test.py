@@ -7,6 +7,7 @@
 import contextlib
 import importlib.util
 import os
+import subprocess
 import sys
 import tempfile
 import unittest
@@ -142,6 +143,11 @@ class RightFunctions(Verify):
 
         report = self.verify(decode=keeps, cases=1, types=["fp32"], explain=False)
         self.assertIn("kept an argument: k_cache", report.failures[0].text)
+
+    def test_the_benchmark_of_a_calls_cost_runs(self):
+        script = Path(__file__).absolute().with_name("call_cost_benchmark.py")
+        done = subprocess.run([sys.executable, script, "--cases=2"], capture_output=True, text=True)
+        self.assertRegex(done.stdout, r"^[1-9]\d* calls; .* \d+ us here, \d+ us in", done.stderr)
 
     def test_equal_seeds_give_equal_reports(self):
         words = dict(decode=kernels.attention, cases=5, laws=["oracle", "chunking"])
