@@ -82,6 +82,12 @@ class Call:
         """As `k_scale`."""
         return self._optional("v_scale")
 
+    def __repr__(self) -> str:
+        plain = [f"{name}={value!r}" for name, value in vars(self).items() if name[0] != "_"]
+        arrays = [f"{name} [{', '.join(map(str, place.shape))}]"
+                  for name, place in self._arguments.places.items()]
+        return f"<recto.{type(self).__name__}: {', '.join(plain + arrays)}>"
+
     def float32(self, name: str) -> "FloatArray":
         """A copy of an argument's numbers, of any element type, without its scale."""
         return _types.to_float32(

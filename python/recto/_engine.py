@@ -114,7 +114,10 @@ class Answerer:
             return _structs.UNSUPPORTED, str(reason) or "unsupported, without a reason", ""
         except WrongResult as wrong:
             return _structs.FAILED, f"returned a wrong result: {wrong}", ""
-        except (KeyboardInterrupt, GeneratorExit):
+        except KeyboardInterrupt as interrupt:
+            interrupt.args = (f"in {call!r}; isolate=True ends a call that hangs",)
+            raise
+        except GeneratorExit:
             raise
         except BaseException as error:
             return _structs.FAILED, f"raised {_error_text(error)}", _traceback_text(error)

@@ -19,6 +19,7 @@ class Failure:
     """A law that a function breaks, with the smallest case found."""
 
     def __init__(self, found: Dict[str, Any]) -> None:
+        self._found = found
         #: "decode", "prefill" or "kv_write".
         self.function: str = found["backend"].rpartition(" ")[2]
         #: The law's name; "oracle" is the comparison with the expected result.
@@ -40,6 +41,11 @@ class Failure:
         with open(self.file, encoding="utf-8") as file:
             found: Dict[str, Any] = json.load(file)
         return found
+
+    def to_dict(self) -> Dict[str, Any]:
+        """As in `Report.to_json`."""
+        said = {"text": self.text, "explanation": self.explanation}
+        return {**self._found, **{name: text for name, text in said.items() if text}}
 
     @property
     def size(self) -> int:
@@ -141,8 +147,10 @@ class Report:
         raise CaseFailed(text, self)
 
     def to_json(self) -> str:
-        """Everything, as `recto verify --json` prints it."""
-        return json.dumps(self._found, indent=1)
+        """Everything, as `recto verify --json` prints it, with the failures in this report's order
+        and, where it was asked for, the explanation."""
+        return json.dumps({**self._found, "failures": [each.to_dict() for each in self.failures]},
+                          indent=1)
 
     def __str__(self) -> str:
         rows = [("function", "law", "cases", "failed", "error / bound")]

@@ -186,11 +186,11 @@ class Behaviour(Returned):
         with self.assertRaises(recto.CaseFailed):
             report.raise_for_failures()
 
-    def test_an_interrupt_ends_the_run(self):
+    def test_an_interrupt_ends_the_run_and_names_the_call(self):
         def interrupted(call):
             raise KeyboardInterrupt
 
-        with self.assertRaises(KeyboardInterrupt):
+        with self.assertRaisesRegex(KeyboardInterrupt, r"'decode', .* q \[\d.*\].*isolate=True"):
             self.verify(interrupted)
 
 

@@ -6,6 +6,7 @@
 
 import contextlib
 import importlib.util
+import json
 import os
 import subprocess
 import sys
@@ -167,6 +168,9 @@ class Faults(Verify):
         self.assertIn("recto.replay(", text)
         smallest = report.minimize()
         self.assertLessEqual(smallest.size, 6, smallest)
+        [first, *_] = json.loads(report.to_json())["failures"]
+        self.assertEqual(first["explanation"], smallest.explanation)
+        self.assertEqual(first["text"], smallest.text)
         counts = report.by_option()
         self.assertGreater(counts["window"].failed / counts["window"].checks,
                            report.failed / report.checks)

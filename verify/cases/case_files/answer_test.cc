@@ -165,8 +165,9 @@ TEST_CASE("arrays with a wrong name, shape or type are refused by name") {
   check_refused(answer, "out: expected float32 [2, 2, 4], found float32 [2, 8]");
   answer = right_answer(CaseOperation::kKvWrite, small_case());
   answer.at(kAnswerVPool) = make_npy_text("x");
-  check_refused(answer, "v_cache: expected float32 [2, 2, 1, 4], found text of 1 []", small_case(),
-                CaseOperation::kKvWrite);
+  check_refused(answer,
+                "v_cache: expected float32 [2, 2, 1, 4], found text of length 1 without dimensions",
+                small_case(), CaseOperation::kKvWrite);
 }
 
 TEST_CASE("a code in a wrong slot is reported with that slot") {

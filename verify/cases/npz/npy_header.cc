@@ -182,10 +182,11 @@ std::string descr_of(const NpyArray& array) {
 std::string npy_type_name(const NpyArray& array) {
   const TypeName* const known = find_type(array.type);
   if (known != nullptr) return known->name;
-  return fmt::format("text of {}", array.item_bytes / kCharacterBytes);
+  return fmt::format("text of length {}", array.item_bytes / kCharacterBytes);
 }
 
 std::string npy_array_text(const NpyArray& array) {
+  if (array.shape.empty()) return npy_type_name(array) + " without dimensions";
   return fmt::format("{} [{}]", npy_type_name(array), fmt::join(array.shape, ", "));
 }
 
