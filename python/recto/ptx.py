@@ -173,13 +173,13 @@ class Launcher:
 
 
 def _text_of(source: Any) -> "Tuple[bytes, str]":
-    """The text, and what names it in messages: the path of a file."""
+    """The text, without the zero that ends NVRTC's, and a name for messages: a file's path."""
     if isinstance(source, os.PathLike) or (isinstance(source, str) and "\n" not in source):
         with open(source, "rb") as file:
             return file.read(), f"{os.fspath(source)}: "
     if not isinstance(source, (str, bytes, bytearray)):
         raise TypeError(f"expected a path, PTX or Triton's kernel, got {type(source).__name__}")
-    return (source.encode() if isinstance(source, str) else bytes(source)), ""
+    return (source.encode() if isinstance(source, str) else bytes(source)).rstrip(b"\0"), ""
 
 
 def _dims(name: str, dims: Any) -> "List[int]":

@@ -90,6 +90,29 @@ class Examples(unittest.TestCase):
         self.assertEqual(code, 1, said)
         self.assertIn("recto.ptx.KernelFault: out of bounds in kernel 'decode'", said)
 
+    def expect_in_copy(self, name, old, new, found):
+        """The example passes; a copy with another text in place of one fails, and says why."""
+        self.assertIn("nothing failed", self.expect_passing(name))
+        self.copy(name, old, new)
+        code, said = self.python(name)
+        self.assertEqual(code, 1, said)
+        self.assertRegex(said, found)
+
+    def test_numba_as_it_is_compiled(self):
+        self.skip_without("numba.cuda")
+        self.expect_in_copy("numba_decode.py", "    cuda.syncthreads()\n", "", r"race in kernel")
+
+    def test_the_cute_dsl_as_it_is_compiled(self):
+        self.skip_without("cutlass.cute")
+        self.assertIn("nothing failed", self.python(EXAMPLES / "cute_decode.py", "sm_80")[1])
+        self.expect_in_copy("cute_decode.py", "table[row, key", "table[row, 1 + key",
+                            r"out of bounds in kernel .* past the end of block_table")
+
+    def test_nvrtc_without_a_toolkit(self):
+        self.skip_without("cuda.bindings.nvrtc")
+        self.expect_in_copy("nvrtc_decode.py", "lanes > 0; lanes /= 2", "lanes > 1; lanes /= 2",
+                            r"race in kernel|wrong numbers|is broken by python decode")
+
     def test_pallas(self):
         self.skip_without("jax")
         self.assertIn("nothing failed", self.expect_passing("pallas_decode.py"))
