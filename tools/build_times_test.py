@@ -69,9 +69,18 @@ class BuildTimes(unittest.TestCase):
     def test_a_document_without_the_table_is_refused(self):
         self.assertEqual(check(self.ACTIONS, ["# Times", "| sim | 1 | soon | 0 |"]), 2)
 
-    def test_the_document_has_the_table(self):
-        budgets = build_times.budgets_in(Path("docs/architecture.md").read_text("utf-8"))
-        self.assertLess({"core", "sim", "external", "verify/kernels"}, budgets.keys())
+    def test_a_second_table_replaces_folders_where_there_are_more_tools(self):
+        document = "\n".join([*self.table(), "", "With nvcc", "", *self.table()[:2],
+                              "| sim | 9 | 90 | 9 |", ""])
+        self.assertEqual(build_times.budgets_in(document, 1)["sim"].built, 60)
+        both = build_times.budgets_in(document, 2)
+        self.assertEqual((both["sim"].built, both["bazel"].built), (90, 30))
+
+    def test_the_document_has_the_tables(self):
+        document = Path("docs/architecture.md").read_text("utf-8")
+        bare, with_tools = (build_times.budgets_in(document, tables) for tables in (1, 2))
+        self.assertLess({"core", "sim", "external", "verify/kernels"}, bare.keys())
+        self.assertLess(bare["experiments/report"].tested, with_tools["experiments/report"].tested)
 
     def test_a_folder_that_was_not_built_as_a_whole_is_not_compared(self):
         def check_with(*sim):

@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <fmt/format.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -212,25 +214,44 @@ class SharedFile {
   _exit(is_written ? 0 : 1);
 }
 
+// In the fork.
+void set_limits(const ForkLimits& limits) {
+  rlimit cpu = {};
+  getrlimit(RLIMIT_CPU, &cpu);
+  cpu.rlim_cur = std::min<rlim_t>(limits.cpu_s, cpu.rlim_max);
+  setrlimit(RLIMIT_CPU, &cpu);
+  alarm(limits.clock_s);
+}
+
+Failed ended_by(int signal, const ForkLimits& limits, const std::string& printed) {
+  if (signal == SIGXCPU)
+    return {kTimeOut, fmt::format("took more than {} s of CPU time{}", limits.cpu_s, printed)};
+  if (signal == SIGALRM)
+    return {kTimeOut, fmt::format("took more than {} s{}", limits.clock_s, printed), true};
+  const std::string name = signal_name(signal);
+  return {name, fmt::format("was ended by {}{}", name, printed)};
+}
+
 // The bytes that `work` returned in a fork, or how it ended that.
-std::variant<std::string, Failed> bytes_from_fork(const std::function<std::string()>& work) {
+std::variant<std::string, Failed> bytes_from_fork(const std::function<std::string()>& work,
+                                                  const ForkLimits& limits) {
   const SharedFile answer;
   const SharedFile printed;
   // Otherwise both processes would write what is buffered.
   fflush(nullptr);
   const pid_t process = fork();
   if (process < 0) return Failed{"no process", fmt::format("no process: {}", strerror(errno))};
-  if (process == 0) answer_and_end(work, answer, printed);
+  if (process == 0) {
+    set_limits(limits);
+    answer_and_end(work, answer, printed);
+  }
   int status = 0;
   while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
   }
   if (WIFEXITED(status) && WEXITSTATUS(status) == 0) return answer.read_first(SIZE_MAX);
   const std::string text = printed_text(printed.read_first(kPrintedMax));
   const std::string after = text.empty() ? "" : "\n" + text;
-  if (WIFSIGNALED(status)) {
-    const std::string name = signal_name(WTERMSIG(status));
-    return Failed{name, fmt::format("was ended by {}{}", name, after)};
-  }
+  if (WIFSIGNALED(status)) return ended_by(WTERMSIG(status), limits, after);
   return Failed{"exit",
                 fmt::format("ended its process, with exit code {}{}", WEXITSTATUS(status), after)};
 }
@@ -242,26 +263,28 @@ std::string signal_name(int number) {
   return name == nullptr ? fmt::format("signal {}", number) : fmt::format("SIG{}", name);
 }
 
-Backend in_own_process(Backend backend) {
+Backend in_own_process(Backend backend, ForkLimits limits) {
   if (!backend.attend) return backend;
-  backend.attend = [attend = std::move(backend.attend)](const PagedAttentionInputs& inputs,
-                                                        const CallOptions& options) -> CallOutcome {
-    auto answer =
-        bytes_from_fork([&] { return bytes_of(guarded([&] { return attend(inputs, options); })); });
+  backend.attend = [attend = std::move(backend.attend), limits](
+                       const PagedAttentionInputs& inputs,
+                       const CallOptions& options) -> CallOutcome {
+    auto answer = bytes_from_fork(
+        [&] { return bytes_of(guarded([&] { return attend(inputs, options); })); }, limits);
     if (auto* failed = std::get_if<Failed>(&answer)) return std::move(*failed);
     return outcome_in(std::get<std::string>(answer));
   };
   return backend;
 }
 
-Law in_own_process(Law law, ForkNotes notes) {
-  law.check = [plain = law, notes = std::move(notes)](
+Law in_own_process(Law law, ForkNotes notes, ForkLimits limits) {
+  law.check = [plain = law, notes = std::move(notes), limits](
                   const Backend& backend, const LawCase& law_case, BoundKind bound_kind) {
     LawVerdict verdict;
-    auto answer = bytes_from_fork([&] {
+    const auto checked = [&] {
       const LawVerdict own = guarded_check(plain, backend, law_case, bound_kind);
       return bytes_of(own, notes.write ? notes.write(backend) : "");
-    });
+    };
+    auto answer = bytes_from_fork(checked, limits);
     if (auto* failed = std::get_if<Failed>(&answer)) {
       verdict.call_failure = std::move(*failed);
       return verdict;

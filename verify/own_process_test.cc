@@ -60,6 +60,28 @@ TEST_CASE("a call's outcome comes back as it is, and nothing that it left in mem
   CHECK(thrown.message == "broken");
 }
 
+TEST_CASE("a call that hangs is ended at its limit, whether it computes or waits") {
+  const auto ended = [](Attend attend) {
+    return failed_of(
+        in_own_process({.name = "own", .attend = std::move(attend)}, {.cpu_s = 1, .clock_s = 2})
+            .call({}));
+  };
+  const Failed computes = ended([](const auto&, const auto&) -> CallOutcome {
+    volatile bool goes_on = true;
+    while (goes_on) {
+    }
+    return Unsupported{"never"};
+  });
+  CHECK(computes.kind == kTimeOut);
+  CHECK(computes.message.starts_with("took more than "));
+  const Failed waits = ended([](const auto&, const auto&) -> CallOutcome {
+    for (;;) pause();
+  });
+  CHECK(waits.kind == kTimeOut);
+  CHECK(waits.message == "took more than 2 s");
+  CHECK(waits.may_be_machine);
+}
+
 TEST_CASE("a call that ends its process fails by the signal's name, with what it printed") {
   const Failed segfault =
       failed_of(called([](const auto&, const auto&) -> CallOutcome { end_by(SIGSEGV); }));
