@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""A paged decode in Numba, judged as Numba compiles it for a GPU: the PTX runs on this machine, with
-every access checked.
+"""A paged decode in Numba, judged as Numba compiles it for a GPU: the PTX runs on this machine,
+with every access checked.
 
     python numba_decode.py
 """
