@@ -28,13 +28,13 @@ void use_scales(Call& call) {
   call.inputs.kv.v.scale = {ScaleKind::kPerTensor, call.scales.data()};
 }
 
-TEST_CASE("the calls that the rules are tested on pass, garbage beyond their contexts included") {
+TEST_CASE("valid calls pass, with garbage beyond their contexts") {
   CHECK(check(AttentionCall()) == Status::ok());
   CHECK(check(DecodeCall()) == Status::ok());
   CHECK(check(WriteCall()) == Status::ok());
 }
 
-TEST_CASE("shapes come first, so that nothing is read through a view that is wrong") {
+TEST_CASE("shapes are checked before contents, so that no invalid view is read") {
   AttentionCall attention;
   attention.inputs.block_table.data = nullptr;
   CHECK(check(attention) == attention.check());
@@ -64,7 +64,7 @@ void check_aliasing() {
   CHECK_FALSE(check(garbage).is_ok());
 }
 
-TEST_CASE("with outputs, these come with the shapes: they overlap nothing") {
+TEST_CASE("check_contents refuses outputs that overlap an input, and still checks contents") {
   check_aliasing<AttentionCall>();
   check_aliasing<DecodeCall>();
 }
@@ -96,7 +96,7 @@ TEST_CASE("query rows ascend from 0 to their number") {
       check);
 }
 
-TEST_CASE("more query rows than context, or none, are fine") {
+TEST_CASE("a sequence may have more query rows than context, or no rows") {
   AttentionCall call;
   call.lengths = {1, 0, 0};
   CHECK(check(call) == Status::ok());

@@ -233,7 +233,7 @@ const std::vector<Fault> kFaults = {
     [](AnyCall& c) { ++c.slots[1]; },
 };
 
-TEST_CASE("random calls") {
+TEST_CASE("random valid calls pass, and a random call with one fault is refused") {
   property("valid ones pass", [](Draw& draw) {
     const Status status = draw_call(draw)->check();
     if (!status.is_ok()) fail_case(status.message());

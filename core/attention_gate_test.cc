@@ -23,13 +23,13 @@ void use_types(AttentionCall& call, ElementType q, ElementType cache) {
   call.inputs.kv.v.type = cache;
 }
 
-TEST_CASE("the call that the rules are tested on passes, with and without outputs") {
+TEST_CASE("the valid call that the tests modify passes, with and without outputs") {
   const AttentionCall call;
   CHECK(call.check() == Status::ok());
   CHECK(check_shapes(call.inputs) == Status::ok());
 }
 
-TEST_CASE("queries: sizes, strides, alignment") {
+TEST_CASE("queries of invalid size, stride or alignment are refused by field") {
   check_rules<AttentionCall>({
       {[](auto& c) { c.inputs.q.data = address(0x10010); },
        [](auto& c) { c.inputs.q.data = nullptr; }, "q.data: expected an address, got null"},
@@ -94,7 +94,7 @@ TEST_CASE("without query_start, sequences have one row each") {
   CHECK(check_contents(call.inputs) == Status::ok());
 }
 
-TEST_CASE("queries fit the cache: types, head dim, group") {
+TEST_CASE("queries fit the cache in type, head dim and group") {
   check_rules<AttentionCall>({
       {[](auto& c) { use_types(c, ElementType::kBf16, ElementType::kBf16); },
        [](auto& c) { use_types(c, ElementType::kFp16, ElementType::kBf16); },
@@ -133,7 +133,7 @@ TEST_CASE("all pairs of types that exist pass, all others do not") {
   CHECK(passed == 7);
 }
 
-TEST_CASE("tables and lengths: sizes and strides") {
+TEST_CASE("block tables and lengths of invalid size or stride are refused by field") {
   check_rules<AttentionCall>({
       {[](auto& c) { c.inputs.block_table.row_stride = 3; },
        [](auto& c) { c.inputs.block_table.row_stride = 2; },
@@ -169,7 +169,7 @@ TEST_CASE("tables and lengths: sizes and strides") {
   });
 }
 
-TEST_CASE("options: finite, in range, one value for each head") {
+TEST_CASE("options are finite and in range, with one value for each query head") {
   check_rules<AttentionCall>({
       {[](auto& c) { c.inputs.options.scale = -1e30F; },
        [](auto& c) { c.inputs.options.scale = kNaN; },
@@ -287,7 +287,7 @@ TEST_CASE("outputs overlap nothing that the call touches") {
   CHECK_FALSE(call.check().is_ok());
 }
 
-TEST_CASE("what is only read may overlap") {
+TEST_CASE("inputs that are only read may overlap each other") {
   AttentionCall call;
   call.inputs.kv.v.data = call.inputs.kv.k.data;  // V as a slice of K
   call.inputs.q.data = call.inputs.kv.k.data;

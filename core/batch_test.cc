@@ -44,7 +44,7 @@ TEST_CASE("a batch has the lists of its sequences, and passes the gates") {
   CHECK(check_contents(batch.inputs) == Status::ok());
 }
 
-TEST_CASE("pools have room for the strides of their views, each byte as it is to be filled") {
+TEST_CASE("a batch's memory spans its views' strides, and is filled with the layout's byte") {
   BatchLayout layout = small_layout();
   layout.kv.k.block_stride += 3;
   const Batch batch(layout);

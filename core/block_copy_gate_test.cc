@@ -41,7 +41,7 @@ TEST_CASE("copied blocks must be the cache's") {
                 "= 10, got -1"));
 }
 
-TEST_CASE("a block is copied to once, and is then no source; it may be a source often") {
+TEST_CASE("a block may be the source of several copies, or the destination of one") {
   CHECK(copying({{0, 1}, {0, 2}}) == Status::ok());
   CHECK(copying({{0, 1}, {2, 1}}) ==
         refused("copies[1].destination: expected a block other than that of copies[0], got 1"));
@@ -65,7 +65,7 @@ Status swapping_scaled(const KvScale& from_scale, const KvScale& to_scale) {
   return check_contents(as_const(from), to, copies);
 }
 
-TEST_CASE("blocks are swapped between caches whose codes mean the same") {
+TEST_CASE("blocks are swapped only between caches with equal scales") {
   const std::vector<float> scales = {0.5F, 2.0F};
   const std::vector<float> equal = scales;
   const std::vector<float> others = {0.5F, 3.0F};
@@ -89,7 +89,7 @@ TEST_CASE("blocks are swapped between caches whose codes mean the same") {
         refused("from.k.scale[1]: expected a finite number above 0, got 0"));
 }
 
-TEST_CASE("swapped blocks are each of its own cache") {
+TEST_CASE("source and destination of a swap are block ids of their own caches") {
   CHECK(swapping({{9, 19}, {8, 9}}) == Status::ok());
   CHECK(swapping({{10, 0}}) ==
         refused("copies[0].source: expected a block id of at least 0, below from.k.num_blocks = "

@@ -31,8 +31,7 @@ Status refusal_of(const StridedTensor& strided, std::int64_t alignment = 0) {
   return footprint_of(strided, alignment).status();
 }
 
-TEST_CASE(
-    "a footprint ends with the last byte, levels by ascending stride, single steps left out") {
+TEST_CASE("a footprint ends at the last byte, sorts levels by stride and drops single steps") {
   StridedTensor strided = tensor({"a", 3, 100}, {"b", 5, 20});
   strided.levels[2] = {"c", 1, 7};
   const ByteFootprint bytes = footprint(strided);
@@ -45,7 +44,7 @@ TEST_CASE(
   CHECK(bytes.range() == "[0x1000, 0x1240)");
 }
 
-TEST_CASE("without elements nothing is addressed, whatever the pointer") {
+TEST_CASE("the footprint of a tensor without elements is empty, whatever its address") {
   StridedTensor strided = tensor({"a", 0, 8}, {"b", kTop, kTop});
   strided.data = at(3);
   CHECK(footprint(strided).span_bytes() == 0);
@@ -202,7 +201,7 @@ bool do_meet(const std::vector<T>& left, const std::vector<T>& right) {
   return std::any_of(right.begin(), right.end(), [&](T byte) { return all.contains(byte); });
 }
 
-TEST_CASE("footprints against sets of bytes") {
+TEST_CASE("spans, nesting and overlap of footprints agree with sets of bytes") {
   property("the span is that of the bytes", [](Draw& draw) {
     const StridedTensor strided = draw_tensor(draw);
     const std::vector<std::int64_t> bytes = bytes_of(strided);

@@ -102,7 +102,7 @@ void use_types(WriteCall& call, ElementType rows, ElementType cache) {
   call.inputs.kv.k.type = call.inputs.kv.v.type = cache;
 }
 
-TEST_CASE("the write that the rules are tested on passes, and so does one of no tokens") {
+TEST_CASE("a valid write passes, and so does a write of no tokens") {
   WriteCall call;
   CHECK(call.check() == Status::ok());
   call.inputs.slot_mapping = {};
@@ -166,7 +166,7 @@ std::span<const BlockPair> pairs_at(std::uintptr_t at, std::size_t count) {
   return {static_cast<const BlockPair*>(address(at)), count};
 }
 
-TEST_CASE("pairs of blocks to copy lie apart from the cache that is written, at whole ids") {
+TEST_CASE("block pairs to copy are aligned, and overlap no part of the written cache") {
   const MutablePagedKvView kv = pool_at(small_pool());
   const auto refused = [&](std::uintptr_t at, std::size_t count) {
     return check_shapes(kv, pairs_at(at, count)).message();

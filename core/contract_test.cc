@@ -115,7 +115,7 @@ TEST_CASE("a handler that returns is followed by abort") {
   CHECK(WTERMSIG(death.status) == SIGABRT);
 }
 
-TEST_CASE("setting a handler gives back the one before") {
+TEST_CASE("setting a handler returns the previous one") {
   const ContractHandler quiet = [](const ContractReport&) {};
   const ContractHandler before = set_contract_handler(quiet);
   CHECK(set_contract_handler(before) == quiet);

@@ -10,7 +10,7 @@ using testing::address;
 using testing::check_rules;
 using testing::DecodeCall;
 
-TEST_CASE("the step that the rules are tested on passes, with and without outputs") {
+TEST_CASE("the valid step that the tests modify passes, with and without outputs") {
   const DecodeCall step;
   CHECK(step.check() == Status::ok());
   CHECK(check_shapes(step.inputs) == Status::ok());
@@ -57,7 +57,7 @@ TEST_CASE("a decode step has one query row, one K and one V for each sequence") 
   });
 }
 
-TEST_CASE("a step that appends writes the cache, and nothing else that it touches lies there") {
+TEST_CASE("inputs of a step that appends may not overlap the cache") {
   check_rules<DecodeCall>({
       {[](auto& c) { c.inputs.new_k.data = address(0x20000); },
        [](auto& c) {
@@ -74,7 +74,7 @@ TEST_CASE("a step that appends writes the cache, and nothing else that it touche
   });
 }
 
-TEST_CASE("what a call touches beside its inputs obeys the rules of rows, and lies apart") {
+TEST_CASE("a call's extra rows are checked as rows, and its workspace overlaps nothing else") {
   static NamedRows table[] = {{"table", testing::dense_rows(0x70000, 5, 1, 8)}};
   const auto beside = [](auto& c, std::uintptr_t at, std::int64_t bytes) {
     c.gate.workspace = {static_cast<std::byte*>(address(at)), static_cast<std::size_t>(bytes)};
@@ -104,7 +104,7 @@ TEST_CASE("what a call touches beside its inputs obeys the rules of rows, and li
             "0x20050)"));
 }
 
-TEST_CASE("queries, cache, table, options and outputs of a step obey the rules of all attention") {
+TEST_CASE("a step's queries, cache, table, options and outputs follow the rules of all attention") {
   check_rules<DecodeCall>({
       {[](auto&) {}, [](auto& c) { c.inputs.q.data = nullptr; },
        "q.data: expected an address, got null"},

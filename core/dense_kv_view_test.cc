@@ -110,7 +110,7 @@ TEST_CASE("a view carries its shape and pointers, and no scale") {
   CHECK(view.k.scale.kind == ScaleKind::kNone);
 }
 
-TEST_CASE("a dense pool of impossible sizes is refused, one step further is not") {
+TEST_CASE("a dense pool with a size below its minimum is refused, at the minimum it passes") {
   const auto check = [](const KvPoolShape& shape) {
     const Status status = dense_kv_view(shape, nullptr, nullptr).status();
     CHECK(count_pool_elements(shape).status() == status);

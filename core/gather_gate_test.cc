@@ -30,7 +30,7 @@ struct GatherCall : testing::CallMemory {
   Status check() const { return check_shapes(inputs, gate); }
 };
 
-TEST_CASE("a gather passes both gates") {
+TEST_CASE("a valid gather passes the checks of shapes and of contents") {
   CHECK(GatherCall().check() == Status::ok());
   CHECK(check_contents(GatherCall().inputs) == Status::ok());
 }
@@ -81,7 +81,7 @@ TEST_CASE("contexts reach blocks of the cache, and rows of the output that no ot
       [](const GatherCall& call) { return check_contents(call.inputs); });
 }
 
-TEST_CASE("shapes come before contents") {
+TEST_CASE("shapes are checked before contents") {
   GatherCall call;
   call.inputs.block_table.data = nullptr;
   CHECK_FALSE(call.check().is_ok());

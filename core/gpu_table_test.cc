@@ -17,7 +17,7 @@ TEST_CASE("the table has every card that the project promises, once") {
                                        "RTX-4090", "RTX-PRO-6000"});
 }
 
-TEST_CASE("every figure of every card is there and has a source") {
+TEST_CASE("every card has all figures above 0, and a source") {
   for (const GpuSpec& gpu : gpu_table()) {
     INFO(gpu.name);
     CHECK(gpu.memory_bandwidth_bytes_per_s > 0);
@@ -30,7 +30,7 @@ TEST_CASE("every figure of every card is there and has a source") {
 }
 
 // Vendors' gigabytes lie between decimal and binary ones; a wrong digit in the table does not.
-TEST_CASE("what the driver reports is near what the box says") {
+TEST_CASE("the driver reports 0 to 8 % more memory than is marketed") {
   for (const GpuSpec& gpu : gpu_table()) {
     INFO(gpu.name);
     const double ratio =
@@ -51,7 +51,7 @@ TEST_CASE("fp8 doubles the dense rate, and no card before Ada has it") {
   }
 }
 
-TEST_CASE("names are found whatever their case; an unknown one is answered with the list") {
+TEST_CASE("card names are found in any case, and an unknown one is refused with the list") {
   CHECK(find_gpu("rtx-4090").value().name == "RTX-4090");
   const Status status = find_gpu("rtx-409").status();
   CHECK(status.code() == StatusCode::kInvalidInput);

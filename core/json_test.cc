@@ -37,7 +37,7 @@ TEST_CASE("containers become arrays, and maps from texts objects") {
   CHECK(json_text(std::vector<std::vector<int>>{{1}, {}}) == "[[1],[]]");
 }
 
-TEST_CASE("numbers are printed as what they are") {
+TEST_CASE("numbers are printed without loss, and infinity as null") {
   CHECK(json_text(std::numeric_limits<std::uint64_t>::max()) == "18446744073709551615");
   CHECK(json_text(std::numeric_limits<std::int64_t>::min()) == "-9223372036854775808");
   CHECK(json_text({1.0, 0.1, 1e300, 0.1F}) == "[1.0,0.1,1e+300,0.10000000149011612]");
@@ -80,7 +80,7 @@ TEST_CASE("members and items are found, set, added and taken away") {
   CHECK(json["a"]["list"][0] == 4);
 }
 
-TEST_CASE("a copy is its own, and what was moved from is null") {
+TEST_CASE("a copy is independent, and a value may be assigned a part of itself") {
   Json json = {{"a", {1, "x"}}};
   Json copy = json;
   copy["a"][1] = "y";
@@ -109,7 +109,7 @@ TEST_CASE("bytes that are not UTF-8 become U+FFFD, in values and in names") {
   CHECK(json_text(Json("ab\xe2\x82")) == "\"ab\xef\xbf\xbd\"");
 }
 
-TEST_CASE("the text can be read, and is then written as it was") {
+TEST_CASE("printed text is parsed and printed again unchanged") {
   const std::string text = json_text(Json{{"path", "\xff\xfe/\xc3\xa9"}}, 2);
   const Json read = parse_json(text).value();
   REQUIRE(read.is_object());
@@ -127,7 +127,7 @@ TEST_CASE("text is on one line, or indented; fields keep their order") {
   CHECK(json_text(json, 1) == "{\n \"b\": 1,\n \"a\": [\n  2,\n  3\n ]\n}");
 }
 
-TEST_CASE("what is read is of the kind that is written") {
+TEST_CASE("parsed numbers keep their kind: unsigned, signed or floating point") {
   const Json json =
       parse_json(R"([0, -0, 18446744073709551615, 18446744073709551616, 1e2])").value();
   CHECK(json[0].is_number_unsigned());

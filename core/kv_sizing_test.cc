@@ -25,7 +25,7 @@ std::int64_t slots_in(std::int64_t bytes, const char* name) {
 double gibi(ByteCount bytes) { return static_cast<double>(bytes.value()) / kGibi; }
 
 // PagedAttention paper (arXiv 2309.06180), section 3 and Table 1. Its "GB" of KV are binary.
-TEST_CASE("KV figures of the PagedAttention paper") {
+TEST_CASE("bytes, slots and weights of OPT models match the PagedAttention paper") {
   CHECK(kv_bytes_per_token(model("OPT-13B"), {}) == ByteCount(819'200));
   CHECK(kv_bytes_per_token(model("OPT-66B"), {}) == ByteCount(2'359'296));
   CHECK(kv_bytes_per_token(model("OPT-175B"), {}) == ByteCount(4'718'592));
@@ -40,7 +40,7 @@ TEST_CASE("KV figures of the PagedAttention paper") {
 
 // Without any reserve. The paper's pools are within 2 % for the two sizes whose utilisation was
 // 0.9; OPT-175B's 264 GB need a utilisation of 0.92.
-TEST_CASE("pools of the PagedAttention paper from model, card and utilisation") {
+TEST_CASE("pool sizes match the PagedAttention paper's within 2 %") {
   PoolOptions options;
   options.reserve = ByteCount(0);
   const PoolSize small = size_pool(model("OPT-13B"), gpu("A100-40"), options).value();
@@ -62,7 +62,7 @@ TEST_CASE("Llama-2-70B without grouped KV heads takes 40 GiB per K or V at 8 x 4
 
 // The engine reported 2588 blocks at utilisation 0.9. Weights and pool leave 1.15 GiB of the
 // usable memory for everything else; the bracket is one block wide.
-TEST_CASE("the reserve that the vLLM run on an RTX 4090 implies") {
+TEST_CASE("the reserve implied by the vLLM run on an RTX 4090 gives its number of blocks") {
   PoolOptions options;
   options.reserve = ByteCount(1'237'612'953);
   const PoolSize pool = size_pool(model("Llama-3.1-8B"), gpu("RTX-4090"), options).value();
@@ -122,7 +122,7 @@ TEST_CASE("the large models fit no single card") {
   CHECK_FALSE(size_pool(model("OPT-175B"), gpu("B200"), {}).is_ok());
 }
 
-TEST_CASE("the smallest tensor parallelism that fits") {
+TEST_CASE("the smallest tensor parallelism that fits a model is found") {
   const auto smallest = [](const char* name, const char* card) {
     return smallest_tensor_parallel(model(name), gpu(card), {}, TokenCount(2048)).value();
   };
@@ -212,7 +212,7 @@ TEST_CASE("the largest figures that pass do not overflow") {
   CHECK(size_pool(largest, gpu("H100"), options).status().code() == StatusCode::kExhausted);
 }
 
-TEST_CASE("a pool that does not fit says what takes the room") {
+TEST_CASE("the message for a model that does not fit names its weights or its query heads") {
   const Status status = size_pool(model("OPT-66B"), gpu("A100-40"), {}).status();
   CHECK(status.message().find("131439403008") != std::string::npos);
   const Status never =

@@ -31,7 +31,7 @@ TEST_CASE("OPT widths are those of the paper") {
   CHECK(find_model("OPT-175B").value().hidden_size == 12288);
 }
 
-TEST_CASE("head dim stands apart from hidden size over heads in Qwen3") {
+TEST_CASE("the head dim of Qwen3 is not hidden size over heads") {
   const ModelSpec model = find_model("Qwen3-0.6B").value();
   CHECK(model.head_dim == 128);
   CHECK(model.hidden_size / model.num_q_heads == 64);
@@ -59,7 +59,7 @@ TEST_CASE("an unknown name is answered with the known ones") {
   }
 }
 
-TEST_CASE("matmul weights of Llama-3.1-8B by hand") {
+TEST_CASE("matmul weights of Llama-3.1-8B equal those calculated by hand") {
   const ModelSpec model = find_model("Llama-3.1-8B").value();
   // Q and O 4096 x 4096, K and V 4096 x 1024, three of 4096 x 14336
   CHECK(layer_matmul_parameters(model) == 218'103'808);

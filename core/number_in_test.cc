@@ -7,7 +7,7 @@
 namespace recto {
 namespace {
 
-TEST_CASE("a number is the whole text, in digits alone if it has no sign") {
+TEST_CASE("an unsigned number is read only if the whole text is digits in its range") {
   CHECK(number_in<std::uint64_t>("0") == 0);
   CHECK(number_in<std::uint64_t>("0017") == 17);
   CHECK(number_in<std::uint64_t>("18446744073709551615") == 18446744073709551615U);

@@ -29,7 +29,7 @@ TEST_CASE("dense pools of every layout and type pass, also for kernels that load
   }
 }
 
-TEST_CASE("a cache's sizes") {
+TEST_CASE("invalid sizes of a cache, and unequal ones of K and V, are refused by field") {
   check_rules<CacheCall>({
       {[](auto& c) {
          c.kv.k.num_blocks = c.kv.v.num_blocks = 0;
@@ -123,7 +123,7 @@ TEST_CASE("a cache that is only read has no two elements in one place, either") 
   });
 }
 
-TEST_CASE("strides of a cache: none negative, aligned, no two slots in one place") {
+TEST_CASE("a cache's strides are aligned, not negative, and give each element a place") {
   check_rules<CacheCall>({
       {[](auto& c) { c.kv.k.block_stride = 512; }, [](auto& c) { c.kv.k.block_stride = 511; },
        "kv.k.block_stride: expected at least 512 (the inner dimensions' extent), got 511"},
@@ -154,7 +154,7 @@ TEST_CASE("strides of a cache: none negative, aligned, no two slots in one place
   });
 }
 
-TEST_CASE("packs are those of the layout") {
+TEST_CASE("pack widths and strides match the layout") {
   check_rules<CacheCall>({
       {[](auto&) {}, [](auto& c) { c.kv.k.pack_width = 8; },
        "kv.k.pack_width: expected 0 in the token-major layout, got 8"},
@@ -211,7 +211,7 @@ void use_fp8(AttentionCall& call) {
   call.inputs.kv.k.type = call.inputs.kv.v.type = ElementType::kE4m3;
 }
 
-TEST_CASE("scales: of fp8 alone, of a known kind, with data") {
+TEST_CASE("only fp8 caches have scales, of a known kind and with data") {
   check_rules<AttentionCall>({
       {[](auto& c) { use_fp8(c); },  // a scale of shape [1]
        [](auto& c) {

@@ -10,7 +10,7 @@
 namespace recto::sim {
 namespace {
 
-TEST_CASE("at one instant a step ends before a request that arrives is looked at") {
+TEST_CASE("events of one instant come in the order step end, transfer end, arrival") {
   EventQueue events;
   events.schedule(SimTime(5), EventKind::kArrival);
   events.schedule(SimTime(5), EventKind::kTransferEnd);
@@ -23,7 +23,7 @@ TEST_CASE("at one instant a step ends before a request that arrives is looked at
   CHECK(events.now() == SimTime(5));
 }
 
-TEST_CASE("nothing is scheduled into the past") {
+TEST_CASE("scheduling an event in the past breaks the contract") {
   EventQueue events;
   events.schedule(SimTime(5), EventKind::kArrival);
   events.pop();

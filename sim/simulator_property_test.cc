@@ -118,7 +118,7 @@ void check_repeated_tokens(Draw& draw) {
   check_counters(scenario, report);
 }
 
-TEST_CASE("slots are conserved and everybody is answered") {
+TEST_CASE("slots are conserved and every request is answered") {
   property("contiguous-max",
            [](Draw& draw) { check_audited(draw_scenario(draw, AllocatorKind::kContiguousMax)); });
   property("contiguous-pow2",
@@ -137,7 +137,7 @@ TEST_CASE("slots are conserved and everybody is answered") {
   property("prefix cache, repeated tokens", [](Draw& draw) { check_repeated_tokens(draw); });
 }
 
-TEST_CASE("the random simulations met everything that can happen") {
+TEST_CASE("the random simulations cover every kind of event") {
   const CoverageEvents& seen = coverage_events();
   if (seen.events == 0) RECTO_SKIP("the cases before were filtered out");
   const std::vector<std::pair<const char*, std::int64_t>> counts = {
@@ -223,7 +223,7 @@ void spread_arrivals(Draw& draw, std::vector<Request>& requests) {
   }
 }
 
-TEST_CASE("an infinite pool without other limits never makes anyone wait") {
+TEST_CASE("in an infinite pool without other limits no request waits beyond the running step") {
   std::int64_t waited = 0;
   std::int64_t at_once = 0;
   property("beyond the step under way, at any rate of arrival", [&](Draw& draw) {
@@ -248,7 +248,7 @@ TEST_CASE("an infinite pool without other limits never makes anyone wait") {
   CHECK(at_once > 0);
 }
 
-TEST_CASE("an infinite pool never makes anyone wait for memory") {
+TEST_CASE("in an infinite pool no request waits for memory or is preempted") {
   property("under any limits", [](Draw& draw) {
     Scenario scenario = draw_scenario(draw);
     scenario.pool.slots = TokenCount(1'000'000);
@@ -260,7 +260,7 @@ TEST_CASE("an infinite pool never makes anyone wait for memory") {
   });
 }
 
-TEST_CASE("a prefix cache without pressure saves work and changes no answer") {
+TEST_CASE("a prefix cache without pressure replaces prefill by hits, and keeps all outputs") {
   property("hits and computed tokens are what was computed without it", [](Draw& draw) {
     Scenario scenario = draw_scenario(draw, AllocatorKind::kPrefixCached);
     scenario.options.batching = Batching::kContinuous;

@@ -33,7 +33,7 @@ Scenario paged(std::int64_t slots, std::vector<Request> requests) {
 }
 
 // A step takes 100 ns, plus 3 per prefilled token, 2 per decoding sequence and 1 per KV token read.
-TEST_CASE("two requests by hand: every time and every state") {
+TEST_CASE("two requests have the times and states calculated by hand") {
   const Scenario scenario = paged(16, {request(0, 0, 5, 3), request(1, 10, 3, 2)});
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
@@ -101,7 +101,7 @@ TEST_CASE("Orca (Max) on OPT-13B with 12 GiB holds 7 requests and leaves 8.85 % 
   CHECK(report.counters.requests_finished == 50);
 }
 
-TEST_CASE("an output of one token ends with the prompt, which needs no slot beyond its own") {
+TEST_CASE("a request for one output token ends with its prefill, in the slots of its prompt") {
   const Scenario scenario = paged(4, {request(0, 0, 4, 1)});
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
@@ -205,7 +205,7 @@ TEST_CASE("a closed loop goes on at the answer, also after a rejection") {
   }
 }
 
-TEST_CASE("no request at all is an empty report") {
+TEST_CASE("a run without requests gives an empty report") {
   const Report report = run_scenario(paged(16, {}), nullptr);
   CHECK(report.counters == Counters());
   CHECK(report.makespan == SimDuration(0));
@@ -217,7 +217,7 @@ std::string complaint(const Scenario& scenario) {
   return simulate(source, *allocator, scenario_time_model(), scenario.options).status().message();
 }
 
-TEST_CASE("requests that make no sense are refused by id and field") {
+TEST_CASE("invalid requests are refused by id and field") {
   CHECK(complaint(paged(16, {request(7, 0, 0, 1)})) ==
         "request 7: prompt_tokens is 0, expected at least 1");
   CHECK(complaint(paged(16, {request(7, 0, 1, 0)})) ==

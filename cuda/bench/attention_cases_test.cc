@@ -21,7 +21,7 @@ bool has(const Cases& cases, const std::string& name) {
   return std::ranges::find(cases, name, &AttentionCase::name) != cases.end();
 }
 
-TEST_CASE("no case stands twice") {
+TEST_CASE("no benchmark case is listed twice") {
   for (const CaseSet set : {CaseSet::kDefault, CaseSet::kFull}) {
     const Cases cases = attention_cases(set);
     std::set<std::string> names;
@@ -40,7 +40,7 @@ TEST_CASE("the document says how many cases there are by default") {
   CHECK(std::stoul(said[1].str()) == cases);
 }
 
-TEST_CASE("no layer of a step finds in L2 what another has read") {
+TEST_CASE("no layer of a step finds K and V of another layer in L2") {
   constexpr std::int64_t kL2BytesMax = std::int64_t{128} << 20;  // more than any card has
   std::int64_t tried = 0;
   for (const StepCase& one : step_cases()) {
@@ -53,7 +53,7 @@ TEST_CASE("no layer of a step finds in L2 what another has read") {
   CHECK(tried == 12);
 }
 
-TEST_CASE("as many batches take turns as are 2 GiB, one at least") {
+TEST_CASE("as many batches take turns as fit into 2 GiB, and at least one") {
   const auto batches = [](std::int64_t context, std::int64_t most) {
     return turning_batches({.num_seqs = 1, .context_length = context}, most);
   };
@@ -65,7 +65,7 @@ TEST_CASE("as many batches take turns as are 2 GiB, one at least") {
   CHECK(batches(524288, 32) == 1);
 }
 
-TEST_CASE("what is aimed at is measured by default, paged and contiguous") {
+TEST_CASE("the default set has every target shape, those of decode also contiguous") {
   const Cases cases = attention_cases(CaseSet::kDefault);
   for (const char* group : {"4", "8"}) {
     for (const char* point : {"batch:8/context:4096", "batch:64/context:4096",
@@ -81,7 +81,7 @@ TEST_CASE("what is aimed at is measured by default, paged and contiguous") {
           "prefill/batch:4/context:4096/rows:1024/group:4/head_dim:128/types:bf16-bf16/block:16"));
 }
 
-TEST_CASE("each axis has its values, in both sets") {
+TEST_CASE("both sets cover the values of each axis") {
   for (const CaseSet set : {CaseSet::kDefault, CaseSet::kFull}) {
     std::set<std::int64_t> batches, contexts, groups, dims, blocks;
     std::set<KvLayout> layouts;
@@ -112,7 +112,7 @@ TEST_CASE("each axis has its values, in both sets") {
 
 // For a card that copies 1 TB/s and multiplies 200 TFLOP/s, at half of both: less than any card
 // that the aims are set for.
-TEST_CASE("the default takes minutes, the grid does not") {
+TEST_CASE("the default set takes less than 5 minutes, the full set more than an hour") {
   constexpr double kBytesPerSecond = 0.5e12;
   constexpr double kFlopsPerSecond = 100e12;
   constexpr double kRuns = 32;
@@ -146,7 +146,7 @@ TEST_CASE("the default takes minutes, the grid does not") {
   CHECK(seconds(CaseSet::kFull) > 3600);
 }
 
-TEST_CASE("no default case needs more than a card of 24 GB has") {
+TEST_CASE("every default case fits a card of 24 GB") {
   for (const AttentionCase& one : attention_cases(CaseSet::kDefault)) {
     INFO(one.name);
     CHECK(one.shape.allocated_bytes() < std::int64_t{20} << 30);

@@ -17,13 +17,13 @@ using Catch::Matchers::ContainsSubstring;
 constexpr const char* kPaths[] = {"/usr/local/cuda/lib64/libcublas.so.13",
                                   "/usr/local/cuda/lib64/libcublas.so.12"};
 
-TEST_CASE("a library that is not there is named") {
+TEST_CASE("a missing library is named") {
   const auto none = BlasLibrary::open("libnowhere.so.1");
   REQUIRE_FALSE(none.is_ok());
   CHECK_THAT(none.status().message(), ContainsSubstring("libnowhere.so.1: cannot open"));
 }
 
-TEST_CASE("where no cuBLAS is found, the message gives the reason for each library name") {
+TEST_CASE("the message for a missing cuBLAS gives the reason for each library name") {
   const auto found = BlasLibrary::open();
   if (found.is_ok()) {
     std::cout << "SKIPPED: the message where cuBLAS is missing; it is present\n";
@@ -33,13 +33,13 @@ TEST_CASE("where no cuBLAS is found, the message gives the reason for each libra
              ContainsSubstring("libcublas.so.13") && ContainsSubstring("; libcublas.so.12"));
 }
 
-TEST_CASE("a library that is another has none of its functions") {
+TEST_CASE("a library other than cuBLAS is refused with the first missing function") {
   const auto other = BlasLibrary::open("libm.so.6");
   REQUIRE_FALSE(other.is_ok());
   CHECK_THAT(other.status().message(), ContainsSubstring("undefined symbol: cublasCreate_v2"));
 }
 
-TEST_CASE("cuBLAS has the functions that are called, and says that there is no card") {
+TEST_CASE("cuBLAS opens with all functions, or reports that there is no card") {
   for (const std::string path : kPaths) {
     if (!std::filesystem::exists(path)) continue;
     const auto found = BlasLibrary::open(path);

@@ -5,7 +5,7 @@
 namespace recto::bench {
 namespace {
 
-TEST_CASE("makers are left out, and what is no name of a folder") {
+TEST_CASE("a card's folder name drops the maker and characters unfit for a path") {
   CHECK(card_folder_name("NVIDIA H200") == "H200");
   CHECK(card_folder_name("NVIDIA H100 80GB HBM3") == "H100-80GB-HBM3");
   CHECK(card_folder_name("NVIDIA GeForce RTX 4090") == "RTX-4090");

@@ -29,7 +29,7 @@ TEST_CASE("a shape counts its tokens, blocks and bytes") {
   CHECK(shape.allocated_bytes() == 2 * 1024 + 2 * 96 + 4 * 12 + 4 * 4);
 }
 
-TEST_CASE("skewed lengths halve, eight times, and are never 0") {
+TEST_CASE("skewed lengths halve down to at least 1, and repeat after eight sequences") {
   BatchShape shape = small();
   shape.num_seqs = 9;
   shape.context_length = 100;
@@ -58,14 +58,14 @@ TEST_CASE("decode reads K, V, q, tables and lengths, and writes out and lse") {
   CHECK(work.flops == 40 * 6 * 4 * 4);
 }
 
-TEST_CASE("an fp8 cache is half as much to read, and no less to compute") {
+TEST_CASE("an fp8 cache halves the KV bytes to read, and needs as many FLOPs") {
   BatchShape shape = small();
   shape.kv_type = ElementType::kE4m3;
   CHECK(attention_work(shape).bytes == 40 * 2 * 8 + 2 * 96 + 12 * 4 + 4 * 6);
   CHECK(attention_work(shape).flops == attention_work(small()).flops);
 }
 
-TEST_CASE("rows of a prefill see what came before them") {
+TEST_CASE("a prefill row attends to the keys up to its own position") {
   BatchShape shape = small();
   shape.rows_per_seq = 3;
   // 18, 19 and 20 keys, in two sequences.
@@ -73,7 +73,7 @@ TEST_CASE("rows of a prefill see what came before them") {
   CHECK(attention_work(shape).bytes == 40 * 2 * 16 + 2 * 288 + 36 * 4 + 4 * 6);
 }
 
-TEST_CASE("what moves K and V reads and writes it once") {
+TEST_CASE("writes, appends, gathers and block copies read and write K and V once") {
   // 16 bytes of K, as many of V.
   CHECK(kv_write_work(small()).bytes == 40 * (4 * 16 + 8));
   CHECK(kv_append_work(small()).bytes == 2 * (4 * 16 + 12));
@@ -83,7 +83,7 @@ TEST_CASE("what moves K and V reads and writes it once") {
   CHECK(kv_write_work(small()).flops == 0);
 }
 
-TEST_CASE("new tokens have q's type, and are written in that of the cache") {
+TEST_CASE("new tokens are read in q's type, and written in the cache's type") {
   BatchShape shape = small();
   shape.kv_type = ElementType::kE4m3;
   CHECK(kv_write_work(shape).bytes == 40 * (2 * 16 + 2 * 8 + 8));

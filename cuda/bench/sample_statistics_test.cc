@@ -5,7 +5,7 @@
 namespace recto::bench {
 namespace {
 
-TEST_CASE("the median is the middle one, whatever the order") {
+TEST_CASE("the median is the middle sample, or the mean of the middle two") {
   CHECK(statistics_of({3, 1, 2}).median == 2);
   CHECK(statistics_of({4, 1, 3, 2}).median == 2.5);
 }
@@ -26,7 +26,7 @@ TEST_CASE("one sample has no spread") {
   CHECK(one.spread() == 0);
 }
 
-TEST_CASE("no samples are a defect") { CHECK_THROWS(statistics_of({})); }
+TEST_CASE("statistics of no samples break the contract") { CHECK_THROWS(statistics_of({})); }
 
 }  // namespace
 }  // namespace recto::bench

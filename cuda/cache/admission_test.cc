@@ -59,7 +59,7 @@ TEST_CASE("a live sequence's blocks are hit, and shared") {
   CHECK(cache.manager().states().used == TokenCount(8));
 }
 
-TEST_CASE("hits that could be evicted are no room for the rest") {
+TEST_CASE("evictable hits do not count as room for the rest of the prompt") {
   CheckedManager cache(small_options(3));
   cache.visit(ids_from(1, 8));  // two of three blocks cached
   REQUIRE(cache.available() == 3);
@@ -74,7 +74,7 @@ TEST_CASE("hits that could be evicted are no room for the rest") {
   CHECK(cache.available() == 0);
 }
 
-TEST_CASE("room may be less than the prompt, or than its hit") {
+TEST_CASE("the requested room may be less than the prompt, or than its hit") {
   CheckedManager cache(small_options(8));
   cache.visit(ids_from(1, 12));
   const auto part = cache.try_admit(prompt_of(ids_from(50, 20)), TokenCount(6)).value();
@@ -99,7 +99,7 @@ TEST_CASE("the watermark stays available, exactly") {
   CHECK(cache.available() == 0);
 }
 
-TEST_CASE("sequences are bounded, and their places used again") {
+TEST_CASE("the number of sequences is bounded, and the index of a released one is used again") {
   CheckedManager cache(small_options(8));
   std::vector<SequenceHandle> all;
   for (int i = 0; i < 6; ++i) all.push_back(cache.admit({i}));
@@ -113,7 +113,7 @@ TEST_CASE("sequences are bounded, and their places used again") {
   CHECK(again.generation == all[2].generation + 1);
 }
 
-TEST_CASE("prompts and rooms that can't be are refused by name") {
+TEST_CASE("prompts and rooms out of range are refused by name") {
   CheckedManager cache(small_options(100));
   constexpr std::int64_t kMost = std::numeric_limits<std::int64_t>::max();
   const auto refusal = [&](const Ids& ids, std::optional<TokenCount> room = {}) {
@@ -132,7 +132,7 @@ TEST_CASE("prompts and rooms that can't be are refused by name") {
         StatusCode::kInvalidInput);
 }
 
-TEST_CASE("other keys, other tokens before, other tokens: no hit") {
+TEST_CASE("a prompt with other keys, other tokens or another prefix has no hit") {
   CheckedManager cache(small_options(16));
   cache.visit(ids_from(1, 8));
   CHECK(cache.hit(ids_from(1, 9)) == 8);
@@ -158,7 +158,7 @@ TEST_CASE("other keys, other tokens before, other tokens: no hit") {
   CHECK(cache.hit(ids_from(5, 5)) == 0);
 }
 
-TEST_CASE("collisions cost a hit, and are counted") {
+TEST_CASE("hash collisions change no hit, and are counted") {
   CacheOptions options = small_options(16);
   options.prefix.hasher.mask = 0;
   CheckedManager cache(options);
@@ -173,7 +173,7 @@ TEST_CASE("collisions cost a hit, and are counted") {
   CHECK(cache.manager().statistics().collisions == before + 4);
 }
 
-TEST_CASE("a window group needs only what the next row sees") {
+TEST_CASE("a window group holds only the blocks that the next row sees") {
   CacheOptions options = small_options(16);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(4)}};
   CheckedManager cache(options);
@@ -188,7 +188,7 @@ TEST_CASE("a window group needs only what the next row sees") {
   CHECK(cache.manager().states().used == TokenCount(3));
 }
 
-TEST_CASE("a window of one token sees nothing cached, and hits whatever is known") {
+TEST_CASE("a window of one token hits a cached prefix without holding its blocks") {
   CacheOptions options = small_options(16);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(1)}};
   CheckedManager cache(options);
@@ -199,7 +199,7 @@ TEST_CASE("a window of one token sees nothing cached, and hits whatever is known
   CHECK(cache.manager().states().used == TokenCount(0));
 }
 
-TEST_CASE("what one group lost is no hit, however much another has") {
+TEST_CASE("a prefix is a hit only if every group has the blocks that the next row sees") {
   CacheOptions options = small_options(15);
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(5)}};
   CheckedManager cache(options);

@@ -58,7 +58,7 @@ TEST_CASE("rows hold padded block tables, and rows without a sequence are all pa
   CHECK(batch.tables.row(0) == std::nullopt);
 }
 
-TEST_CASE("a step writes what changed, and no more") {
+TEST_CASE("an update writes only the entries that changed") {
   CheckedManager cache(small_options(16));
   Tables batch(cache.manager());
   std::vector<SequenceHandle> sequences;
@@ -79,7 +79,7 @@ TEST_CASE("a step writes what changed, and no more") {
   CHECK(batch.row(0)[0] != cache.table(child)[0]);
 }
 
-TEST_CASE("what a row had is gone when its sequence is released, cut back or replaced") {
+TEST_CASE("a row keeps no block of a sequence that was released, cut back or replaced") {
   CheckedManager cache(small_options(16));
   Tables batch(cache.manager(), 2, BlockId(-1));
   const SequenceHandle first = cache.admit(Ids{1});
@@ -101,7 +101,7 @@ TEST_CASE("what a row had is gone when its sequence is released, cut back or rep
   CHECK(batch.row(0) == Row(8, -1));
 }
 
-TEST_CASE("blocks that a window gave back are padding") {
+TEST_CASE("blocks that a window has freed are padding in the table") {
   CacheOptions options = small_options(16);
   options.null_blocks = BlockCount(2);
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(4)}};
@@ -119,7 +119,7 @@ TEST_CASE("blocks that a window gave back are padding") {
   CHECK(batch.row(1, 1) == Row(8, 1));
 }
 
-TEST_CASE("a view has the rows that exist, and no others") {
+TEST_CASE("a view covers existing rows, and asking for others breaks the contract") {
   CacheOptions options = small_options(16);
   options.groups = {LayerGroup{}, LayerGroup{}};
   CheckedManager cache(options);
@@ -156,7 +156,7 @@ TEST_CASE("tables that have missed many changes are updated in full") {
   CHECK(batch.row(1) == Row(8, -1));
 }
 
-TEST_CASE("rows, sequences and buffers that can't be are refused by name") {
+TEST_CASE("invalid rows, sequences, buffers and padding are refused by name") {
   CacheOptions options = small_options(16);
   options.null_blocks = BlockCount(1);
   CheckedManager cache(options);
@@ -238,7 +238,7 @@ void check_rows(const BlockManager& manager, const BatchTables& tables, std::int
 }
 
 // Compares updated tables with a complete rewrite, after random operations.
-TEST_CASE("after any history rows are what tables are") {
+TEST_CASE("after any history each row equals its sequence's block table") {
   testing::Coverage coverage;
   for (std::uint64_t seed = 1; seed <= 120; ++seed) {
     const auto rows = seed <= 60 ? RowsOfSequence::kOne : RowsOfSequence::kSeveral;

@@ -44,7 +44,7 @@ TEST_CASE("every token, every word and the parent change the hash") {
   }
 }
 
-TEST_CASE("hashes are the same everywhere") {
+TEST_CASE("hashes have the same golden values on every machine") {
   const Ids ids = {1, 2, 3, 4};
   const Words words = {5, 6};
   const auto text = [&](HashWidth width) {
@@ -65,7 +65,7 @@ TEST_CASE("a hash of 64 bits has no high word, and a mask makes collisions") {
   CHECK(masked.low < 4);
 }
 
-TEST_CASE("no prefix of zeros is another's") {
+TEST_CASE("prefixes of zeros of different lengths have different hashes") {
   const BlockHasher hasher;
   const Ids zeros(4);
   const BlockHash first = hasher(root_hash(), zeros, {});

@@ -183,7 +183,7 @@ class Day {
   BatchTables tables_;
 };
 
-TEST_CASE("an array asks for the bytes of its elements, once") {
+TEST_CASE("an array allocates exactly the bytes of its elements") {
   for (const std::int64_t size : {0, 1, 100}) {
     const std::int64_t before = allocated_bytes;
     FixedArray<std::int64_t> array;
@@ -251,7 +251,7 @@ TEST_CASE("all metadata of a block is at most 32 bytes, stored tokens apart") {
 
 // Bytes: 8 for the pool; 12, 2 and 5.92 for a node; 4 for each group; 8 for the wider hash. In
 // hundredths.
-TEST_CASE("what options add to a block is known exactly") {
+TEST_CASE("a block's metadata has the bytes that the options imply") {
   constexpr std::int64_t kBlocks = 300'000;
   // A list grows by 8 bytes for every few thousand blocks.
   const auto hundredths = [](const CacheOptions& options) {
@@ -266,7 +266,7 @@ TEST_CASE("what options add to a block is known exactly") {
   CHECK(hundredths(options) == 800 + 1992 + 3 * 400);
 }
 
-TEST_CASE("what sequences take is reported, to the byte") {
+TEST_CASE("the reported bytes of sequences are exactly the allocated ones") {
   CacheOptions options;
   options.max_sequences = 100;
   const Footprint few = footprint(options, 1000);
@@ -276,7 +276,7 @@ TEST_CASE("what sequences take is reported, to the byte") {
   CHECK(many.allocated_bytes - few.allocated_bytes == many.reported.sum() - few.reported.sum());
 }
 
-TEST_CASE("a block of the host is 20 bytes") {
+TEST_CASE("a host block takes 20 bytes of metadata") {
   CacheOptions options;
   const std::int64_t before = footprint(options, 1000).reported.sum();
   options.host_blocks = BlockCount(10'000);

@@ -23,7 +23,7 @@ TEST_CASE("the tail of a sequence is evicted before its start") {
   CHECK(cache.release(other) == Status::ok());
 }
 
-TEST_CASE("of two sequences the one used less recently is evicted") {
+TEST_CASE("the less recently used of two sequences is evicted") {
   CheckedManager cache(small_options(4));
   cache.visit(ids_from(1, 8));
   cache.visit(ids_from(101, 8));
@@ -33,7 +33,7 @@ TEST_CASE("of two sequences the one used less recently is evicted") {
   CHECK(cache.hit(ids_from(101, 9)) == 0);
 }
 
-TEST_CASE("truncation gives back the blocks behind, lookahead as well") {
+TEST_CASE("truncation frees the blocks beyond the length, lookahead included") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 10);
@@ -64,7 +64,7 @@ TEST_CASE("lengths beyond the context, and below 0, are refused") {
   CHECK(cache.truncate(sequence, 6) == Status::ok());
 }
 
-TEST_CASE("truncation below what is published goes on from there with other tokens") {
+TEST_CASE("a sequence truncated below its published blocks continues with other tokens") {
   CheckedManager cache(small_options(16));
   const SequenceHandle sequence = cache.computed(ids_from(1, 12));
   CHECK(cache.truncate(sequence, 5) == Status::ok());
@@ -78,7 +78,7 @@ TEST_CASE("truncation below what is published goes on from there with other toke
   CHECK(cache.hit(ids_from(1, 13)) == 4);  // its second block was overwritten
 }
 
-TEST_CASE("a window that gave a block back can't be seen again") {
+TEST_CASE("truncation to a length whose window needs freed blocks is refused") {
   CacheOptions options = small_options(8);
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(4)}};
   options.num_blocks = BlockCount(16);
@@ -94,7 +94,7 @@ TEST_CASE("a window that gave a block back can't be seen again") {
   CHECK(cache.truncate(sequence, 0) == Status::ok());  // a row at 0 sees nothing
 }
 
-TEST_CASE("a window of one sees nothing, but its next token needs its block") {
+TEST_CASE("truncation under a window of one needs only the next token's block") {
   CacheOptions options = small_options(8);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(1)}};
   CheckedManager cache(options);
@@ -108,7 +108,7 @@ TEST_CASE("a window of one sees nothing, but its next token needs its block") {
   CHECK(cache.table(sequence).size() == 2);
 }
 
-TEST_CASE("a released handle is no good for anything, its place is") {
+TEST_CASE("a released handle is refused, and its index is used again") {
   CheckedManager cache(small_options(8));
   const SequenceHandle first = cache.computed(ids_from(1, 8));
   CHECK(cache.release(first) == Status::ok());
@@ -124,7 +124,7 @@ TEST_CASE("a released handle is no good for anything, its place is") {
         Status::invalid_input("block table: group 1; expected 0 to 0"));
 }
 
-TEST_CASE("a preempted sequence holds nothing, and finds what it left when it comes back") {
+TEST_CASE("a preempted sequence holds no block, and finds its cached blocks when it resumes") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.computed(ids_from(1, 10));
   CHECK(cache.resume(sequence, ids_from(1, 10)).status() ==
@@ -142,7 +142,7 @@ TEST_CASE("a preempted sequence holds nothing, and finds what it left when it co
   CHECK(cache.view(sequence).state == SequenceState::kRunning);
 }
 
-TEST_CASE("a reset forgets all content, and what lived through it publishes no more") {
+TEST_CASE("a reset forgets all content, and sequences computed before it publish no more") {
   CheckedManager cache(small_options(16));
   cache.visit(ids_from(101, 8));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));

@@ -23,7 +23,7 @@ BlockId cached_block(BlockPool& pool, std::int32_t content) {
   return block;
 }
 
-TEST_CASE("a block is 8 bytes, and a content 4") {
+TEST_CASE("a pool takes 8 bytes per block and 4 per content") {
   CHECK(BlockPool::bytes_per_block() == 8);
   CHECK(pool_of(100).bytes() == 100 * 8 + kContents * 4);
 }
@@ -48,7 +48,7 @@ TEST_CASE("content is in one block, until it is forgotten or evicted") {
   CHECK_THROWS_AS(pool.set_content(second, ContentId(6)), ContractFailure);
 }
 
-TEST_CASE("low ids are given out first, and null blocks never") {
+TEST_CASE("low ids are allocated first, and null blocks never") {
   BlockPool pool = pool_of(4, 2);
   CHECK(pool.available() == BlockCount(2));
   CHECK(pool.allocate().block == BlockId(2));
@@ -57,7 +57,7 @@ TEST_CASE("low ids are given out first, and null blocks never") {
   CHECK(pool.state(BlockId(1)) == BlockState::kNull);
 }
 
-TEST_CASE("what was freed last is given out first") {
+TEST_CASE("the block freed last is allocated first") {
   BlockPool pool = pool_of(3);
   const BlockId first = pool.allocate().block;
   const BlockId second = pool.allocate().block;
@@ -79,7 +79,7 @@ TEST_CASE("a block with several holders is free after the last one") {
   CHECK(pool.held() == BlockCount(0));
 }
 
-TEST_CASE("blocks that are held get a holder more each, all at once") {
+TEST_CASE("hold_again adds a holder to each of several held blocks") {
   BlockPool pool = pool_of(3);
   const std::vector<BlockId> held = {pool.allocate().block, pool.allocate().block};
   pool.hold_again(held);
@@ -153,7 +153,7 @@ TEST_CASE("forgotten content makes a block free, unless it is held") {
   CHECK(pool.free() == BlockCount(3));
 }
 
-TEST_CASE("a note that holders differ goes with the last of them") {
+TEST_CASE("the mark of an uneven block goes with its last holder") {
   BlockPool pool = pool_of(1);
   const BlockId block = pool.allocate().block;
   pool.hold(block);
@@ -180,7 +180,7 @@ TEST_CASE("misuse of a pool is a broken contract") {
   CHECK_THROWS_AS(pool.release(once), ContractFailure);
 }
 
-TEST_CASE("sizes of a pool that can't be are refused by name") {
+TEST_CASE("pool sizes out of range are refused by name") {
   const auto refusal = [](std::int64_t blocks, std::int64_t nulls) {
     return BlockPool::create(BlockCount(blocks), BlockCount(nulls)).status();
   };
@@ -231,7 +231,7 @@ class PlainPool {
   std::deque<std::int32_t> evictable_;
 };
 
-TEST_CASE("any history gives the blocks that a plain pool gives") {
+TEST_CASE("after any history a pool allocates the blocks that a plain pool allocates") {
   RandomStream stream = RandomStream(1).split("block pool");
   constexpr std::int32_t kBlocks = 7;
   BlockPool pool = pool_of(kBlocks);

@@ -55,7 +55,7 @@ TEST_CASE("a sequence without tokens has a child without blocks") {
   CHECK(cache.table(child) != cache.table(parent));
 }
 
-TEST_CASE("a fork needs a place, and no block") {
+TEST_CASE("a fork needs a free sequence, and no block") {
   CheckedManager cache(small_options(1));
   const SequenceHandle parent = cache.admit(Ids{1});
   cache.append(parent, 3);
@@ -64,7 +64,7 @@ TEST_CASE("a fork needs a place, and no block") {
         Status::exhausted("fork: needs 1 new sequences and gives 0 back; 0 of 6 are free"));
 }
 
-TEST_CASE("the parent may go first") {
+TEST_CASE("a parent may be released before its children") {
   CheckedManager cache(small_options(8));
   const SequenceHandle parent = cache.computed(ids_from(1, 8));
   const SequenceHandle child = cache.fork(parent);
@@ -76,7 +76,7 @@ TEST_CASE("the parent may go first") {
   CHECK(cache.manager().states().cached == TokenCount(8));
 }
 
-TEST_CASE("the first child of a beam takes its place, and the others share") {
+TEST_CASE("the first child of a beam takes over its handle, and the others share its blocks") {
   CheckedManager cache(small_options(8));
   const SequenceHandle a = cache.admit(ids_from(1, 6));
   cache.append(a, 6);
@@ -94,7 +94,7 @@ TEST_CASE("the first child of a beam takes its place, and the others share") {
   CHECK(cache.manager().num_sequences() == 3);
 }
 
-TEST_CASE("one parent may have all children, and the places of the others are used") {
+TEST_CASE("all beams may continue one parent, and the other parents are released") {
   CheckedManager cache(small_options(16));
   Handles beams;
   for (TokenId i = 0; i < 6; ++i) {
@@ -107,7 +107,7 @@ TEST_CASE("one parent may have all children, and the places of the others are us
   CHECK(cache.available() == 14);
 }
 
-TEST_CASE("the last answer may be the next question") {
+TEST_CASE("the beams that a step returns may be passed to the next step") {
   CheckedManager cache(small_options(16));
   const SequenceHandle a = cache.admit(ids_from(1, 6));
   cache.append(a, 6);
@@ -123,7 +123,7 @@ TEST_CASE("the last answer may be the next question") {
   CHECK(testing::check_invariants(cache.manager()) == Status::ok());
 }
 
-TEST_CASE("no beams are left where none goes on") {
+TEST_CASE("a beam step without children releases all beams") {
   CheckedManager cache(small_options(16));
   const SequenceHandle a = cache.admit(ids_from(1, 6));
   CHECK(beam_step(cache, {a}, {}).empty());
@@ -131,7 +131,7 @@ TEST_CASE("no beams are left where none goes on") {
   CHECK(beam_step(cache, {}, {}).empty());
 }
 
-TEST_CASE("beams that can't be are refused by name, and nothing is released") {
+TEST_CASE("invalid beams are refused by name, and no sequence is released") {
   CheckedManager cache(small_options(16));
   const SequenceHandle a = cache.admit(ids_from(1, 6));
   const SequenceHandle b = cache.admit(ids_from(1, 6));

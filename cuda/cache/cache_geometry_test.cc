@@ -19,7 +19,7 @@ CacheGeometry geometry_of(std::int64_t block_size, std::vector<std::int64_t> win
   return CacheGeometry(options);
 }
 
-TEST_CASE("blocks are counted by shifts or divisions, and the same") {
+TEST_CASE("block counts by shift and by division are the same") {
   for (const std::int64_t size : {1, 2, 3, 4, 5, 16, 48, 512}) {
     const CacheGeometry geometry = geometry_of(size, {0});
     for (std::int64_t tokens = 0; tokens < 5 * size; ++tokens) {
@@ -31,7 +31,7 @@ TEST_CASE("blocks are counted by shifts or divisions, and the same") {
 }
 
 // Follows the definition: a row at position i sees the tokens j with i - w < j <= i.
-TEST_CASE("what the next row sees is what the rule of windows says") {
+TEST_CASE("the tokens that the next row sees are those in its window") {
   for (const std::int64_t window : {0, 1, 2, 3, 4, 5, 7, 12}) {
     const CacheGeometry geometry = geometry_of(4, {window});
     for (std::int64_t length = 0; length < 30; ++length) {
@@ -53,7 +53,7 @@ TEST_CASE("what the next row sees is what the rule of windows says") {
   }
 }
 
-TEST_CASE("levels count the windows that are full") {
+TEST_CASE("the level of a length counts the windows that it fills") {
   const CacheGeometry geometry = geometry_of(4, {5, 0, 3, 5});
   CHECK(geometry.num_levels() == 3);
   CHECK(geometry.level(1) == 0);
@@ -70,7 +70,7 @@ TEST_CASE("levels count the windows that are full") {
   CHECK(geometry_of(4, {1}).level(0) == 1);
 }
 
-TEST_CASE("a window longer than any table is none") {
+TEST_CASE("a window longer than any table counts as no window") {
   const CacheGeometry geometry = geometry_of(4, {std::numeric_limits<std::int64_t>::max(), 400});
   CHECK_FALSE(geometry.has_window(0));
   CHECK(geometry.has_window(1));

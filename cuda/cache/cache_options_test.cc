@@ -22,7 +22,7 @@ struct Case {
   std::string message;
 };
 
-TEST_CASE("each field has limits, and is named beyond them") {
+TEST_CASE("a field beyond its limits is refused by name") {
   using O = CacheOptions;
   const std::vector<Case> cases = {
       {[](O& o) { o.num_blocks = BlockCount(1); }, [](O& o) { o.num_blocks = BlockCount(0); },
@@ -80,7 +80,7 @@ TEST_CASE("each field has limits, and is named beyond them") {
   }
 }
 
-TEST_CASE("a node may have as many blocks as there are groups") {
+TEST_CASE("the limit of max_nodes shrinks with the number of groups") {
   CacheOptions options = good();
   options.groups.resize(2);
   options.prefix.max_nodes = 1073741823;
@@ -91,7 +91,7 @@ TEST_CASE("a node may have as many blocks as there are groups") {
                               "1073741823"));
 }
 
-TEST_CASE("the index has a node for each block, unless told otherwise") {
+TEST_CASE("the index has a node for each block, unless max_nodes or caching says otherwise") {
   CacheOptions options = good();
   CHECK(max_nodes(options) == 8);
   options.prefix.max_nodes = 3;
@@ -104,7 +104,7 @@ TEST_CASE("the index has a node for each block, unless told otherwise") {
   CHECK(max_nodes(options) == 26843545);
 }
 
-TEST_CASE("where all groups have windows, the index knows what sequences and pins can go through") {
+TEST_CASE("if all groups have windows, the index has nodes for sequences and pins as well") {
   CacheOptions options = good();
   options.max_sequences = 3;
   options.max_blocks_per_sequence = BlockCount(5);

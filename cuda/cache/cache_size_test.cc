@@ -40,7 +40,7 @@ TEST_CASE("a card without room for a block of each group is refused with the fig
   CHECK(size_cache(request).status().code() == StatusCode::kExhausted);
 }
 
-TEST_CASE("what weights and the reserve leave is cut into blocks") {
+TEST_CASE("the memory left by weights and reserve is divided into blocks") {
   CacheSizeRequest request = small_request();
   request.host_memory = ByteCount(12'287);
   const CacheSize size = size_cache(request).value();
@@ -65,7 +65,7 @@ TEST_CASE("the cache's size agrees with the sizing of pools, whose weights are t
   }
 }
 
-TEST_CASE("groups have smaller blocks, and a sequence needs one in each") {
+TEST_CASE("blocks of several groups are smaller, and a sequence needs one in each group") {
   CacheSizeRequest request = small_request();
   request.num_groups = 4;
   const CacheSize size = size_cache(request).value();
@@ -74,7 +74,7 @@ TEST_CASE("groups have smaller blocks, and a sequence needs one in each") {
   CHECK(size.max_tokens == TokenCount(292 / 4 * 16));
 }
 
-TEST_CASE("requests that can't be are refused by name") {
+TEST_CASE("invalid requests are refused by name") {
   const auto refusal = [](auto change) {
     CacheSizeRequest request = small_request();
     change(request);

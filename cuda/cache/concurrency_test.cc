@@ -151,7 +151,7 @@ TEST_CASE("const members of one manager may be called by many threads") {
   CHECK(num_reports.exchange(0) == 0);
 }
 
-TEST_CASE("managers are independent") {
+TEST_CASE("managers in several threads do not affect each other") {
   const std::int64_t expected = live(0);
   CHECK(expected > 1000);
   std::array<std::int64_t, kNumThreads> lives{};
@@ -160,7 +160,7 @@ TEST_CASE("managers are independent") {
   CHECK(num_reports.exchange(0) == 0);
 }
 
-TEST_CASE("a member that is not const is not for two threads, and that is seen") {
+TEST_CASE("ThreadSanitizer reports a non-const member that several threads call") {
   if (!kIsWatched) RECTO_SKIP("built without ThreadSanitizer");
   Scene scene;
   const std::span<const SequenceHandle> running = std::span(scene.sequences).first(1);

@@ -247,7 +247,7 @@ std::vector<std::string> example_here(const std::string& header) {
   return example;
 }
 
-TEST_CASE("what is compiled here is what headers say") {
+TEST_CASE("the examples compiled here are those in the headers") {
   for (const char* header : {"block_pool.h", "prefix_index.h", "block_manager.h", "batch_tables.h",
                              "slot_mapping.h", "cache_options.h", "prompt.h", "handle.h",
                              "cache_events.h", "cache_reports.h", "cache_size.h"}) {

@@ -34,7 +34,7 @@ TEST_CASE("tokens go into the last block, and into a new one when it is full") {
   CHECK(cache.view(sequence).context_length == TokenCount(14));
 }
 
-TEST_CASE("appending is for all of a batch, or for none") {
+TEST_CASE("an append serves all sequences of a batch, or none") {
   CheckedManager cache(small_options(3));
   const SequenceHandle full = cache.admit(ids_from(1, 4));
   const SequenceHandle open = cache.admit(ids_from(11, 3));
@@ -52,7 +52,7 @@ TEST_CASE("appending is for all of a batch, or for none") {
   CHECK(cache.append({full}).empty());
 }
 
-TEST_CASE("a sequence that stands twice in a batch is refused, in a run or not") {
+TEST_CASE("a sequence listed twice in a batch is refused, with and without a new block") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(ids_from(1, 4));
   const auto refused = cache.try_append(std::vector{sequence, sequence});
@@ -64,7 +64,7 @@ TEST_CASE("a sequence that stands twice in a batch is refused, in a run or not")
   CHECK(cache.append({sequence}).empty());
 }
 
-TEST_CASE("an empty batch, and no tokens, are nothing to do") {
+TEST_CASE("appending an empty batch or no tokens changes nothing") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(ids_from(1, 4));
   CHECK(cache.append(std::vector<SequenceHandle>{}).empty());
@@ -72,7 +72,7 @@ TEST_CASE("an empty batch, and no tokens, are nothing to do") {
   CHECK(cache.view(sequence).context_length == TokenCount(0));
 }
 
-TEST_CASE("the last slot of a table can be had, and no more") {
+TEST_CASE("an append reaches the last slot of a table, and is refused beyond it") {
   CheckedManager cache(small_options(16));
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 31);
@@ -87,7 +87,7 @@ TEST_CASE("the last slot of a table can be had, and no more") {
         StatusCode::kInvalidInput);
 }
 
-TEST_CASE("lookahead is held and not used, and appends go into it") {
+TEST_CASE("lookahead blocks are held and not used, and appends fill them") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(Ids{1});
   cache.append(sequence, 3);
@@ -110,7 +110,7 @@ TEST_CASE("lookahead is held and not used, and appends go into it") {
 }
 
 // The slow path gives the same results, so only this test and the time reveal the fast path.
-TEST_CASE("the short way lasts to the end of a sequence's blocks, and a fork ends it") {
+TEST_CASE("the fast path of appends lasts to the end of a sequence's blocks, or to a fork") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(Ids{1});
   const auto run_end = [&] {
@@ -162,7 +162,7 @@ TEST_CASE("a copy needs a free block, and without one no sequence of the batch a
   CHECK(cache.append({c}).empty());  // the only holder by now
 }
 
-TEST_CASE("reserving copies, too: lookahead is written before it is accepted") {
+TEST_CASE("reserve copies a shared block, since lookahead is written before it is accepted") {
   CheckedManager cache(small_options(8));
   const SequenceHandle a = cache.admit(Ids{1});
   cache.append(a, 2);
@@ -172,7 +172,7 @@ TEST_CASE("reserving copies, too: lookahead is written before it is accepted") {
   CHECK(cache.append({a, b}).empty());
 }
 
-TEST_CASE("a cached block that is overwritten can't be found any more") {
+TEST_CASE("an overwritten cached block is no longer a hit") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
   CHECK(cache.truncate(sequence, 6) == Status::ok());
@@ -206,7 +206,7 @@ TEST_CASE("a pinned block is copied before a write, though no other sequence hol
   CHECK(cache.manager().states().pinned == TokenCount(4));
 }
 
-TEST_CASE("both holders of a block that one was cut back into append, and each has its own") {
+TEST_CASE("appends of two holders separate a shared block that one was cut back into") {
   CheckedManager cache(small_options(8));
   const SequenceHandle a = cache.admit(Ids{1});
   cache.append(a, 8);
@@ -218,7 +218,7 @@ TEST_CASE("both holders of a block that one was cut back into append, and each h
   CHECK(cache.manager().states().used == TokenCount(4 + 4 + 2 + 1));
 }
 
-TEST_CASE("a window gives back what no row sees, before it takes") {
+TEST_CASE("a window frees the blocks that no row sees before it takes a new one") {
   CacheOptions options = small_options(2);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(3)}};
   CheckedManager cache(options);
@@ -229,7 +229,7 @@ TEST_CASE("a window gives back what no row sees, before it takes") {
   CHECK(cache.manager().states().used == TokenCount(2));
 }
 
-TEST_CASE("a chunk keeps what its first row sees") {
+TEST_CASE("a chunk keeps the blocks that its first row sees") {
   CacheOptions options = small_options(8);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(4)}};
   CheckedManager cache(options);
@@ -255,7 +255,7 @@ TEST_CASE("a block that siblings drop in one append is available to them") {
   CHECK(cache.available() == 0);
 }
 
-TEST_CASE("nothing that a batch copies from is given out in the same batch") {
+TEST_CASE("a block that a window frees in the same batch is not copied by its last holder") {
   // Sequence a's window returns a block from which b, truncated into it, would otherwise copy.
   CacheOptions options = small_options(8);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(4)}};
@@ -269,7 +269,7 @@ TEST_CASE("nothing that a batch copies from is given out in the same batch") {
   CHECK(cache.append({b, a}).empty());  // a returns it, so b is its only holder
 }
 
-TEST_CASE("a sequence that is none, or not running, is named") {
+TEST_CASE("a sequence that is unknown, preempted or released is refused by name") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(Ids{1});
   CHECK(cache.try_append({.index = 6, .generation = 1}, 1).status() ==

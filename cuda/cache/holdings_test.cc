@@ -39,7 +39,7 @@ TEST_CASE("a shared slot counts once") {
   CHECK(used(cache) == 0);
 }
 
-TEST_CASE("a block that one holder cut back is used as the other uses it") {
+TEST_CASE("a shared block counts the slots of the holder that uses most of it") {
   CheckedManager cache(small_options(8));
   const SequenceHandle a = cache.admit(Ids{1});
   cache.append(a, 8);
@@ -65,7 +65,7 @@ TEST_CASE("a hit on a block that its holder cut back uses all of it") {
   CHECK(used(cache) == 5);
 }
 
-TEST_CASE("slots fall out of a window one by one, in a run and at its ends") {
+TEST_CASE("at each length the used slots are those that the next row's window sees") {
   for (const std::int64_t window : {1, 2, 3, 4, 5, 8, 9}) {
     CheckedManager cache(options_with(8, window));
     const SequenceHandle sequence = cache.admit(Ids{1});
@@ -76,7 +76,7 @@ TEST_CASE("slots fall out of a window one by one, in a run and at its ends") {
   }
 }
 
-TEST_CASE("the edge of a window in a shared block is where the last holder has it") {
+TEST_CASE("in a shared block the window edge is that of the holder furthest behind") {
   CheckedManager cache(options_with(16, 6));
   const SequenceHandle a = cache.admit(Ids{1});
   cache.append(a, 8);
@@ -93,7 +93,7 @@ TEST_CASE("the edge of a window in a shared block is where the last holder has i
   CHECK(used(cache) == 5);
 }
 
-TEST_CASE("a hit stops the run of whose window's edge is in the block") {
+TEST_CASE("a hit keeps the slots used that another sequence's window leaves behind") {
   CheckedManager cache(options_with(16, 6));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
   cache.append(sequence, 2);                               // the window begins at 5, in block 1
@@ -104,7 +104,7 @@ TEST_CASE("a hit stops the run of whose window's edge is in the block") {
   CHECK(used(cache) == 1 + 4 + 3);
 }
 
-TEST_CASE("a hit uses part of a cached block where another window's block is shared") {
+TEST_CASE("a hit shares a block in one group and uses part of a cached block in another") {
   CacheOptions options = options_with(16, 8);
   options.groups.push_back(LayerGroup{.num_layers = 1, .window = TokenCount(3)});
   CheckedManager cache(options);
@@ -119,7 +119,7 @@ TEST_CASE("a hit uses part of a cached block where another window's block is sha
   CHECK(cache.manager().group_states(1).used == TokenCount(2 + 2));
 }
 
-TEST_CASE("holders that see both ends of a block, and not its middle") {
+TEST_CASE("slots in the middle of a block that no holder sees do not count as used") {
   CacheOptions options = options_with(16, 7);
   options.block_size = TokenCount(8);
   CheckedManager cache(options);

@@ -41,7 +41,7 @@ std::vector<std::int32_t> candidates(const NodeTable& table, const BlockHash& ha
   return nodes;
 }
 
-TEST_CASE("nodes are found by their hash, all that have it, until they are erased") {
+TEST_CASE("all nodes of a hash are found until they are erased") {
   Nodes nodes(3);
   const BlockHash hash{.low = 5, .high = 0};
   nodes.insert(5, 0);
@@ -63,7 +63,7 @@ TEST_CASE("a visit ends when its callback returns true") {
   CHECK(visits == 2);
 }
 
-TEST_CASE("a table without room has nothing, and takes nothing") {
+TEST_CASE("a table of capacity 0 finds no node, and an insert breaks the contract") {
   NodeTable table = NodeTable::create(0).value();
   CHECK(candidates(table, {}).empty());
   CHECK_THROWS_AS(table.insert({}, NodeId(0)), ContractFailure);
@@ -82,7 +82,7 @@ TEST_CASE("a table is at most 68 percent full, and erasing a missing node is a b
 
 // Few hash values: clusters merge, wrap around, and break up. In the larger table, with only three
 // hashes, walks are longer than the distances that an entry can store.
-TEST_CASE("whatever is inserted and erased, the rest is found") {
+TEST_CASE("after any inserts and erasures every remaining node is found") {
   struct Table {
     std::int32_t nodes = 0;
     std::uint64_t hashes = 0;

@@ -40,7 +40,7 @@ TEST_CASE("a pinned prefix is not evicted, and is counted apart") {
   CHECK(cache.hit(ids_from(1, 9)) == 0);
 }
 
-TEST_CASE("an unpinned prefix is evicted end first, after what was used before") {
+TEST_CASE("an unpinned prefix is evicted from its end, after content used earlier") {
   CheckedManager cache(small_options(4));
   cache.visit(ids_from(1, 8));
   const Pin pin = try_pin(cache, ids_from(1, 8)).value();
@@ -51,7 +51,7 @@ TEST_CASE("an unpinned prefix is evicted end first, after what was used before")
   CHECK(cache.hit(ids_from(1, 9)) == 4);
 }
 
-TEST_CASE("the longest cached prefix is pinned, and none is an error") {
+TEST_CASE("a pin holds the longest cached prefix, and without one it is refused") {
   CheckedManager cache(small_options(8));
   cache.visit(ids_from(1, 8));
   CHECK(try_pin(cache, {1, 2, 3, 4, 5, 6, 7, 99, 9}).value().length == TokenCount(4));
@@ -60,7 +60,7 @@ TEST_CASE("the longest cached prefix is pinned, and none is an error") {
   CHECK(try_pin(cache, {}).status().code() == StatusCode::kInvalidInput);
 }
 
-TEST_CASE("held blocks are pinned as well, and stay when they are released") {
+TEST_CASE("held blocks can be pinned, and stay pinned when they are released") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
   const Pin pin = try_pin(cache, ids_from(1, 8)).value();
@@ -74,7 +74,7 @@ TEST_CASE("held blocks are pinned as well, and stay when they are released") {
   CHECK(cache.manager().states().cached == TokenCount(8));
 }
 
-TEST_CASE("a hit on pinned blocks takes nothing from what is available") {
+TEST_CASE("a hit on pinned blocks takes no available block") {
   CheckedManager cache(small_options(4));
   cache.visit(ids_from(1, 8));
   CHECK(try_pin(cache, ids_from(1, 8)).is_ok());

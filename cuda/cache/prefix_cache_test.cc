@@ -18,7 +18,7 @@ using testing::ids_from;
 using testing::prompt_of;
 using testing::small_options;
 
-TEST_CASE("nothing is found before it is computed and said to be") {
+TEST_CASE("a block is found only after it is computed and committed") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
   CHECK(cache.hit(ids_from(1, 9)) == 0);
@@ -32,7 +32,7 @@ TEST_CASE("nothing is found before it is computed and said to be") {
   CHECK(cache.view(sequence).published == BlockCount(2));
 }
 
-TEST_CASE("what is committed and not computed is not found, released or not") {
+TEST_CASE("tokens committed before they are computed are not found after a release") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
   CHECK(cache.commit(sequence, ids_from(1, 9)) == Status::ok());
@@ -41,7 +41,7 @@ TEST_CASE("what is committed and not computed is not found, released or not") {
   CHECK(cache.manager().states().free == TokenCount(32));
 }
 
-TEST_CASE("of two blocks with one content the first stays the one that is found") {
+TEST_CASE("of two blocks with equal content, the first committed one is found") {
   CheckedManager cache(small_options(8));
   const SequenceHandle first = cache.admit(ids_from(1, 4));
   const SequenceHandle second = cache.admit(ids_from(1, 4));
@@ -60,7 +60,7 @@ TEST_CASE("of two blocks with one content the first stays the one that is found"
   CHECK(cache.manager().states().cached == TokenCount(4));
 }
 
-TEST_CASE("content that lost its block gets that of the next who computes it") {
+TEST_CASE("evicted content gets the block of the next sequence that computes it") {
   CheckedManager cache(small_options(4));
   const SequenceHandle first = cache.admit(ids_from(1, 8));
   const SequenceHandle second = cache.admit(ids_from(1, 8));
@@ -88,7 +88,7 @@ TEST_CASE("fewer ids than tokens are refused") {
   CHECK(cache.commit(sequence, ids_from(1, 5)) == Status::ok());
 }
 
-TEST_CASE("an index full of what is in use caches no more, and says so") {
+TEST_CASE("an index full of nodes in use caches no further block, and counts it") {
   CacheOptions options = small_options(8);
   options.prefix.max_nodes = 2;
   CheckedManager cache(options);
@@ -99,7 +99,7 @@ TEST_CASE("an index full of what is in use caches no more, and says so") {
   CHECK(cache.manager().states().cached == TokenCount(8));
 }
 
-TEST_CASE("in a full index the least recently used content makes room for what is new") {
+TEST_CASE("in a full index the least recently used content makes room for new content") {
   CacheOptions options = small_options(8);
   options.prefix.max_nodes = 2;
   CheckedManager cache(options);
@@ -115,7 +115,7 @@ TEST_CASE("in a full index the least recently used content makes room for what i
 
 // A cached block whose predecessor was evicted keeps two nodes alive; as many blocks in use then
 // need more nodes than are left.
-TEST_CASE("by default there is a node for whatever is in use") {
+TEST_CASE("by default the index has a node for every block in use") {
   CheckedManager cache(small_options(4));
   const SequenceHandle first = cache.admit(ids_from(1, 4));
   const SequenceHandle second = cache.admit(ids_from(1, 8));
@@ -135,7 +135,7 @@ TEST_CASE("by default there is a node for whatever is in use") {
   CHECK(cache.manager().statistics().no_node == 0);
 }
 
-TEST_CASE("commit tries again with the next full block") {
+TEST_CASE("a block that got no node is committed again with the next full block") {
   CacheOptions options = small_options(8);
   options.prefix.max_nodes = 1;
   CheckedManager cache(options);
@@ -182,7 +182,7 @@ TEST_CASE("placeholders differ by the content that they stand for, and by where 
              {.content_hash = 3, .start = 9, .length = 1}}) == 8);
 }
 
-TEST_CASE("a block with too many items is not cached, nor what follows it") {
+TEST_CASE("a block with too many items is not cached, and neither are the blocks after it") {
   CheckedManager cache(small_options(16));
   const Ids ids(13, 7);
   std::vector<MultimodalItem> items;

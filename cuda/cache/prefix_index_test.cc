@@ -34,7 +34,7 @@ PrefixIndex::Found find(const PrefixIndex& index, NodeId parent, const Ids& ids,
   return index.find(index.key(parent, content), content);
 }
 
-TEST_CASE("what was inserted is found, behind the same parent, with the same words") {
+TEST_CASE("an inserted node is found behind its parent, by its tokens and extra words") {
   PrefixIndex index = index_of(8);
   const NodeId first = *insert(index, kRoot, {1, 2});
   const NodeId second = *insert(index, first, {3, 4}, {7});
@@ -52,7 +52,7 @@ TEST_CASE("what was inserted is found, behind the same parent, with the same wor
   CHECK(index.content(first, words).extra_words.empty());
 }
 
-TEST_CASE("where all hashes are equal only what is equal is found") {
+TEST_CASE("if all hashes collide, only equal content is found, and collisions are counted") {
   PrefixIndex index = index_of(8, 0);
   const NodeId first = *insert(index, kRoot, {1, 2});
   const NodeId second = *insert(index, first, {1, 2});
@@ -80,7 +80,7 @@ TEST_CASE("a node lives as long as it is used, and its ancestors with it") {
   CHECK(index.table().num_entries() == 0);
 }
 
-TEST_CASE("a full index takes nothing, and goes on after something is forgotten") {
+TEST_CASE("a full index refuses inserts until a node is removed") {
   PrefixIndex index = index_of(2);
   const NodeId first = *insert(index, kRoot, {1, 2});
   insert(index, kRoot, {3, 4});
@@ -92,7 +92,7 @@ TEST_CASE("a full index takes nothing, and goes on after something is forgotten"
   CHECK(insert(index, kRoot, {5, 6}).has_value());
 }
 
-TEST_CASE("a clear forgets what is used, too") {
+TEST_CASE("a clear removes nodes in use as well") {
   PrefixIndex index = index_of(2);
   const NodeId first = *insert(index, kRoot, {1, 2});
   insert(index, first, {3, 4});
@@ -103,7 +103,7 @@ TEST_CASE("a clear forgets what is used, too") {
   CHECK(insert(index, kRoot, {3, 4}).has_value());
 }
 
-TEST_CASE("contents have a number for each node and group") {
+TEST_CASE("each node has a content id in each group") {
   const PrefixIndex index = index_of(8);
   const ContentId content = index.content_id(NodeId(3), 1);
   CHECK(index.node_of(content) == NodeId(3));
@@ -111,7 +111,7 @@ TEST_CASE("contents have a number for each node and group") {
   CHECK(index.content_id(NodeId(3), 0) != content);
 }
 
-TEST_CASE("extra words come back as they were, in as many places as they fill") {
+TEST_CASE("extra words are read back unchanged, and take as many places as they fill") {
   for (const std::int32_t block_size : {1, 2, 3, 16}) {
     PrefixIndex index =
         PrefixIndex::create({.max_nodes = 40, .block_size = block_size, .hasher = {}}).value();
@@ -149,7 +149,7 @@ TEST_CASE("longer or shorter words, and those of another parent, differ though h
   CHECK(find(index, kRoot, {1, 2}, {1}).node == std::nullopt);
 }
 
-TEST_CASE("words take places of others, and are refused whole where there are too few") {
+TEST_CASE("extra words take the places of nodes, and are refused if places are too few") {
   PrefixIndex index = index_of(4);  // each place holds two tokens or one word
   const NodeId keyed = *insert(index, kRoot, {1, 2}, {5, 6});
   CHECK(index.num_places() == 3);
@@ -162,7 +162,7 @@ TEST_CASE("words take places of others, and are refused whole where there are to
   CHECK(insert(index, plain, {5, 6}, {7, 8}).has_value());
 }
 
-TEST_CASE("a pin goes up to where others went before it, and comes back as far") {
+TEST_CASE("a pin climbs to the first pinned ancestor, and its removal climbs as far") {
   PrefixIndex index = index_of(8);
   const NodeId trunk = *insert(index, kRoot, {1, 2});
   const NodeId left = *insert(index, trunk, {3, 4});
@@ -199,7 +199,7 @@ TEST_CASE("hashes of 128 bits are compared whole") {
 
 // Bytes: 12 for the record, 2 for the users, 5.92 for the table. Tokens are extra, as are 8 for the
 // wider hash, and at most 4 KiB for nodes with very many users.
-TEST_CASE("a node is 20 bytes, and its tokens") {
+TEST_CASE("a node takes 20 bytes besides its tokens") {
   constexpr std::int64_t kNodes = 30'000;
   const auto index = [](HashWidth width) {
     return PrefixIndex::create({.max_nodes = kNodes, .block_size = 16, .hasher = {.width = width}})
@@ -221,7 +221,7 @@ TEST_CASE("misuse of an index is a broken contract") {
   CHECK_THROWS_AS(index.remove_user(node), ContractFailure);
 }
 
-TEST_CASE("sizes that can't be are refused by name") {
+TEST_CASE("index sizes out of range are refused by name") {
   const auto refusal = [](const PrefixIndexOptions& options) {
     return PrefixIndex::create(options).status();
   };
@@ -238,7 +238,7 @@ TEST_CASE("sizes that can't be are refused by name") {
 
 // Lookups among few hash values, so that walks through the table are long and wrap around, compared
 // with a map of all content.
-TEST_CASE("any history finds what a map finds") {
+TEST_CASE("after any history the index finds the nodes that a map finds") {
   for (const std::uint64_t mask : {~std::uint64_t{0}, std::uint64_t{3}, std::uint64_t{0}}) {
     RandomStream stream = RandomStream(mask).split("prefix index");
     PrefixIndex index = index_of(12, mask);

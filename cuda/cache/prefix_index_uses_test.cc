@@ -28,7 +28,7 @@ TEST_CASE("users are counted, however many they are") {
   CHECK_THROWS_AS(uses.remove_user(popular), ContractFailure);
 }
 
-TEST_CASE("there is room for all that so many users can have") {
+TEST_CASE("the maximum number of users fits, however they are spread over nodes") {
   NodeUses uses = NodeUses::create(3, 2 * kMuch, 0).value();
   for (std::int32_t id = 0; id < 2; ++id) {
     for (std::int32_t i = 0; i < kMuch; ++i) uses.add_user(NodeId(id));
@@ -63,13 +63,13 @@ TEST_CASE("pins are counted beside the users") {
   CHECK_THROWS_AS(uses.remove_pin(node), ContractFailure);
 }
 
-TEST_CASE("a node is 2 bytes, and 8 of what has more") {
+TEST_CASE("a node takes 2 bytes, and one with very many users or pins 8 more") {
   CHECK(NodeUses::create(1000, 0, 0).value().bytes() == 2000);
   CHECK(NodeUses::create(1000, 0, 5).value().bytes() == 2000 + 5 * 8);
   CHECK(NodeUses::create(1000, 16383 * 3, 0).value().bytes() == 2000 + 3 * 8);
 }
 
-TEST_CASE("any history counts what plain counters count") {
+TEST_CASE("after any history counts equal those of plain counters") {
   RandomStream stream = RandomStream(1).split("node uses");
   constexpr std::int32_t kNodes = 3;
   NodeUses uses = NodeUses::create(kNodes, 200'000, 100).value();

@@ -23,7 +23,7 @@ Words next_words(PromptReader& reader) {
   return Words(words.begin(), words.end());
 }
 
-TEST_CASE("a block has the items that lie on it, the first one its keys too") {
+TEST_CASE("a block's words are the items that lie on it, after the keys in the first block") {
   const CacheOptions options = options_with(2);
   const std::vector<TokenId> ids(12, 7);
   // Each word is kept whole.
@@ -42,7 +42,7 @@ TEST_CASE("a block has the items that lie on it, the first one its keys too") {
   CHECK(reader.content().tokens.size() == 4);
 }
 
-TEST_CASE("more items than there may be on a block are not read") {
+TEST_CASE("a block with more items than allowed is not read") {
   const std::vector<TokenId> ids(4, 7);
   const std::vector<MultimodalItem> items = {{.content_hash = 50, .start = 0, .length = 1},
                                              {.content_hash = 60, .start = 1, .length = 1}};

@@ -15,7 +15,7 @@ using testing::ids_from;
 using testing::prompt_of;
 using testing::small_options;
 
-TEST_CASE("a prompt that brings the hashes of its blocks is answered the same") {
+TEST_CASE("a prompt with hashes of its blocks has the same hits and hashes as without") {
   CheckedManager cache(small_options(16));
   cache.visit(ids_from(1, 12));
   const Ids ids = ids_from(1, 14);
@@ -34,7 +34,7 @@ TEST_CASE("a prompt that brings the hashes of its blocks is answered the same") 
   CHECK(cache.manager().hash_prompt(prompt, std::span(hashes).first(2)).value() == 2);
 }
 
-TEST_CASE("wrong hashes cost hits, and nothing else") {
+TEST_CASE("wrong hashes in a prompt cost hits, and nothing else") {
   CheckedManager cache(small_options(16));
   cache.visit(ids_from(1, 12));
   cache.visit(ids_from(101, 12));
@@ -53,7 +53,7 @@ TEST_CASE("wrong hashes cost hits, and nothing else") {
   CHECK(cache.hit(other) == 12);
 }
 
-TEST_CASE("hashes end before a block with too many items, and are none without a prefix cache") {
+TEST_CASE("hash_prompt stops at a block with too many items, and at 0 without a prefix cache") {
   CacheOptions options = small_options(16);
   options.prefix.max_items_per_block = 1;
   const Ids ids = ids_from(1, 13);

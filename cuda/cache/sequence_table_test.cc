@@ -5,7 +5,7 @@
 namespace recto::cache {
 namespace {
 
-TEST_CASE("a place is used again under another generation") {
+TEST_CASE("a closed index is used again under another generation") {
   SequenceTable table = SequenceTable::create(2).value();
   const SequenceHandle first = table.handle(table.open());
   CHECK(first == SequenceHandle{.index = 0, .generation = 1});
@@ -19,7 +19,7 @@ TEST_CASE("a place is used again under another generation") {
   CHECK(table.handle(table.open()) == SequenceHandle{.index = 0, .generation = 2});
 }
 
-TEST_CASE("the handle that a free place will have next names nothing yet") {
+TEST_CASE("a handle that was not issued yet names no sequence") {
   SequenceTable table = SequenceTable::create(2).value();
   CHECK_FALSE(table.is_alive({.index = 0, .generation = 1}));
   CHECK(table.find({.index = 0, .generation = 1}).status() ==
@@ -30,7 +30,7 @@ TEST_CASE("the handle that a free place will have next names nothing yet") {
         Status::invalid_input("sequence 2 (generation 1) is unknown: indices are 0 to 1"));
 }
 
-TEST_CASE("generations wrap around without the one that names nothing") {
+TEST_CASE("generations wrap around to 1, past the 0 that names no sequence") {
   SequenceTable table = SequenceTable::create(1).value();
   table.open();
   table[0].generation = 0xffff'ffff;

@@ -17,7 +17,7 @@ using testing::small_options;
 
 using Slots = std::vector<std::int64_t>;
 
-TEST_CASE("tokens are mapped to the slots of their blocks, the rest to none") {
+TEST_CASE("tokens map to the slots of their blocks, and unused entries to -1") {
   CheckedManager cache(small_options(8));
   const SequenceHandle a = cache.admit(ids_from(1, 6));
   const SequenceHandle b = cache.admit(ids_from(11, 2));

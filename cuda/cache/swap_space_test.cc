@@ -43,7 +43,7 @@ TEST_CASE("blocks are held on both sides until the copies are made") {
   CHECK(cache.append({sequence}).empty());
 }
 
-TEST_CASE("a transfer is completed once") {
+TEST_CASE("completing a transfer twice is refused") {
   CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
   const Moved out = cache.swap_out({sequence});
@@ -78,7 +78,7 @@ TEST_CASE("blocks that siblings share are swapped out once, and are shared again
   CHECK(cache.table(a)[0] != cache.table(outsider)[0]);
 }
 
-TEST_CASE("members may come back one by one, each with blocks of its own") {
+TEST_CASE("sequences swapped out together may return one by one, with blocks of their own") {
   CheckedManager cache(small_options(16, 8));
   const SequenceHandle a = cache.admit(ids_from(1, 9));
   cache.append(a, 9);
@@ -92,7 +92,7 @@ TEST_CASE("members may come back one by one, each with blocks of its own") {
   CHECK(cache.table(a)[0] != cache.table(b)[0]);
 }
 
-TEST_CASE("with lookahead every member can write at once") {
+TEST_CASE("after a swap-in with lookahead every sequence can append at once") {
   CheckedManager cache(small_options(10, 8));
   const SequenceHandle a = cache.admit(ids_from(1, 9));
   cache.append(a, 10);
@@ -126,7 +126,7 @@ TEST_CASE("a swap-in needs room for lookahead as well, and is refused without it
   CHECK(cache.append({sequence}).empty());
 }
 
-TEST_CASE("the host pool is bounded, and may be none") {
+TEST_CASE("a swap-out beyond the host pool, or without one, is refused") {
   CheckedManager cache(small_options(8, 2));
   const SequenceHandle sequence = cache.admit(ids_from(1, 12));
   cache.append(sequence, 9);
@@ -141,7 +141,7 @@ TEST_CASE("the host pool is bounded, and may be none") {
   CHECK(alone.manager().host_states() == PoolStates{});
 }
 
-TEST_CASE("a sequence on the move can only be looked at, or released") {
+TEST_CASE("a sequence that is being swapped, or is swapped out, can only be read or released") {
   CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 9));
   cache.append(sequence, 6);
@@ -161,7 +161,7 @@ TEST_CASE("a sequence on the move can only be looked at, or released") {
   CHECK(cache.manager().host_states().free == TokenCount(16));
 }
 
-TEST_CASE("blocks of a sequence released on the move are given back when it has arrived") {
+TEST_CASE("blocks of a sequence released during a swap are freed when the swap completes") {
   CheckedManager cache(small_options(8, 4));
   const SequenceHandle first = cache.admit(ids_from(1, 8));
   cache.append(first, 8);
@@ -186,7 +186,7 @@ TEST_CASE("blocks of a sequence released on the move are given back when it has 
   CHECK(cache.manager().host_states().free == TokenCount(16));
 }
 
-TEST_CASE("what was cached stays so while its holder is away, and is published by it again") {
+TEST_CASE("content of a swapped-out sequence stays cached until its blocks are evicted") {
   CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.computed(ids_from(1, 8));
   CHECK(cache.complete(cache.swap_out({sequence}).handle) == Status::ok());
@@ -196,7 +196,7 @@ TEST_CASE("what was cached stays so while its holder is away, and is published b
   CHECK_FALSE(cache.try_swap_in({sequence}).is_ok());
 }
 
-TEST_CASE("only what a window still sees is moved") {
+TEST_CASE("a swap moves only the blocks that a window still sees") {
   CacheOptions options = small_options(16, 8);
   options.groups = {LayerGroup{}, LayerGroup{.num_layers = 1, .window = TokenCount(4)}};
   CheckedManager cache(options);
@@ -211,7 +211,7 @@ TEST_CASE("only what a window still sees is moved") {
   CHECK(cache.table(sequence, 1)[2] >= 0);
 }
 
-TEST_CASE("sets that can't be are refused by name") {
+TEST_CASE("invalid sets of sequences and lookahead are refused by name") {
   CheckedManager cache(small_options(8, 4));
   const SequenceHandle sequence = cache.admit(ids_from(1, 8));
   CHECK(cache.try_swap_out({}).status() == Status::invalid_input("swap out: no sequences"));

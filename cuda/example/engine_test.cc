@@ -48,7 +48,7 @@ Engine served(std::int64_t num_blocks, std::int32_t num_requests) {
   return engine;
 }
 
-TEST_CASE("answers are those of the model without a cache, in pools of any size") {
+TEST_CASE("answers equal those of the model without a cache, in pools of any size") {
   std::int64_t preemptions = 0;
   for (const std::int64_t num_blocks : {9, 12, 16, 24, 200}) {
     INFO(num_blocks << " blocks");
@@ -69,7 +69,7 @@ TEST_CASE("answers are those of the model without a cache, in pools of any size"
   CHECK(preemptions > 0);
 }
 
-TEST_CASE("what the pool can't hold even alone is answered with what it needed") {
+TEST_CASE("a request too large for the whole pool is answered with the blocks it needs") {
   const Engine engine = served(4, 3);
   CHECK(engine.answers().size() == 6);
   for (const Answer& answer : engine.answers()) {
@@ -79,7 +79,7 @@ TEST_CASE("what the pool can't hold even alone is answered with what it needed")
   CHECK(engine.manager().num_sequences() == 0);
 }
 
-TEST_CASE("what can never be served is refused by name") {
+TEST_CASE("invalid requests and engine options are refused by name") {
   Engine engine = Engine::create(options(20), {}).value();
   Request long_prompt = request(0);
   long_prompt.prompt.resize(40);

@@ -49,7 +49,7 @@ void check_refused(const std::vector<std::string>& flags, const std::string& mes
   CHECK(!std::filesystem::exists(folder));
 }
 
-TEST_CASE("by default every operation, and files that are as the manifest says") {
+TEST_CASE("the default run writes cases of every operation, as its manifest says") {
   const std::string folder = fresh_folder("all of them");
   const auto tried = cases(folder, {});
   INFO(tried.err);
@@ -68,7 +68,7 @@ TEST_CASE("by default every operation, and files that are as the manifest says")
   CHECK(manifest.cases.back().name == "kv_write-08");
 }
 
-TEST_CASE("equal flags give equal bytes, and another seed other ones") {
+TEST_CASE("equal flags give equal files, and another seed gives others") {
   const std::string one = fresh_folder("one");
   const std::string other = fresh_folder("other");
   const std::string third = fresh_folder("third");
@@ -83,7 +83,7 @@ TEST_CASE("equal flags give equal bytes, and another seed other ones") {
   }
 }
 
-TEST_CASE("a program gets what it can serve, and nothing else") {
+TEST_CASE("every case meets the restrictions that flags name") {
   const std::vector<CaseFile> files =
       written(fresh_folder("narrow"),
               {"--op", "decode", "--type", "bf16", "--head-dim", "64", "--group", "4",
@@ -145,7 +145,7 @@ TEST_CASE("one case in three is of serving size, in files of bounded size") {
   CHECK(some([](const verify::CaseSpec& spec) { return spec.num_rows() > 100; }));
 }
 
-TEST_CASE("no size is beyond its limit") {
+TEST_CASE("no size of a case is beyond the limits that flags set") {
   const std::vector<CaseFile> files =
       written(fresh_folder("limits"), {"--context-max", "300", "--sequences-max", "2", "--rows-max",
                                        "5", "--q-heads-max", "6", "--cases", "18"});
@@ -158,7 +158,7 @@ TEST_CASE("no size is beyond its limit") {
   }
 }
 
-TEST_CASE("head dims are multiples in the packed layout, too") {
+TEST_CASE("head dims are multiples of --head-dim-multiple in the packed layout, too") {
   for (const std::int64_t multiple : {4, 24}) {
     for (const CaseFile& file :
          written(fresh_folder("packs"), {"--head-dim-multiple", std::to_string(multiple),
@@ -170,7 +170,7 @@ TEST_CASE("head dims are multiples in the packed layout, too") {
   }
 }
 
-TEST_CASE("flags are refused by name, and nothing is written") {
+TEST_CASE("bad flags are refused by name, and no file is written") {
   check_refused({"--op", "encode"}, "--op: found 'encode'; expected one of decode, prefill");
   check_refused({"--type", "fp64"}, "--type: found 'fp64'; expected one of fp32, fp16, bf16");
   check_refused({"--type", "fp32/e4m3"}, "--type: found 'fp32/e4m3'");
@@ -198,7 +198,7 @@ TEST_CASE("flags are refused by name, and nothing is written") {
                 "take 4 GiB already; expected fewer, or smaller ones");
 }
 
-TEST_CASE("a folder that holds something is left alone") {
+TEST_CASE("an output folder that is not empty, is a file or is not given is refused") {
   const std::string folder = fresh_folder("taken");
   REQUIRE(make_folder(folder).is_ok());
   CHECK(cases(folder, {"--cases", "1"}).exit_code == 0);
@@ -212,7 +212,7 @@ TEST_CASE("a folder that holds something is left alone") {
   CHECK_THAT(nowhere.err, ContainsSubstring("--out"));
 }
 
-TEST_CASE("a manifest is read as it was written, and not once it was changed") {
+TEST_CASE("a manifest is read as it was written, and refused if it was changed") {
   const std::string folder = fresh_folder("manifest");
   written(folder, {"--cases", "3", "--op", "decode"});
   const std::string text = read_text_file(case_manifest_path(folder)).value();

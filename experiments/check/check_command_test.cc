@@ -28,7 +28,7 @@ void set_item(NpyArray& array, std::int64_t index, float value) {
   std::memcpy(array.data.data() + index * array.item_bytes, &value, sizeof value);
 }
 
-TEST_CASE("right answers pass, and nothing is kept") {
+TEST_CASE("right answers pass, and no case is saved") {
   const AnsweredFolder folder;
   const TriedCommand tried = folder.check();
   INFO(tried.out << tried.err);
@@ -106,7 +106,7 @@ TEST_CASE("declared numerics allow for what their rounding adds, here and in a r
         0);
 }
 
-TEST_CASE("a case with a reason not to answer it is skipped, and no case is not enough") {
+TEST_CASE("a case with a reason to skip is skipped, and a check that skips every case fails") {
   const AnsweredFolder folder({"--cases", "3", "--op", "decode", "--type", "fp32"});
   folder.remove(folder.files[0].name + ".out.npz");
   folder.write(folder.files[0].name + ".skip.txt", "head dims beyond 256\n");
@@ -144,7 +144,7 @@ TEST_CASE("a token in a wrong slot is reported with block and slot, by check and
   CHECK_THAT(again.out, ContainsSubstring(where));
 }
 
-TEST_CASE("what is not answered is counted and named, and is no success") {
+TEST_CASE("a case without an answer is counted and named, and the check fails") {
   const AnsweredFolder folder;
   folder.remove(folder.files[2].name + ".out.npz");
   const TriedCommand tried = folder.check();
@@ -154,7 +154,7 @@ TEST_CASE("what is not answered is counted and named, and is no success") {
                                           folder.files[2].name));
 }
 
-TEST_CASE("an answer that is no array, or another one, fails with what was expected") {
+TEST_CASE("a malformed answer, or one of another shape or type, fails with what was expected") {
   const AnsweredFolder folder;
   const std::string whole = folder.read(folder.files.front().name + ".out.npz");
   const NpyArray out = folder.right(folder.files.front()).at("out");

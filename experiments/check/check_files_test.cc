@@ -39,7 +39,7 @@ TEST_CASE("an answer that is a pipe, a folder or a device is wrong, and nothing 
   folder.check_refused(manifest + ": expected a file, found a named pipe");
 }
 
-TEST_CASE("files that are not as they were written end it, by name") {
+TEST_CASE("a case file that was changed or removed ends the check by name") {
   const AnsweredFolder folder;
   const std::string name = folder.files[1].name + ".npz";
   const std::string path = (std::filesystem::path(folder.path) / name).string();
@@ -62,7 +62,7 @@ TEST_CASE("files that are not as they were written end it, by name") {
   folder.check_refused(path + ": No such file or directory");
 }
 
-TEST_CASE("a folder without a manifest, with two answers, or none at all is bad input") {
+TEST_CASE("a folder without a manifest or with two answers, and a missing folder, are bad input") {
   const AnsweredFolder folder;
   folder.write(folder.files[0].name + ".out.npy", "");
   folder.check_refused(": expected one answer, found ");

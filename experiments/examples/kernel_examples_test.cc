@@ -79,7 +79,7 @@ TEST_CASE("the kernel whose window is one key too wide is caught, and its smalle
   check_text(text, "testdata/faulty_kernel.txt");
 }
 
-TEST_CASE("the two differ by their fault and their name") {
+TEST_CASE("the right and the faulty kernel differ only by the fault and the name") {
   const std::vector<std::string> right = lines_of(text_of("paged_kernel.c"));
   const std::vector<std::string> faulty = lines_of(text_of("faulty_kernel.c"));
   REQUIRE(right.size() == faulty.size());

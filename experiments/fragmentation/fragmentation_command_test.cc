@@ -43,7 +43,7 @@ Lines lines_of(const std::string& text) {
   return lines;
 }
 
-TEST_CASE("a small study, to the letter") {
+TEST_CASE("a small study prints exactly the recorded text") {
   const auto tried = fragmentation(
       {"--requests", "300", "--scale-rate", "4", "--block-sizes", "16,256", "--pool-gib", "6"});
   CHECK(tried.exit_code == 0);
@@ -118,7 +118,7 @@ TEST_CASE("the files hold every gauge and every setting") {
   CHECK_FALSE(manifest.contains("written_at"));
 }
 
-TEST_CASE("the paper's view leaves nothing out") {
+TEST_CASE("the paper's states add up to the whole pool") {
   RunConfig base;
   base.requests = 500;
   base.pool_gib = 12;
@@ -142,7 +142,7 @@ TEST_CASE("the paper's view leaves nothing out") {
   CHECK(paper_shares(rows.value()[1].mean_shares()).internal_fragmentation == 0);
 }
 
-TEST_CASE("the pool is the paper's unless something decides it") {
+TEST_CASE("the pool is the paper's unless flags set it") {
   const auto pool = [](Lines flags) {
     flags.insert(flags.end(), {"--requests", "10", "--allocators", "paged", "--block-sizes", "16"});
     return lines_of(fragmentation(flags).out).front();
@@ -154,7 +154,7 @@ TEST_CASE("the pool is the paper's unless something decides it") {
   CHECK_THAT(pool({"--gpu", "A100-80"}), !ContainsSubstring("15,728"));
 }
 
-TEST_CASE("a folder without a name is refused, not taken for none") {
+TEST_CASE("an empty --out is refused") {
   const auto refused = fragmentation({"--requests", "100", "--out", ""});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, ContainsSubstring("--out: found ''; expected a folder"));

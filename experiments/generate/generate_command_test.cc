@@ -14,7 +14,7 @@ testing::TriedCommand generate(std::vector<std::string> arguments) {
   return testing::try_command(generate_command, std::move(arguments));
 }
 
-TEST_CASE("the run that is built in shows tables, events, texts and what was saved") {
+TEST_CASE("the built-in run shows tables, events, texts and the bytes moved") {
   const testing::TriedCommand tried = generate({});
   CHECK(tried.exit_code == 0);
   CHECK(tried.err.empty());
@@ -30,14 +30,14 @@ TEST_CASE("the run that is built in shows tables, events, texts and what was sav
   CHECK(tried.out.ends_with(brief.out));
 }
 
-TEST_CASE("the configuration that is printed is the one that runs") {
+TEST_CASE("the flag --print-config prints the built-in configuration, and excludes --brief") {
   const testing::TriedCommand tried = generate({"--print-config"});
   CHECK(tried.exit_code == 0);
   CHECK(tried.out == example_config());
   CHECK(generate({"--print-config", "--brief"}).exit_code == 2);
 }
 
-TEST_CASE("a file that is not there is bad input") {
+TEST_CASE("a missing file is bad input") {
   const testing::TriedCommand tried = generate({"--config", "nowhere.json"});
   CHECK(tried.exit_code == 2);
   CHECK_THAT(tried.err, ContainsSubstring("nowhere.json: No such file"));
@@ -48,7 +48,7 @@ struct WrongConfig {
   std::string message;
 };
 
-TEST_CASE("fields that are not right are named") {
+TEST_CASE("wrong fields of a configuration are named") {
   const std::string requests = R"("requests": [{"prompt": [1]}])";
   CHECK(parse_generate_config("f", "{" + requests + "}").status() == Status::ok());
   const std::vector<WrongConfig> configs = {

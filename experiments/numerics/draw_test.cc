@@ -24,7 +24,7 @@ Row exact_out(const PagedAttentionInputs& inputs) {
 
 Row row(double a, double b) { return (Row(2) << a, b).finished(); }
 
-TEST_CASE("the planted key has the weight that was asked for, but for rounding") {
+TEST_CASE("the planted key has the requested weight up to rounding") {
   for (const StudyTypes& type : kTypes) {
     DecodeProblem problem(type, 300, RandomStream(1));
     const double drawn = problem.last_weight();
@@ -40,7 +40,7 @@ TEST_CASE("the planted key has the weight that was asked for, but for rounding")
   }
 }
 
-TEST_CASE("the views hold the values, the planted key's too") {
+TEST_CASE("the views hold the values of the matrices, the planted key included") {
   for (const StudyTypes& type : kTypes) {
     DecodeProblem problem(type, 40, RandomStream(2));
     problem.plant_last_key(0.1);
@@ -76,7 +76,7 @@ TEST_CASE("faults move the exact result as their direction says") {
              1e-3);
 }
 
-TEST_CASE("what is refused begins at the smallest size, and not a step before") {
+TEST_CASE("a fault is refused from its smallest refused size on, and not just below it") {
   const Row error = row(0.5, -0.5);
   const Row allowed = row(1, 1);
   for (const Row& direction : {row(2, 1), row(-2, 1), row(2, -1), row(0, 1)}) {
@@ -105,7 +105,7 @@ TEST_CASE("the right kernel is within both bounds, a grossly wrong one within ne
   }
 }
 
-TEST_CASE("bounds follow the last key, as if the draw had begun with it") {
+TEST_CASE("bounds depend on the key planted last, and not on earlier ones") {
   const auto planted = [](double first) {
     Draw draw(ElementType::kBf16, 100, RandomStream(5));
     draw.prepare(Fault::kDroppedKey, first);
@@ -122,7 +122,7 @@ TEST_CASE("bounds follow the last key, as if the draw had begun with it") {
   CHECK(draw.allowed(Judge::kProbabilistic) == drawn);
 }
 
-TEST_CASE("the yardstick of the factor-two rule is the plain run") {
+TEST_CASE("the factor-two rule allows twice the plain run's largest error, the fixed rule 1e-3") {
   const DecodeProblem problem(ElementType::kBf16, 100, RandomStream(6));
   const reference::AttentionResult plain = reference::low_precision_attention(problem.inputs(), {});
   const Row error = Eigen::Map<const Row>(plain.out.data(), kHeadDim) - exact_out(problem.inputs());

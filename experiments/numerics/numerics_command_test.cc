@@ -43,7 +43,7 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
   CHECK_THAT(tried.err, ContainsSubstring(message));
 }
 
-TEST_CASE("three tables, with a row per type and number of keys, and how to repeat them") {
+TEST_CASE("the output has three tables of all types and key counts, and the command to repeat") {
   const auto tried = small({});
   REQUIRE(tried.exit_code == 0);
   CHECK(tried.err.empty());
@@ -79,7 +79,7 @@ TEST_CASE("rows of fewer than 16 draws are marked, and the mark is explained") {
   CHECK_THAT(enough, !ContainsSubstring("*"));
 }
 
-TEST_CASE("equal flags give equal bytes on any number of threads, and another seed others") {
+TEST_CASE("equal flags give equal output on any number of threads, and another seed another") {
   const std::string once = small({"--threads", "1"}).out;
   CHECK(small({"--threads", "3"}).out == once);
   CHECK(small({"--seed", "2"}).out != once);
@@ -110,13 +110,13 @@ TEST_CASE("JSON has every figure") {
   }
 }
 
-TEST_CASE("without --draws, short contexts have a hundred") {
+TEST_CASE("without --draws, short contexts get the default number of draws") {
   const auto tried = numerics({"--n", "2", "--types", "fp32", "--json"});
   REQUIRE(tried.exit_code == 0);
   CHECK(parse_json(tried.out).value()[0]["draws"] == default_draws(2));
 }
 
-TEST_CASE("files hold what was found, with a manifest that repeats it") {
+TEST_CASE("CSV files hold all results, and the manifest has the command to repeat them") {
   const std::filesystem::path folder =
       std::filesystem::path(std::getenv("TEST_TMPDIR")) / "numerics";
   const auto tried = small({"--out", folder.string()});
@@ -136,7 +136,7 @@ TEST_CASE("files hold what was found, with a manifest that repeats it") {
   CHECK(manifest["files"].size() == 2);
 }
 
-TEST_CASE("a folder that cannot be made or written to is bad input, before years of work") {
+TEST_CASE("an output folder that cannot be written is refused before the study runs") {
   for (const char* folder : {"/dev/null/x", "/proc"}) {
     const auto tried = numerics({"--n", "262144", "--draws", "1000000", "--out", folder});
     CHECK(tried.exit_code == 2);

@@ -44,7 +44,7 @@ std::vector<std::string> found(const std::string& pattern) {
   return matches;
 }
 
-TEST_CASE("the document has the tables that are printed") {
+TEST_CASE("the document has the titles and columns of the printed tables") {
   const std::vector<std::string> there = lines_of(document());
   const std::set<std::string> lines(there.begin(), there.end());
   const std::vector<CellResult> results = {study({ElementType::kFp32, 8, 3, 1})};
@@ -57,7 +57,7 @@ TEST_CASE("the document has the tables that are printed") {
   }
 }
 
-TEST_CASE("the document names the tool, and flags that are its own") {
+TEST_CASE("the document names the tool, and only flags that it has") {
   const std::string help = testing::try_command(numerics_command, {"numerics", "--help"}).out;
   CHECK(help.find("numerics") != std::string::npos);
   CHECK_FALSE(found("`(recto numerics)").empty());
@@ -69,7 +69,7 @@ TEST_CASE("the document names the tool, and flags that are its own") {
   }
 }
 
-TEST_CASE("every target that the document names is there") {
+TEST_CASE("every target that the document names exists") {
   const std::vector<std::string> targets = found("//([a-z_/]+:[a-z_]+)");
   CHECK(targets.size() >= 2);
   for (std::string target : targets) {

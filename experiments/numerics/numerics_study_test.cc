@@ -58,7 +58,7 @@ TEST_CASE("faults of the sizes found are refused again, and 20 times smaller one
   CHECK(tried == (all ? 18 + 15 : 6));
 }
 
-TEST_CASE("an attempt that has missed too often is given up") {
+TEST_CASE("an attempt is given up after too many misses") {
   const StudyCell cell{ElementType::kBf16, 16, 100, 7};
   std::vector<Attempt> attempts{{Fault::kDroppedKey, Judge::kWorstCase, 1e-9},
                                 {Fault::kDroppedKey, Judge::kWorstCase, 0.5}};
@@ -69,7 +69,7 @@ TEST_CASE("an attempt that has missed too often is given up") {
   CHECK(attempts[1].realised.size() == 100);
 }
 
-TEST_CASE("a share of all draws is supported by how many were refused of how many") {
+TEST_CASE("the supported share is the 95 % lower confidence bound of the refused share") {
   // 0.95 confidence: share^draws = 0.05 where all were refused.
   for (const std::int64_t draws : {1, 8, 16, 64, 299, 100'000}) {
     CHECK(supported_share(draws, draws) ==
@@ -82,7 +82,7 @@ TEST_CASE("a share of all draws is supported by how many were refused of how man
   CHECK(supported_share(9, 10) == Approx(0.6058367).epsilon(1e-6));
 }
 
-TEST_CASE("what is counted once the sizes are found has no part in finding them") {
+TEST_CASE("found sizes are counted on draws other than those that found them") {
   const StudyCell cell{ElementType::kBf16, 16, 40, 7};
   std::vector<Attempt> attempts{{Fault::kDroppedKey, Judge::kWorstCase, 1e-9},
                                 {Fault::kDroppedKey, Judge::kWorstCase, 0.5}};
@@ -95,7 +95,7 @@ TEST_CASE("what is counted once the sizes are found has no part in finding them"
   CHECK(searching[0].realised != attempts[1].realised);
 }
 
-TEST_CASE("a cache in fp8 is judged, by its own bounds and by those of others") {
+TEST_CASE("a kernel with an fp8 cache is judged by its own bounds and by those of others") {
   const CellResult result = study({{ElementType::kFp16, ElementType::kE4m3}, 64, 20, 3});
   CHECK(result.sharpness.beyond_probabilistic == 0);
   for (const Judge judge : {Judge::kProbabilistic, Judge::kWorstCase, Judge::kOthersProbabilistic,
@@ -150,7 +150,7 @@ TEST_CASE("a fixed tolerance refuses right bf16 kernels of short contexts, whate
   CHECK(threshold_of(result, Fault::kDroppedKey, Judge::kProbabilistic).sight == Sight::kSeen);
 }
 
-TEST_CASE("where one draw's scores are next to equal, a wrong scale is never seen in all draws") {
+TEST_CASE("a scale error is never seen in all draws if one draw's scores are almost equal") {
   // With two keys, such a draw is among the 20 of seed 5 and not among those of seed 4.
   const CellResult with = study({ElementType::kBf16, 2, 20, 5});
   const CellResult without = study({ElementType::kBf16, 2, 20, 4});
@@ -159,7 +159,7 @@ TEST_CASE("where one draw's scores are next to equal, a wrong scale is never see
   CHECK(threshold_of(with, Fault::kSwappedValue, Judge::kWorstCase).sight == Sight::kSeen);
 }
 
-TEST_CASE("what was asked for is what rounding made of it, nearly") {
+TEST_CASE("rounding changes the size of each fault by less than 5 %") {
   const CellResult result = study({ElementType::kBf16, 64, 20, 5});
   for (const Fault fault : kFaults) {
     const Threshold& threshold = threshold_of(result, fault, Judge::kProbabilistic);

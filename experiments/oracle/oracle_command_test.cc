@@ -40,7 +40,7 @@ testing::TriedCommand oracle(const NpzArrays& arrays, std::vector<std::string> f
   return testing::try_command(oracle_command, flags);
 }
 
-TEST_CASE("the result of a case is that which recto cases wrote, in every layout and type") {
+TEST_CASE("results equal those that recto cases wrote, in every layout and type") {
   const auto written = std::filesystem::path(std::getenv("TEST_TMPDIR")) / "expected.npz";
   for (const std::string layout : {"token-major", "head-major", "packed"}) {
     for (const std::string type : {"fp32", "fp16", "bf16/e4m3"}) {
@@ -58,7 +58,7 @@ TEST_CASE("the result of a case is that which recto cases wrote, in every layout
   }
 }
 
-TEST_CASE("an output is compared, and a wrong element told") {
+TEST_CASE("an output is compared, and the first wrong element is named") {
   NpzArrays arrays = drawn_case({"--type", "fp32"});
   std::vector<float> out;
   const verify::NpyArray expected = arrays.at("expected");

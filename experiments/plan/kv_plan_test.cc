@@ -59,7 +59,7 @@ TEST_CASE("an 8192-token reservation for 792 tokens wastes 7400 of 8192 slots") 
 // github.com/tspeterkim/paged-attention-minimal: at batch 7 of 8192 tokens on a 24 GB card 28.46 %
 // of its memory is fragmented, batch 8 does not fit, and paging takes 49. The example fills the
 // card, and counts generated tokens as used: 360 on average, by its first figure.
-TEST_CASE("the batch sizes of the 24 GB example") {
+TEST_CASE("the plan has the batch sizes of the 24 GB example") {
   KvPlanOptions options = options_for("Llama-3.1-8B", "RTX-4090");
   options.max_length = TokenCount(8192);
   options.pool.memory_utilization = 1;
@@ -75,7 +75,7 @@ TEST_CASE("the batch sizes of the 24 GB example") {
   CHECK(longest_mean_length(plan, TokenCount(16), 49) == TokenCount(1199));
 }
 
-TEST_CASE("the longest mean length is the edge, for any number of requests and block size") {
+TEST_CASE("the longest mean length fits the requests, and one token more does not") {
   KvPlanOptions options = options_for("Llama-3.1-8B", "RTX-4090");
   for (const std::int64_t block_size : {1, 16, 48, 256}) {
     options.pool.shape.block_size = TokenCount(block_size);
@@ -101,7 +101,7 @@ TEST_CASE("Llama-2-70B without grouped heads takes 40 GiB per K or V at 8 x 4096
   CHECK(plan_of(options).lengths[0].batch_bytes == ByteCount(2 * 40 * kGibi));
 }
 
-TEST_CASE("requests of every length that fit are as many as blocks allow") {
+TEST_CASE("as many requests of a length fit as blocks allow") {
   KvPlanOptions options = options_for("Llama-3.1-8B", "H100");
   for (const std::int64_t length : {1, 15, 16, 17, 4096, 131'072}) {
     options.lengths.push_back({TokenCount(length), TokenCount(0)});
@@ -115,7 +115,7 @@ TEST_CASE("requests of every length that fit are as many as blocks allow") {
   }
 }
 
-TEST_CASE("a model that does not fit is bad input, with figures and the least that fits") {
+TEST_CASE("a model that does not fit is bad input, with figures and the smallest --tp that fits") {
   const std::string text = message(options_for("OPT-66B", "A100-40"));
   CHECK(has(text, "131439403008"));
   CHECK(has(text, "the least that fits is --tp 4"));

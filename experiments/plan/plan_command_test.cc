@@ -34,7 +34,7 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
   CHECK_THAT(tried.err, ContainsSubstring(message));
 }
 
-TEST_CASE("a plan as people see it") {
+TEST_CASE("a plan prints exactly the expected text") {
   const auto tried = plan({"--model", "OPT-13B", "--gpu", "A100-40", "--prompt", "161", "--output",
                            "338", "--length", "2048", "--mean-length", "499"});
   CHECK(tried.exit_code == 0);
@@ -98,7 +98,7 @@ TEST_CASE("the parts of the memory add up, whatever the model and the tensor par
   }
 }
 
-TEST_CASE("types of K and V decide the bytes") {
+TEST_CASE("the type of K and V decides the bytes per token") {
   const auto bytes = [](const char* dtype) {
     return plan_json_of({"--kv-dtype", dtype})["kv_bytes_per_token_per_card"].get<int>();
   };
@@ -126,7 +126,7 @@ TEST_CASE("the 24 GB example: 28.46 % of the card, then below 1 %, and seven tim
                                           "length of 223 tokens on."));
 }
 
-TEST_CASE("a request that does not fit says how many cards it takes") {
+TEST_CASE("for a request that does not fit, the plan names the smallest --tp") {
   const auto tried = plan({"--model", "Llama-3.1-8B", "--gpu", "RTX-4090", "--length", "100000"});
   CHECK(tried.exit_code == 0);
   CHECK_THAT(tried.out,

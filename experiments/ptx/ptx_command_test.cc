@@ -145,7 +145,7 @@ TEST_CASE("a server launches kernels on the shared file") {
   CHECK_THAT(found[0].get<std::string>(), ContainsSubstring("past the end of to (4 bytes)"));
 }
 
-TEST_CASE("requests that make no sense are answered by an error, and the server goes on") {
+TEST_CASE("invalid requests are answered by an error, and the server goes on") {
   const Client client;
   std::memcpy(client.memory, kHead.data(), kHead.size());
   for (const char* line : {"", "nonsense", "[]", "{}", R"({"load": -1})", R"({"load": 99999999})",

@@ -60,7 +60,7 @@ TEST_CASE("a failing case is explained down to its key, step and fault") {
     CHECK_THAT(tried.out, ContainsSubstring(part));
 }
 
-TEST_CASE("the same case on backends that are right holds") {
+TEST_CASE("a saved case passes on backends that are right") {
   const std::string file = file_with(saved_case_text(windowed()));
   const auto others = replay({file, "--backend", "naive-fp64,reference-decode,host-api"});
   INFO(others.out << others.err);
@@ -197,7 +197,7 @@ TEST_CASE("a row with keys that is not written is reported as unwritten") {
   CHECK_THAT(tried.out, ContainsSubstring("; 1 fits\n  1 of 2 rows with keys is not written\n"));
 }
 
-TEST_CASE("what no backend takes is skipped aloud, and no success") {
+TEST_CASE("a case that every backend skips is reported as skipped, and the replay fails") {
   const auto gpu = replay({file_with(saved_case_text(windowed())), "--backend", "gpu"});
   CHECK(gpu.exit_code == 1);
   CHECK_THAT(gpu.out, ContainsSubstring("SKIPPED: reference-decode@gpu: this program has "));

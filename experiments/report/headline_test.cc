@@ -41,19 +41,19 @@ Json two_allocators() {
 
 Json panels() { return Json::array({panel_of({0, 1}, 64), panel_of({2, 3}, 16)}); }
 
-TEST_CASE("The quickest of what panels recommend is recommended, not the first") {
+TEST_CASE("The quickest of the panels' recommended rows is recommended, not the first") {
   const Json made = headline(two_allocators(), {1, 2}, panels());
   CHECK(made["recommended"] == 2);
   CHECK(made["compared"] == Json::array({1, 2}));
   CHECK(made["not_told_apart"].empty());
 }
 
-TEST_CASE("Throughput is that of requests within the limits where there are limits") {
+TEST_CASE("With latency limits, goodput takes the place of throughput") {
   CHECK(headline_json(two_allocators(), {1, 2}, panels(), Throughput::kGoodput)["recommended"] ==
         1);
 }
 
-TEST_CASE("Where throughput is the same within a hundredth the time per token decides") {
+TEST_CASE("Time per token decides between rows whose throughput is within one percent") {
   Json rows = two_allocators();
   rows[1]["metrics"]["output_tokens_per_s"] = 686;
   CHECK(headline(rows, {1, 2}, panels())["recommended"] == 2);
@@ -61,7 +61,7 @@ TEST_CASE("Where throughput is the same within a hundredth the time per token de
   CHECK(headline(rows, {1, 2}, panels())["recommended"] == 1);
 }
 
-TEST_CASE("Who rejects more requests is not recommended, however quick") {
+TEST_CASE("A row that rejects more requests is not recommended, however quick") {
   Json rows = two_allocators();
   rows[2]["metrics"]["requests_rejected"] = 1;
   const Json made = headline(rows, {1, 2}, panels());
@@ -69,7 +69,7 @@ TEST_CASE("Who rejects more requests is not recommended, however quick") {
   CHECK(made["compared"] == Json::array({2, 1}));
 }
 
-TEST_CASE("What seeds do not tell apart from the recommendation is named") {
+TEST_CASE("Rows that seeds do not distinguish from the recommended one are named") {
   Json rows = two_allocators();
   rows[1]["metrics"] = rows[2]["metrics"];
   rows[1]["metrics"]["output_tokens_per_s"] = 670;
@@ -87,7 +87,7 @@ TEST_CASE("What seeds do not tell apart from the recommendation is named") {
   CHECK(made["not_told_apart"] == Json::array({1}));
 }
 
-TEST_CASE("Where the best is of a panel that recommends none, none is recommended") {
+TEST_CASE("No row is recommended if the best row's panel recommends none") {
   Json open = panels();
   open[1]["advice"]["recommended"] = nullptr;
   const Json made = headline(two_allocators(), {1, 2}, open);
@@ -98,7 +98,7 @@ TEST_CASE("Where the best is of a panel that recommends none, none is recommende
   CHECK(headline(two_allocators(), {1, 2}, open)["recommended"] == 2);
 }
 
-TEST_CASE("Rows that served nothing are compared only where there are no others") {
+TEST_CASE("Rows that served no request are compared only if there are no others") {
   Json rows = two_allocators();
   rows.push_back({{"label", "contiguous-max"},
                   {"block_size", nullptr},

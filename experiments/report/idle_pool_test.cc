@@ -23,7 +23,7 @@ BlockSizeFigures size_of(std::int64_t block_size, double used, double waste) {
   return figures;
 }
 
-TEST_CASE("Equally good sizes in a pool that is hardly filled are no choice") {
+TEST_CASE("In a pool that is hardly filled, none of equally good sizes is recommended") {
   const auto idle = advise({size_of(16, 0.002, 0.0001), size_of(256, 0.002, 0.001)});
   CHECK(!idle->recommended.has_value());
   CHECK(idle->reason ==

@@ -148,7 +148,7 @@ TEST_CASE("Shared prefixes are one stretch with several references, and are evic
                             [](const MapSegment& segment) { return segment.stay < 0; }));
 }
 
-TEST_CASE("Swaps and windows are mapped, too") {
+TEST_CASE("Swaps and windows appear in the map") {
   RunConfig swap = small_run("paged");
   swap.preemption = "swap";
   swap.host_gib = 8;
@@ -207,12 +207,12 @@ TEST_CASE("A close look has a picture every 150 ms of a minute, and none after t
   }
 }
 
-TEST_CASE("A map is the same each time") {
+TEST_CASE("Equal runs give equal maps") {
   const RunConfig config = small_run("paged");
   CHECK(json_text(to_json(mapped(config).map)) == json_text(to_json(mapped(config).map)));
 }
 
-TEST_CASE("Under the production manager maps show its blocks, with as many marks and holders") {
+TEST_CASE("Maps of the production manager have as many marks and stays as the simulator's own") {
   RunConfig beams = small_run("paged");
   beams.decoding = "beam:4";
   beams.beam_switch_probability = 0.05;

@@ -36,7 +36,7 @@ TEST_CASE("Of equally good block sizes the largest is advised") {
   CHECK(!advice->verdicts[2].beaten_by.has_value());
 }
 
-TEST_CASE("A percentage point of the pool is given away for a larger block, more is not") {
+TEST_CASE("A larger block is advised if it wastes at most a percentage point more of the pool") {
   BlockSizeFigures large = size_of(32);
   large.waste.mean = 0.02 + kGoodShare - 1e-9;
   CHECK(advise({size_of(16), large})->recommended == 32);
@@ -60,7 +60,7 @@ TEST_CASE("Prefix hits, throughput, time and rejected requests each decide alone
   }
 }
 
-TEST_CASE("Where no size is good in everything, the quickest is advised and that is said") {
+TEST_CASE("If no size is good in every respect, the quickest is advised, with that reason") {
   BlockSizeFigures small = size_of(8);
   small.s_per_token->mean = 0.04;
   BlockSizeFigures large = size_of(128);
@@ -100,7 +100,7 @@ TEST_CASE("A size that rejects more requests is neither advised nor a measure fo
   CHECK(advise({small, large})->recommended == 1000);
 }
 
-TEST_CASE("Where every size rejects requests the reason has their count") {
+TEST_CASE("If every size rejects requests, the reason has their number") {
   BlockSizeFigures small = size_of(16);
   small.requests_finished.mean = 288.5;
   small.requests_rejected = {.mean = 11.5, .by_seed = {2, 21}};
@@ -117,7 +117,7 @@ TEST_CASE("Where every size rejects requests the reason has their count") {
   CHECK(advise({small, large}, 2)->recommended == 16);
 }
 
-TEST_CASE("A trade-off has all by which sizes are compared") {
+TEST_CASE("A trade-off lists every criterion by which sizes are compared") {
   BlockSizeFigures figures = size_of(16);
   figures.copied_bytes.mean = 100;
   figures.kernel_s = SeedMean{.mean = 0.01};
@@ -193,7 +193,7 @@ TEST_CASE("A size that is worse under every seed counts as worse, however far se
   CHECK(apart->trade_offs[0].find("throughput x 0.48") != std::string::npos);
 }
 
-TEST_CASE("Where seeds differ in which size is better none is recommended") {
+TEST_CASE("No size is recommended if seeds differ in which size is better") {
   BlockSizeFigures small = size_of(16);
   BlockSizeFigures large = size_of(32);
   small.output_per_s = of_seeds(1000, 1000);
@@ -230,7 +230,7 @@ TEST_CASE("A percentile that seeds do not tell apart does not decide") {
       "Not distinguished from the best by 2 seeds: 45.0 % longer to the first token, p99."));
 }
 
-TEST_CASE("No size beats another by what may be chance") {
+TEST_CASE("A size beats another only by a difference that every seed shows") {
   BlockSizeFigures small = size_of(16);
   BlockSizeFigures large = size_of(32);
   large.table_bytes = small.table_bytes;
@@ -241,7 +241,7 @@ TEST_CASE("No size beats another by what may be chance") {
   CHECK(!advise({small, large}, 2)->verdicts[0].beaten_by.has_value());
 }
 
-TEST_CASE("Of good sizes none is recommended that another beats") {
+TEST_CASE("A good size that another good size beats is not recommended") {
   BlockSizeFigures middle = size_of(128);
   BlockSizeFigures large = size_of(256);
   large.table_bytes = middle.table_bytes;
@@ -254,7 +254,7 @@ TEST_CASE("Of good sizes none is recommended that another beats") {
         "token; block 128 is no worse than block 256 in anything.");
 }
 
-TEST_CASE("A size that serves nothing is compared by what it rejects") {
+TEST_CASE("A size that serves no request is compared by its rejections") {
   BlockSizeFigures small = size_of(16);
   small.requests_rejected.mean = 27;
   small.requests_finished.mean = 73;
@@ -275,7 +275,7 @@ TEST_CASE("A size that serves nothing is compared by what it rejects") {
   CHECK(none->reason == "No request is served with blocks 1000, 2000: none is recommended.");
 }
 
-TEST_CASE("Where no request meets the limits no size is recommended") {
+TEST_CASE("No size is recommended if no request meets the limits") {
   BlockSizeFigures small = size_of(16);
   BlockSizeFigures large = size_of(32);
   small.output_per_s.mean = 0;
@@ -288,7 +288,7 @@ TEST_CASE("Where no request meets the limits no size is recommended") {
   CHECK(advise({small, large})->recommended == 16);
 }
 
-TEST_CASE("One block size is no choice") {
+TEST_CASE("No size is advised among fewer than two") {
   CHECK(!advise({}).has_value());
   CHECK(!advise({size_of(16)}).has_value());
 }

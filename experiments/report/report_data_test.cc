@@ -14,7 +14,7 @@
 namespace recto::experiments {
 namespace {
 
-TEST_CASE("Base64 is RFC 4648's") {
+TEST_CASE("Base64 text matches the examples of RFC 4648") {
   const auto text = [](const std::string& bytes) {
     return base64(std::vector<std::uint8_t>(bytes.begin(), bytes.end()));
   };
@@ -59,7 +59,7 @@ TEST_CASE("Joined windows keep integrals") {
   CHECK(joined_windows({}, 5).empty());
 }
 
-TEST_CASE("A results table is read back, and what is none is refused with its line") {
+TEST_CASE("A results table is read, and a malformed one is refused with the reason") {
   const auto table = ResultsTable::parse("name,x\n\"a, b\",1.5\nc,\nd,many\n", "t.csv");
   REQUIRE(table.status().is_ok());
   CHECK(table.value().text(0, "name") == "a, b");
@@ -106,7 +106,7 @@ ResultsTable sweep_with(std::string_view column, const std::string& value) {
   return ResultsTable::parse(header + '\n' + row + '\n', "t.csv").value();
 }
 
-TEST_CASE("Figures are those of the columns, null where there is no number") {
+TEST_CASE("Figures come from their columns, and are null without a number") {
   const auto metrics = [](std::string_view column, const std::string& value) {
     return metrics_json(sweep_with(column, value), &ReportMetric::sweep, 0);
   };

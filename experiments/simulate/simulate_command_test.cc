@@ -31,7 +31,7 @@ Json simulated(Lines arguments) {
   return parse_json(tried.out).value();
 }
 
-TEST_CASE("the summary shows what was asked, in 100 columns") {
+TEST_CASE("the summary shows every figure, within 100 columns") {
   const auto tried =
       simulate({"--requests", "200", "--decoding", "beam:4", "--beam-switch-probability", "0.1",
                 "--ttft-limit-ms", "1", "--tpot-limit-ms", "1000", "--preemption", "swap",
@@ -150,7 +150,7 @@ TEST_CASE("a remark, on screen and in JSON, says that shared blocks turn a model
   CHECK_THAT(simulate(shared).out, ContainsSubstring("4,096 tokens, is off for prefix-cached"));
 }
 
-TEST_CASE("where nothing was served there is no latency, no verdict, and a pool that is free") {
+TEST_CASE("a run that serves no request has no latency, no verdict, and a free pool") {
   const auto tried = simulate({"--workload", "agent", "--requests", "20", "--ttft-limit-ms", "1"});
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.out, ContainsSubstring("20 requests (20 REJECTED)"));
@@ -204,7 +204,7 @@ TEST_CASE("JSON says how many were rejected and that not all of them are listed"
   CHECK(report_of("20")["rejected_ids_listed"] == 20);
 }
 
-TEST_CASE("sharing saves what the tables share") {
+TEST_CASE("the sharing saving is 1 - held blocks / table entries") {
   const Json json = simulated({"--requests", "100", "--decoding", "parallel:4"});
   const Json& gauges = json["report"]["gauges"];
   const auto blocks = gauges["held_blocks"]["mean"].get<double>();
@@ -226,7 +226,7 @@ TEST_CASE("goodput counts requests within both limits") {
   CHECK(all["figures"]["p99_meets_ttft"] == true);
 }
 
-TEST_CASE("seeds follow each other, on any number of threads") {
+TEST_CASE("several seeds count up from --seed, with equal output on any number of threads") {
   const Lines flags{"--requests", "60", "--seed", "7", "--seeds", "4", "--json", "--threads"};
   Lines one = flags;
   one.emplace_back("1");
@@ -269,13 +269,13 @@ TEST_CASE("seeds of a trace, which draws nothing, are refused; JSON has the file
             .exit_code == 0);
 }
 
-TEST_CASE("static batching is a baseline that can be run") {
+TEST_CASE("static batching finishes all requests") {
   const Json json = simulated({"--requests", "80", "--batching", "static", "--allocator",
                                "contiguous-max", "--scale-rate", "4"});
   CHECK(json["report"]["counters"]["requests_finished"] == 80);
 }
 
-TEST_CASE("timelines and several seeds do not go together") {
+TEST_CASE("a timeline of several seeds is refused") {
   const auto tried = simulate({"--seeds", "2", "--timeline", "x.json"});
   CHECK(tried.exit_code == 2);
   CHECK_THAT(tried.err, ContainsSubstring("--timeline"));

@@ -101,7 +101,7 @@ TEST_CASE("slices on one track do not overlap, and those of a request follow eac
   }
 }
 
-TEST_CASE("counters add up to the pool, and there are few of them") {
+TEST_CASE("pool counters add up to the pool, with at most ten events per second") {
   const Traced traced = trace(crowded());
   const double windows = seconds(traced.outcome.report.makespan) * 10 + 2;
   std::int64_t values = 0;
@@ -119,7 +119,7 @@ TEST_CASE("counters add up to the pool, and there are few of them") {
   CHECK(static_cast<double>(values) <= windows);
 }
 
-TEST_CASE("long silence costs no events") {
+TEST_CASE("long idle periods add few events") {
   RunConfig config = crowded();
   config.requests = 3;
   config.scale_rate = 1e-6;

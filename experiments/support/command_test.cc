@@ -64,7 +64,7 @@ std::string printed(Names words) {
   return done.out + done.err;
 }
 
-TEST_CASE("flags tell what follows them") {
+TEST_CASE("declared options know their flags, kind, known values, group and help") {
   Command program("program", "about");
   bool is_flag = false;
   std::string text;
@@ -106,7 +106,7 @@ TEST_CASE("flags tell what follows them") {
   CHECK(program.commands[0].footer == "the end");
 }
 
-TEST_CASE("values that are offered neither show in the help nor forbid others") {
+TEST_CASE("known values change neither the help nor the values accepted") {
   const auto without_names = [] {
     Command command = tried();
     for (Option& option : command.options) option.value.known.clear();
@@ -128,7 +128,7 @@ TEST_CASE("values are stored, and options known in the order of the command line
         "0||-1|0|18446744073709551615|1 8 2 ||folder --sizes --sizes --seed ");
 }
 
-TEST_CASE("numbers are decimal, and as far as their range reaches") {
+TEST_CASE("numbers are decimal, and refused out of their range") {
   for (const char* text : {"0", "101", "", "x", "5x", " 5", "+5", "0x10", "1e1", "1.0", "true"}) {
     CHECK(printed({"d", "--count", text}) ==
           "--count: found '" + std::string(text) + "'; expected an integer from 1 to 100\n");

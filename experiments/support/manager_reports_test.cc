@@ -159,16 +159,16 @@ void check_trace(Source source, const char* file, const char* limit) {
 
 const Settings kLargeCard = {{"model", "Llama-3.1-8B"}, {"gpu", "H100"}};
 
-TEST_CASE("equal reports on the Azure conversation trace") {
+TEST_CASE("both managers give equal reports on the Azure conversation trace") {
   check_trace({.settings = kLargeCard, .tight_pool = "30000"}, "azure-llm-2023-conv.csv", "1500");
 }
 
-TEST_CASE("equal reports on the Mooncake conversation trace") {
+TEST_CASE("both managers give equal reports on the Mooncake conversation trace") {
   check_trace({.settings = kLargeCard, .tight_pool = "150000"},
               "mooncake-fast25-conversation.jsonl", "200");
 }
 
-TEST_CASE("equal reports on the ShareGPT workload with token ids") {
+TEST_CASE("both managers give equal reports on the ShareGPT workload with token ids") {
   const Source source{.settings = kLargeCard, .tight_pool = "20000"};
   check_trace(source, "sharegpt-llama31-8b-300.jsonl", "300");
   // As the engine of docs/validation.md served it.
@@ -181,7 +181,7 @@ TEST_CASE("equal reports on the ShareGPT workload with token ids") {
                       {"max_length", "32768"}});
 }
 
-TEST_CASE("equal reports on each format of traces") {
+TEST_CASE("both managers give equal reports on each format of traces") {
   for (const char* file : {"azure_2023.csv", "azure_2024.csv", "bailian.jsonl", "burstgpt.csv",
                            "llmservingsim.jsonl", "mooncake.jsonl", "plain.csv", "vidur.csv"}) {
     Source source{.settings = kLargeCard, .tight_pool = "20000"};
@@ -192,7 +192,7 @@ TEST_CASE("equal reports on each format of traces") {
   }
 }
 
-TEST_CASE("equal reports on every built-in workload") {
+TEST_CASE("both managers give equal reports on every built-in workload") {
   for (const sim::BuiltinWorkload& workload : sim::builtin_workloads()) {
     Source source{.settings = {{"workload", std::string(workload.name)}}, .tight_pool = "5000"};
     source.has_sessions = sim::builtin_workload(workload.name).value().sharing.has_sessions();
@@ -205,7 +205,7 @@ TEST_CASE("equal reports on every built-in workload") {
   }
 }
 
-TEST_CASE("the compared runs met what can happen") {
+TEST_CASE("the compared runs cover every kind of event") {
   if (seen().requests_finished == 0) RECTO_SKIP("the cases before were filtered out");
   const std::pair<const char*, std::int64_t> counts[] = {
       {"requests finished", seen().requests_finished},

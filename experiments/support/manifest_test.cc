@@ -9,7 +9,7 @@
 namespace recto::experiments {
 namespace {
 
-TEST_CASE("inputs are hashed, each once") {
+TEST_CASE("each input file is listed once, with its hash") {
   const char* folder = std::getenv("TEST_TMPDIR");
   const std::string path = (folder == nullptr ? std::string("/tmp") : folder) + "/trace.csv";
   REQUIRE(write_file(path, "abc").is_ok());
@@ -27,13 +27,13 @@ TEST_CASE("inputs are hashed, each once") {
   CHECK(manifest.value()["recto"]["commit"].is_string());
 }
 
-TEST_CASE("an input that is gone is an error") {
+TEST_CASE("a missing input file is an error") {
   RunConfig config;
   config.time_model = "linear:/nowhere.json";
   CHECK(begin_manifest("test", {config}).status().code() == StatusCode::kInvalidInput);
 }
 
-TEST_CASE("files that a command wrote are known by their content") {
+TEST_CASE("written files are checked against the hashes in the manifest") {
   const char* root = std::getenv("TEST_TMPDIR");
   const std::string folder = (root == nullptr ? std::string("/tmp") : root) + std::string("/sweep");
   REQUIRE(make_folder(folder).is_ok());

@@ -34,7 +34,7 @@ TEST_CASE("a model file is read") {
   CHECK(model.value().sliding_window == TokenCount(1024));
 }
 
-TEST_CASE("what is wrong with a model file is named") {
+TEST_CASE("errors in a model file are named") {
   CHECK_THAT(refusal("{"), ContainsSubstring("expected JSON"));
   CHECK_THAT(refusal(""), ContainsSubstring("expected JSON"));
   CHECK_THAT(refusal("[]"), ContainsSubstring("one JSON object"));
@@ -50,7 +50,7 @@ TEST_CASE("what is wrong with a model file is named") {
   CHECK_THAT(load_model_file("/").status().message(), ContainsSubstring("Is a directory"));
 }
 
-TEST_CASE("each figure that memory depends on has to be there, and not zero") {
+TEST_CASE("each figure that memory depends on is required, and not zero") {
   for (const std::string field :
        {"num_layers", "hidden_size", "num_q_heads", "num_kv_heads", "head_dim", "ffn_size",
         "vocabulary_size", "parameter_count", "max_context"}) {

@@ -14,7 +14,7 @@
 namespace recto::experiments {
 namespace {
 
-TEST_CASE("tables align by what is seen") {
+TEST_CASE("tables align by display width") {
   Table table({{"name", Align::kLeft}, {"n"}});
   table.add_row({"\x1b[32m██\x1b[0m", "1"});
   table.add_row({"abc", "1,234"});
@@ -23,13 +23,13 @@ TEST_CASE("tables align by what is seen") {
   CHECK_THROWS_AS(table.add_row({"too few"}), ContractFailure);
 }
 
-TEST_CASE("what is counted is one or several") {
+TEST_CASE("a counted noun is singular for one, and plural otherwise") {
   CHECK(counted(0, "point") == "0 points");
   CHECK(counted(1, "point") == "1 point");
   CHECK(counted(1234, "request") == "1,234 requests");
 }
 
-TEST_CASE("what a shell would take apart is quoted") {
+TEST_CASE("words that a shell would split or expand are quoted") {
   CHECK(shell_word("failing-cases/a_b@gpu.json") == "failing-cases/a_b@gpu.json");
   CHECK(shell_word("two words/x.json") == "'two words/x.json'");
   CHECK(shell_word("it's") == "'it'\\''s'");
@@ -37,7 +37,7 @@ TEST_CASE("what a shell would take apart is quoted") {
   CHECK(shell_word("") == "''");
 }
 
-TEST_CASE("a bar is as long as it should be, whatever the shares") {
+TEST_CASE("a bar has the requested width, whatever the shares") {
   const Terminal ascii;
   const PoolShares even{.used = 0.25, .reserved = 0.25, .tail = 0.25, .free = 0.25};
   CHECK(state_bar(even, 8, ascii) == "##==--..");
@@ -87,7 +87,7 @@ TEST_CASE("CSV fields are quoted where they must be") {
   CHECK(csv_number(3) == "3");
 }
 
-TEST_CASE("lists have no empty items") {
+TEST_CASE("lists with empty items are refused") {
   CHECK(split_list("a,b").value() == std::vector<std::string>{"a", "b"});
   for (const char* text : {"", ",", "a,", ",a", "a,,b"}) {
     INFO(text);

@@ -29,7 +29,7 @@ std::size_t entries(const std::string& folder) {
       std::distance(fs::directory_iterator(folder), fs::directory_iterator()));
 }
 
-TEST_CASE("a file appears when it is committed, and replaces what was there") {
+TEST_CASE("a committed file replaces an older one, which stays until then") {
   const std::string folder = fresh_folder("commit");
   const std::string path = folder + "/a.csv";
   REQUIRE(write_file(path, "old\n").is_ok());
@@ -84,7 +84,7 @@ TEST_CASE("a full disk is a failure that names the file") {
   CHECK(fs::exists("/dev/full"));
 }
 
-TEST_CASE("a folder that is missing, or is none, is the caller's to mend") {
+TEST_CASE("a missing folder, and a file in its place, are bad input") {
   const std::string folder = fresh_folder("none");
   CHECK_THAT(write_file(folder + "/b/a.csv", "x").message(), ContainsSubstring("No such file"));
   CHECK(write_file(folder + "/b/a.csv", "x").code() == StatusCode::kInvalidInput);
@@ -98,7 +98,7 @@ TEST_CASE("a folder that is missing, or is none, is the caller's to mend") {
   CHECK(entries(folder) == 2);
 }
 
-TEST_CASE("a folder is tried before work, and the trial leaves nothing in it") {
+TEST_CASE("try_folder says whether a folder can be written, and leaves nothing in it") {
   const std::string folder = fresh_folder("tried");
   CHECK(try_folder(folder + "/new/below").is_ok());
   CHECK(try_folder(folder + "/new/").is_ok());

@@ -63,7 +63,7 @@ TEST_CASE("12 GiB are 15,728 slots of OPT-13B, whatever the block size") {
   CHECK(resolved({{"pool_gib", "12"}, {"tp", "2"}}).pool_slots == TokenCount(31'457));
 }
 
-TEST_CASE("the scheduler gets what was asked for, in its own units") {
+TEST_CASE("settings reach the scheduler in its own units") {
   const auto options = resolved({{"pool_slots", "1000"},
                                  {"watermark", "0.1"},
                                  {"host_gib", "1"},
@@ -125,7 +125,7 @@ TEST_CASE("a host too small for a token is refused, one token is enough") {
         TokenCount(1));
 }
 
-TEST_CASE("static batches are not held to a budget of tokens that they do not have") {
+TEST_CASE("static batches may have more sequences than the token budget") {
   CHECK(run(make_config({{"batching", "static"}, {"max_sequences", "5000"}})).is_ok());
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("the source of step times is given in a few words") {
   CHECK(run(make_config({})).value().time_model.name == "roofline");
 }
 
-TEST_CASE("step times may rest on what was measured on a card, in the block sizes that it has") {
+TEST_CASE("measured step times need a card with results, and a measured block size") {
   setenv("RECTO_GPU_RESULTS", "sim/time/testdata", 1);
   constexpr const char* kMeasured = "measured:synthetic-not-measured";
   const Settings good = {{"model", "Llama-3.1-8B"}, {"gpu", "H100"}, {"time_model", kMeasured}};
@@ -167,7 +167,7 @@ TEST_CASE("step times may rest on what was measured on a card, in the block size
   CHECK_THAT(refusal({{"time_model", kMeasured}}), ContainsSubstring("no results yet"));
 }
 
-TEST_CASE("contiguous regions are read without the cost of blocks") {
+TEST_CASE("attention over contiguous regions takes less time than over blocks of 1") {
   const auto paged = make_time_model(resolved({{"block_size", "1"}}));
   const auto whole = make_time_model(resolved({{"allocator", "contiguous-max"}}));
   REQUIRE(paged.is_ok());
@@ -178,7 +178,7 @@ TEST_CASE("contiguous regions are read without the cost of blocks") {
   CHECK(whole.value()->cost(load).attention < paged.value()->cost(load).attention);
 }
 
-TEST_CASE("every allocator runs every kind of decoding that it may") {
+TEST_CASE("every allocator runs every kind of decoding, with either preemption") {
   for (const char* allocator :
        {"paged", "prefix-cached", "contiguous-max", "contiguous-pow2", "contiguous-oracle"}) {
     for (const char* decoding : {"single", "parallel:3", "beam:3"}) {

@@ -28,7 +28,7 @@ TEST_CASE("every member of a configuration is in the table of fields") {
   CHECK(bytes == sizeof(RunConfig));
 }
 
-TEST_CASE("a configuration survives JSON") {
+TEST_CASE("a configuration is read back from its JSON") {
   RunConfig config = with("block_size", "32");
   config.trace = "azure.csv";
   config.pool_gib = 12.5;
@@ -56,7 +56,7 @@ TEST_CASE("missing settings are the defaults, unknown and mistyped ones are name
   CHECK_THAT(message("[]"), ContainsSubstring("found array; expected an object"));
 }
 
-TEST_CASE("each field takes its own text back") {
+TEST_CASE("each field parses the text of its default") {
   for (const RunField& field : run_fields()) {
     const std::string text = field_text(RunConfig(), field);
     if (text.empty()) continue;
@@ -67,7 +67,7 @@ TEST_CASE("each field takes its own text back") {
   }
 }
 
-TEST_CASE("numbers that are none, or too large, are refused") {
+TEST_CASE("malformed and out-of-range numbers are refused") {
   RunConfig config;
   for (const char* text : {"", " 1", "1 ", "0x10", "1e3", "-1", "99999999999999999999"}) {
     INFO(text);

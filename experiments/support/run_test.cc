@@ -7,7 +7,7 @@
 namespace recto::experiments {
 namespace {
 
-TEST_CASE("Student's t as tables have it") {
+TEST_CASE("Student's t matches published tables") {
   CHECK(student_t(1) == Catch::Approx(12.706));
   CHECK(student_t(9) == Catch::Approx(2.262));
   CHECK(student_t(30) == Catch::Approx(2.042));
@@ -16,7 +16,7 @@ TEST_CASE("Student's t as tables have it") {
   for (int n = 1; n < 200; ++n) CHECK(student_t(n) > student_t(n + 1));
 }
 
-TEST_CASE("the interval of a textbook sample") {
+TEST_CASE("a textbook sample has its known mean and interval") {
   const std::array values{2.0, 4.0, 4.0, 4.0, 5.0, 5.0, 7.0, 9.0};
   const MeanInterval interval = mean_with_interval(values);
   CHECK(interval.mean == Catch::Approx(5));

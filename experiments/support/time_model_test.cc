@@ -31,7 +31,7 @@ TEST_CASE("roofline reads no file, linear the one that is named") {
   CHECK(choose_time_model("linear:a/b.json").value().file == "a/b.json");
 }
 
-TEST_CASE("measured names a card with results") {
+TEST_CASE("measured:GPU names a card with results, and others are refused with the list") {
   const auto results = make_results("some");
   add_card(results, "H200");
   add_card(results, "H100");
@@ -61,7 +61,7 @@ TEST_CASE("an absolute path names a folder of results, wherever others are") {
         "--time-model " + gone + ": no attention.json is there; expected a folder of results");
 }
 
-TEST_CASE("where nothing was measured, that is said") {
+TEST_CASE("a measured time model without any results is refused with that reason") {
   make_results("none");
   CHECK(has(choose_time_model("measured:H200").status().message(), "no results yet: "));
   setenv("RECTO_GPU_RESULTS", "/nowhere", 1);
@@ -70,7 +70,7 @@ TEST_CASE("where nothing was measured, that is said") {
   CHECK(has(choose_time_model("measured:H200").status().message(), "experiments/results has no"));
 }
 
-TEST_CASE("anything else is refused") {
+TEST_CASE("any other time model is refused with the expected forms") {
   for (const char* wrong : {"", "linear", "linear:", "measured", "measured:", "Roofline"}) {
     CHECK(has(choose_time_model(wrong).status().message(),
               "expected roofline or linear:FILE, or measured:GPU"));

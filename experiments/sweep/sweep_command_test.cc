@@ -79,7 +79,7 @@ TEST_CASE("the manifest has the content of sweep.csv") {
   CHECK(check_written_files(path_of("hashed"), manifest).is_ok());
 }
 
-TEST_CASE("a sweep goes on from any prefix of its journal") {
+TEST_CASE("a sweep resumes from any prefix of its journal") {
   REQUIRE(sweep("whole", kGrid).exit_code == 0);
   const std::string journal = file("whole", "sweep.journal.jsonl");
   for (const double part : {0.0, 0.3, 0.77, 1.0}) {
@@ -149,7 +149,7 @@ TEST_CASE("seeds of a trace, which draws nothing, are refused") {
   CHECK(sweep("traced", {"--trace", path}).exit_code == 0);
 }
 
-TEST_CASE("a row has what its step times rest on, bytes, percentiles and goodput") {
+TEST_CASE("a row has the source of its step times, bytes, percentiles and goodput") {
   REQUIRE(
       sweep("columns", {"--requests", "40", "--decoding", "parallel:2", "--ttft-limit-ms", "500"})
           .exit_code == 0);
@@ -166,7 +166,7 @@ TEST_CASE("a row has what its step times rest on, bytes, percentiles and goodput
   }
 }
 
-TEST_CASE("figures of a run that a sweep keeps are those of its report") {
+TEST_CASE("a sweep's figures of a run are those of its report") {
   RunConfig config;
   config.requests = 40;
   config.decoding = "parallel:2";
@@ -193,7 +193,7 @@ TEST_CASE("figures of a run that a sweep keeps are those of its report") {
         static_cast<double>(report.counters.requests_within_limits));
 }
 
-TEST_CASE("where nothing was served there is no latency, on screen and in the file") {
+TEST_CASE("a point that serves no request has no latency, on screen and in the file") {
   const auto tried = sweep(
       "idle", {"--requests", "60", "--pool-slots", "1000", "--allocator", "contiguous-max,paged"});
   REQUIRE(tried.exit_code == 0);
@@ -206,7 +206,7 @@ TEST_CASE("where nothing was served there is no latency, on screen and in the fi
   CHECK_THAT(rows[2], !ContainsSubstring(",,,"));
 }
 
-TEST_CASE("a grid file and flags go together") {
+TEST_CASE("a grid file and flags combine, and an axis in both is refused") {
   const std::string path = path_of("grid.json");
   REQUIRE(
       write_file(path, R"({"base": {"requests": 30}, "axes": {"block_size": [8, 16]}})").is_ok());
@@ -261,7 +261,7 @@ TEST_CASE("a remark names points with a model's own window and points without") 
   CHECK_THAT(rows[2], ContainsSubstring(",0,20,"));
 }
 
-TEST_CASE("a place where no folder can be is bad input") {
+TEST_CASE("an output folder that cannot be made is bad input") {
   REQUIRE(write_file(path_of("a_file"), "").is_ok());
   const auto tried = sweep("a_file/inside", {"--requests", "5"});
   CHECK(tried.exit_code == 2);

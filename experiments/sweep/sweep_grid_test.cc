@@ -41,7 +41,7 @@ TEST_CASE("a grid without axes has one point: the base") {
   CHECK(grid.run_config(0) == RunConfig());
 }
 
-TEST_CASE("a grid that makes no sense is refused and stays as it was") {
+TEST_CASE("an invalid change to a grid is refused, and the grid stays as it was") {
   SweepGrid grid;
   REQUIRE(grid.add_axis({&field("block_size"), {"8"}}).is_ok());
   check_refused(grid.add_axis({&field("block_size"), {"16"}}),
@@ -82,7 +82,7 @@ TEST_CASE("the number of runs is bounded") {
   CHECK(grid.set_seed_count(1000).is_ok());
 }
 
-TEST_CASE("a grid file says base, axes and seeds") {
+TEST_CASE("a grid file is read with its base, axes and seeds") {
   const auto grid = parse_sweep_grid(R"({
     "base": {"workload": "chat", "pool_gib": 12, "requests": 50},
     "axes": {"scale_rate": [1, 2.5], "allocator": ["paged"]},
@@ -96,7 +96,7 @@ TEST_CASE("a grid file says base, axes and seeds") {
   CHECK(parse_sweep_grid("{}").value().run_count() == 1);
 }
 
-TEST_CASE("a grid that is written down can be read back") {
+TEST_CASE("a grid is read back from its JSON") {
   SweepGrid grid;
   REQUIRE(grid.set_base(field("arrivals"), "gamma:rate=2,cv=3").is_ok());
   REQUIRE(grid.add_axis({&field("block_size"), {"8", "16"}}).is_ok());

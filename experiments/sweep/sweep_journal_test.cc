@@ -46,7 +46,7 @@ std::string write_two_runs(const std::string& name) {
   return path;
 }
 
-TEST_CASE("values come back to the last bit, and nothing as nothing") {
+TEST_CASE("values are read back to the last bit, and missing ones as NaN") {
   const auto journal = open(write_two_runs("bits"));
   REQUIRE(journal.is_ok());
   CHECK(journal.value().has(0));
@@ -109,7 +109,7 @@ TEST_CASE("a run of other settings is refused, and its line named") {
   }
 }
 
-TEST_CASE("a digit that has changed is damage, wherever it is") {
+TEST_CASE("a changed digit anywhere in a line is reported as damage") {
   const std::string whole = text_of(write_two_runs("digit"));
   const std::size_t begin = whole.find('\n') + 1;
   const std::size_t end = whole.find('\n', begin);
@@ -147,7 +147,7 @@ TEST_CASE("only one process writes at a time") {
   CHECK_THAT(second.message(), ContainsSubstring("another sweep is writing there"));
 }
 
-TEST_CASE("a place that cannot be written is named") {
+TEST_CASE("a journal that cannot be written is named") {
   CHECK_THAT(open("no/such/folder/journal").status().message(),
              ContainsSubstring("no/such/folder/journal: cannot be written"));
 }

@@ -63,7 +63,7 @@ std::string file(const std::string& out, const char* name) {
   return read_text_file(path_of(out) + "/" + name).value();
 }
 
-TEST_CASE("runs are named by number and span, within the grid") {
+TEST_CASE("runs are chosen by number and span, within the grid") {
   const auto spans = parse_run_spans("0-9,12,14-14", 15);
   REQUIRE(spans.is_ok());
   REQUIRE(spans.value().size() == 3);
@@ -89,7 +89,7 @@ TEST_CASE("parts in any order, some of them twice, give the files of the whole")
   }
 }
 
-TEST_CASE("what was collected is kept; the next call says what is left") {
+TEST_CASE("collected runs are kept, and each call says which runs are left") {
   const testing::TriedCommand first = collect("halves", part("2-5"));
   CHECK(first.exit_code == 1);
   CHECK_THAT(first.err, ContainsSubstring("8 of 12 runs are not done yet; call again to go on"));
@@ -99,7 +99,7 @@ TEST_CASE("what was collected is kept; the next call says what is left") {
   CHECK_FALSE(file("halves", "sweep.csv").empty());
 }
 
-TEST_CASE("a line that is cut off is not taken, nor lost beside it what is whole") {
+TEST_CASE("a truncated line is dropped, and the whole lines beside it are kept") {
   const std::string whole = part("0-3");
   const testing::TriedCommand tried = collect("cut", whole.substr(0, whole.size() - 10));
   CHECK_THAT(tried.err, ContainsSubstring("9 of 12 runs are not done yet"));
@@ -134,7 +134,7 @@ TEST_CASE("a part of another sweep is refused, with its line") {
   refused(record, "standard input:2: expected what recto sweep --runs prints of this grid");
 }
 
-TEST_CASE("a run of a worker without the measured times that we have is refused and not kept") {
+TEST_CASE("a worker's run without the measured times used here is refused and not kept") {
   const Arguments measured{
       "--requests",   "20",   "--model",      "Llama-3.1-8B",
       "--gpu",        "H100", "--seeds",      "2",
@@ -155,7 +155,7 @@ TEST_CASE("a run of a worker without the measured times that we have is refused 
   unsetenv("RECTO_GPU_RESULTS");
 }
 
-TEST_CASE("a part's files are those of the sweep, by content") {
+TEST_CASE("a part's input files must have the content of the sweep's") {
   const Json trace = {{"path", "a.csv"}, {"bytes", 5}, {"xxh3_128", "11"}};
   const Json other = {{"path", "b.csv"}, {"bytes", 5}, {"xxh3_128", "22"}};
   const auto of = [](const Json& inputs) {

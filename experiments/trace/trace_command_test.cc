@@ -45,7 +45,7 @@ void check_refused(const std::vector<std::string>& arguments, const std::string&
   CHECK_THAT(tried.err, ContainsSubstring(message));
 }
 
-TEST_CASE("a small trace as people see it") {
+TEST_CASE("a small trace prints exactly the expected text") {
   const auto tried = trace({kTestdata + "mooncake.jsonl", "--cache-tokens", "512,1M"});
   CHECK(tried.exit_code == 0);
   CHECK(tried.err.empty());
@@ -111,13 +111,13 @@ TEST_CASE("bad rows end the command, or are skipped and counted") {
   CHECK(trace_json_of({file, "--on-bad-row", "skip"})["skipped_rows"] == 2);
 }
 
-TEST_CASE("limit and rate reach the reader") {
+TEST_CASE("the flags --limit and --scale-rate reach the trace reader") {
   const std::string file = kTestdata + "mooncake.jsonl";
   CHECK(trace_json_of({file, "--limit", "2"})["requests"] == 2);
   CHECK(trace_json_of({file, "--scale-rate", "2"})["arrivals"]["duration_s"] == 1.5);
 }
 
-TEST_CASE("blocks of prefix reuse may be smaller than what an id stands for") {
+TEST_CASE("blocks of prefix reuse may be smaller than the blocks of a trace's ids") {
   const Json by_512 = trace_json_of({kTestdata + "mooncake.jsonl"});
   const Json by_16 = trace_json_of({kTestdata + "mooncake.jsonl", "--block-size", "16"});
   CHECK(by_512["prefix_reuse"]["block_size"] == 512);

@@ -29,7 +29,7 @@ void check_has(const std::string& text, std::initializer_list<const char*> parts
   }
 }
 
-TEST_CASE("the Azure conversation trace") {
+TEST_CASE("the report on the Azure conversation trace has the recorded figures") {
   const auto path = recto::testing::find_real_trace("azure-llm-2023-conv.csv");
   if (!path) RECTO_SKIP(recto::testing::kNoRealTrace);
   check_has(trace_words(*path),
@@ -39,7 +39,7 @@ TEST_CASE("the Azure conversation trace") {
              "prefix reuse: unknown"});
 }
 
-TEST_CASE("the Mooncake conversation trace") {
+TEST_CASE("the report on the Mooncake conversation trace has the recorded figures") {
   const auto path = recto::testing::find_real_trace("mooncake-fast25-conversation.jsonl");
   if (!path) RECTO_SKIP(recto::testing::kNoRealTrace);
   check_has(trace_words(*path),
@@ -51,7 +51,7 @@ TEST_CASE("the Mooncake conversation trace") {
              "10851 of 12031 requests arrive at the same time as the one before"});
 }
 
-TEST_CASE("the ShareGPT workload with token ids") {
+TEST_CASE("the report on the ShareGPT workload with token ids has the recorded figures") {
   const auto path = recto::testing::find_real_trace("sharegpt-llama31-8b-300.jsonl");
   if (!path) RECTO_SKIP(recto::testing::kNoRealTrace);
   check_has(trace_words(*path),

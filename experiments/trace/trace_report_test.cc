@@ -16,7 +16,7 @@ TEST_CASE("counts may be in thousands, millions and thousands of millions") {
   CHECK(parse_token_count("1e6").value() == TokenCount(1'000'000));
 }
 
-TEST_CASE("what is no whole number of tokens is refused with what was found") {
+TEST_CASE("malformed and out-of-range token counts are refused with the expected forms") {
   for (const char* text : {"", "0", "-5", "1.5", "k", "5x", "1M2", "nan", "inf", "1e300", "2e6G",
                            "0.0001k", " 5", "5 "}) {
     INFO(text);

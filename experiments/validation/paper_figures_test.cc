@@ -35,7 +35,7 @@ TEST_CASE("a beam model fitted at width 2 predicts the paper's widths 4 and 6 wi
   check_all(compare_beam_sharing());
 }
 
-TEST_CASE("a comparison fails on a figure that is off, and on none at all") {
+TEST_CASE("a comparison fails on a figure out of tolerance, and on NaN") {
   PublishedFigure row{"made up", 10, 10.4, Tolerance::kRelative, 0.05};
   CHECK(row.holds());
   row.measured = 10.6;

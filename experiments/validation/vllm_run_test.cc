@@ -59,7 +59,7 @@ TEST_CASE("the roofline's equivalent coefficients, beside the fitted ones") {
   check_all(rows);
 }
 
-TEST_CASE("a folder without the run is bad input, named") {
+TEST_CASE("a folder without the run is refused by name") {
   const Result<VllmRun> run = load_vllm_run("/nowhere");
   REQUIRE(!run.is_ok());
   CHECK(run.status().code() == StatusCode::kInvalidInput);

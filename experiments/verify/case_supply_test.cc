@@ -63,7 +63,7 @@ int served_of(CaseSupply& supply, const Backend& backend, int cases) {
   return served;
 }
 
-TEST_CASE("a kernel for one of everything gets as many cases as are asked for") {
+TEST_CASE("a kernel that serves one kind of case gets as many cases as are asked for") {
   const std::vector<Backend> backends = {that_refuses(why_not_one_kind)};
   CaseSupply supply(backends, 2026, {});
   CHECK(served_of(supply, backends[0], 20) == 20);
@@ -158,7 +158,7 @@ TEST_CASE("no context is longer than is asked for") {
   for (int i = 0; i < 16; ++i) CHECK(supply.next(kNeverLate)->spec->longest_context() <= 40);
 }
 
-TEST_CASE("what is wanted is found where it is drawn at all") {
+TEST_CASE("find returns a drawn case that meets a condition, and none if no case does") {
   const std::vector<Backend> backends = {that_refuses(refuses_nothing)};
   CaseSupply supply(backends, 2026, {});
   const auto found = supply.find(backends[0], [](const verify::DescribedCase& drawn) {
@@ -238,7 +238,7 @@ TEST_CASE("a lone backend without attention gets cases of serving size, of what 
   }
 }
 
-TEST_CASE("equal seeds give equal cases, and nothing comes once it is late") {
+TEST_CASE("equal seeds give equal cases, and no case is drawn after the deadline") {
   const std::vector<Backend> backends = {that_refuses(why_not_one_kind)};
   CaseSupply one(backends, 3, {});
   CaseSupply two(backends, 3, {});

@@ -53,7 +53,7 @@ TEST_CASE("the library without a fault passes") {
   }
 }
 
-TEST_CASE("a plan that is kept for a batch's sizes is found, and each kept case fails again") {
+TEST_CASE("a plan reused for batches of equal sizes is caught, and each saved case fails again") {
   for (const char* law : {"history", "batch_independence"}) {
     const Tried tried = verify_with("plan", law);
     INFO(tried.run.out);
@@ -84,7 +84,7 @@ TEST_CASE("a case that fails only after another is kept with it, and fails again
   }
 }
 
-TEST_CASE("slots that are kept for a write's sizes are found, and each kept case fails again") {
+TEST_CASE("slots reused for writes of equal size are caught, and each saved case fails again") {
   const Tried tried = verify_with("write-plan", "kv_write");
   INFO(tried.run.out);
   CHECK(tried.run.exit_code == 1);
@@ -111,13 +111,13 @@ void check_found(const std::string& fault, const std::string& words) {
   CHECK_THAT(again.out, ContainsSubstring(words));
 }
 
-TEST_CASE("a library that hangs at each 20th call fails, and what is kept hangs again") {
+TEST_CASE("a library that hangs at each 20th call fails, and its saved case hangs again") {
   check_found("deadlock",
               " hangs: it did not return within 600 ms by the clock, and in the last "
               "100 it waited and");
 }
 
-TEST_CASE("a library that is late at each 20th call fails, and what is kept is late again") {
+TEST_CASE("a library that is late at each 20th call fails, and its saved case is late again") {
   check_found("spin", " did not return within ");
 }
 
@@ -141,7 +141,7 @@ TEST_CASE("a call that hangs in a rare case is shown beside wrong numbers, and n
   CHECK_THAT(tried.run.out, !ContainsSubstring("given up"));
 }
 
-TEST_CASE("what a library prints is shown beside wrong numbers, without steering the terminal") {
+TEST_CASE("a library's printed text is shown beside wrong numbers, with control codes escaped") {
   const Tried tried = verify_with("print", "oracle");
   CHECK(tried.run.exit_code == 1);
   const std::string line = "it printed\n  \\x1b[1ma window\\x1b[0m\tof keys\n";

@@ -58,7 +58,7 @@ TEST_CASE("a library gets no call beyond the filter, whatever laws make of its c
   CHECK(!counts.contains("alibi"));
 }
 
-TEST_CASE("a filter that leaves no case is bad usage, and so are words that are not known") {
+TEST_CASE("a filter that leaves no case is bad usage, and so are unknown words") {
   const auto check = [](const std::vector<std::string>& flags, const std::string& message) {
     const auto tried = verify(kRight, flags);
     CHECK(tried.exit_code == 2);

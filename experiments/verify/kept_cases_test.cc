@@ -28,7 +28,7 @@ std::string folder_named(const char* name) {
   return (std::filesystem::path(std::getenv("TEST_TMPDIR")) / name).string();
 }
 
-TEST_CASE("of failures as many are made small as are asked for, and equal ones are kept once") {
+TEST_CASE("the flag --failures limits the reduced failures, and equal ones are saved once") {
   const std::string folder = folder_named("several");
   const auto tried =
       verify({"--kernel", kFaulty, "--backend", "prefill", "--law", "oracle", "--cases", "60",
@@ -60,7 +60,7 @@ TEST_CASE("a failing case that cannot be written is a failure that says so") {
   CHECK_THAT(tried.out, !ContainsSubstring("recto replay"));
 }
 
-TEST_CASE("a folder for failing cases is tried before the run, and not made without need") {
+TEST_CASE("the folder of --out is checked before the run, and not made without a failure") {
   const auto refused = verify({"--kernel", kRight, "--out", "/dev/null/x"});
   CHECK(refused.exit_code == 2);
   CHECK(refused.out.empty());

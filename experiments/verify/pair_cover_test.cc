@@ -68,7 +68,7 @@ TEST_CASE("each kernel meets all pairs that it serves, in few cases") {
   CHECK(covering_cases(1, [](const PairedCase&) { return std::vector<std::size_t>(); }).empty());
 }
 
-TEST_CASE("a case has the values that it is to have, and one option") {
+TEST_CASE("the specification of a paired case has its values, and one option") {
   for (const PairedCase& paired : every_paired_case()) {
     if (paired.types != verify::kTypePairs[1]) continue;
     const verify::CaseSpec spec = spec_of(paired, 2026, {});

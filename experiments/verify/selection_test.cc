@@ -23,7 +23,7 @@ using Catch::Matchers::Matches;
 // Ends the program, as programs' own handler does.
 void end(const ContractReport& /*report*/) {}
 
-TEST_CASE("what is found in a kernel ends its case, and not the program") {
+TEST_CASE("a broken contract in a kernel throws, and does not end the program") {
   set_contract_handler(end);
   REQUIRE(select_checks(SelectionFlags{}).is_ok());
   CHECK_THROWS_AS([] { RECTO_CHECK_EQ(1, 2); }(), ContractFailure);
@@ -51,7 +51,7 @@ TEST_CASE("a crash in a kernel of the list fails its case, and not the program")
   }
 }
 
-TEST_CASE("names that are not set choose nothing, and not everything") {
+TEST_CASE("an empty --backend or --law is refused") {
   for (const std::string flag : {"--backend", "--law"}) {
     const auto tried = testing::try_command(verify_command, {"verify", flag, "", "--list"});
     CHECK(tried.exit_code == 2);
@@ -111,7 +111,7 @@ TEST_CASE("a library that is said to be batch-invariant is held to the bits") {
   CHECK_THAT(wrong.out, ContainsSubstring(" --kernel " + library + " --batch-invariant\n"));
 }
 
-TEST_CASE("batch invariance is promised of a library alone") {
+TEST_CASE("the flag --batch-invariant without a library is refused") {
   const auto tried = testing::try_command(verify_command, {"verify", "--batch-invariant"});
   CHECK(tried.exit_code == 2);
   CHECK_THAT(tried.err, ContainsSubstring("--batch-invariant: expected --kernel or --adapter"));
@@ -137,7 +137,7 @@ TEST_CASE("a limit on a library's time is obeyed, and goes into the replay") {
                             ContainsSubstring("libfaults.so --time-limit 0.05\n"));
 }
 
-TEST_CASE("a time limit that is none, or without a library, is refused") {
+TEST_CASE("a time limit of 0, or without a library, is refused") {
   const auto without = testing::try_command(verify_command, {"verify", "--time-limit", "5"});
   CHECK(without.exit_code == 2);
   CHECK_THAT(without.err, ContainsSubstring("--time-limit: expected --kernel or --adapter"));

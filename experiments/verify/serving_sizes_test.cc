@@ -51,8 +51,7 @@ std::int64_t failed_of_oracle(const Json& json) {
   return failed;
 }
 
-TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each is caught",
-          "[.full]") {
+TEST_CASE("kernels wrong beyond 512 keys, 32 sequences or four KV heads are caught", "[.full]") {
   for (const char* fault : {"context:512", "sequence:32", "head:4"}) {
     CAPTURE(fault);
     const Json json = verify(fault, {"--law", "oracle", "--backend", "decode"});
@@ -62,7 +61,7 @@ TEST_CASE("right below 512 keys, below 33 sequences, or in four KV heads: each i
   }
 }
 
-TEST_CASE("wide groups, many heads, many sequences and large blocks: each fault there is caught",
+TEST_CASE("faults in wide groups, many heads, many sequences and large blocks are caught",
           "[.full]") {
   for (const char* fault : {"group:16", "q-head:64", "sequence:64", "block:256"}) {
     CAPTURE(fault);
@@ -72,7 +71,8 @@ TEST_CASE("wide groups, many heads, many sequences and large blocks: each fault 
   }
 }
 
-TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9", "[.full]") {
+TEST_CASE("a kernel wrong beyond groups of 8 is caught, with a reduced case of a group of 9",
+          "[.full]") {
   const Json json = verify("group:8", {"--law", "oracle"});
   CHECK(failed_of_oracle(json) >= 2);
   REQUIRE_FALSE(json["failures"].empty());
@@ -82,7 +82,7 @@ TEST_CASE("right in groups of 8: it is caught, and shrinks to a group of 9", "[.
   CHECK(saved["case"]["shape"]["num_kv_heads"] == 1);
 }
 
-TEST_CASE("several KV heads beyond 640 keys, heads of wide groups, sinks: each is caught",
+TEST_CASE("faults in KV heads beyond 640 keys, in heads of wide groups and in sinks are caught",
           "[.full]") {
   for (const char* fault : {"kv-context:640", "group:64", "sink:512"}) {
     CAPTURE(fault);
@@ -90,7 +90,7 @@ TEST_CASE("several KV heads beyond 640 keys, heads of wide groups, sinks: each i
   }
 }
 
-TEST_CASE("faults in chunks of prompts alone: each is caught", "[.full]") {
+TEST_CASE("faults in chunks of prompts alone are caught", "[.full]") {
   for (const char* fault :
        {"chunk:12", "later-row:16", "batch-row:128", "group-row:64", "row:256", "prefix:256"}) {
     CAPTURE(fault);
@@ -98,7 +98,7 @@ TEST_CASE("faults in chunks of prompts alone: each is caught", "[.full]") {
   }
 }
 
-TEST_CASE("faults in rows behind long contexts, their windows, and behind no rows: each is caught",
+TEST_CASE("faults in rows behind long contexts or empty sequences, and in windows, are caught",
           "[.full]") {
   for (const char* fault :
        {"late-row:1280", "draft-row:1280", "late-window:1280", "after-empty:12"}) {
@@ -107,7 +107,7 @@ TEST_CASE("faults in rows behind long contexts, their windows, and behind no row
   }
 }
 
-TEST_CASE("windows that begin at a wrong block, or split, beyond 2048 keys alone: each is caught",
+TEST_CASE("windows that begin at a wrong block or split beyond 2048 keys alone are caught",
           "[.full]") {
   for (const char* fault : {"window:2048", "split-window:2048"}) {
     CAPTURE(fault);
@@ -119,7 +119,7 @@ TEST_CASE("a running maximum that begins at -5000 behind 512 keys alone is caugh
   CHECK(failed_of_oracle(verify_narrow("low:512", "decode")) >= 1);
 }
 
-TEST_CASE("splits of 512 keys merged by a wrong maximum, or left out if lower: each is caught",
+TEST_CASE("splits of 512 keys merged by a wrong maximum, or left out if lower, are caught",
           "[.full]") {
   for (const char* fault : {"maximum:512", "skip:512"}) {
     for (const char* backend : {"decode", "prefill"}) {
@@ -129,7 +129,7 @@ TEST_CASE("splits of 512 keys merged by a wrong maximum, or left out if lower: e
   }
 }
 
-TEST_CASE("dims beyond a multiple of 16, and the sign of the scale, if lost: each is caught",
+TEST_CASE("kernels that lose dims beyond a multiple of 16, or the scale's sign, are caught",
           "[.full]") {
   for (const char* fault : {"head-dim:32", "scale:256"}) {
     for (const char* backend : {"decode", "prefill"}) {
@@ -145,8 +145,7 @@ Json verify_write(const char* fault) {
                         "--sequences-max", "8", "--q-heads-max", "32"});
 }
 
-TEST_CASE("of a library that only writes K and V, faults at the sizes of servers are caught",
-          "[.full]") {
+TEST_CASE("faults of a library that only writes K and V are caught at serving sizes", "[.full]") {
   for (const char* fault : {"write-head:8", "write-token:1024", "write-block:256"}) {
     CAPTURE(fault);
     const Json json = verify_write(fault);
@@ -179,7 +178,7 @@ TEST_CASE("a wrong stride of the table's rows is caught behind 512 keys, whateve
   }
 }
 
-TEST_CASE("without its fault it passes, and what was tried is said", "[.full]") {
+TEST_CASE("the kernels without a fault pass, and JSON has the sizes that were tried", "[.full]") {
   const Json json = verify("none", {"--law", "oracle"});
   CHECK(json["failed"] == 0);
   const Json& sizes = json["sizes"]["large-faults prefill"];
@@ -194,7 +193,7 @@ TEST_CASE("without its fault it passes, and what was tried is said", "[.full]") 
   CHECK(sizes["block sizes"].back() == 512);
 }
 
-TEST_CASE("no batch and no heads are drawn beyond what is asked for, and that is said") {
+TEST_CASE("the flags --sequences-max and --q-heads-max limit drawn cases, and JSON has them") {
   const Json json = verify("sequence:32", {"--law", "oracle", "--sequences-max", "32",
                                            "--q-heads-max", "8", "--cases", "40"});
   CHECK(json["failed"] == 0);
@@ -213,7 +212,8 @@ TEST_CASE("wider batches and more heads are drawn if they are asked for", "[.ful
   CHECK(wider["sizes"]["large-faults decode"]["sequences"][1].get<int>() > 256);
 }
 
-TEST_CASE("below the sizes that it is wrong at nothing is seen, and the sizes say so", "[.full]") {
+TEST_CASE("a kernel wrong beyond 512 keys passes within 512, and JSON has the longest context",
+          "[.full]") {
   const Json json =
       verify("context:512", {"--law", "oracle", "--context-max", "512", "--cases", "60"});
   CHECK(json["failed"] == 0);

@@ -65,7 +65,7 @@ std::string skipped_on_gpu() {
   return "SKIPPED: " + std::to_string(on_gpu.value().size()) + " backends";
 }
 
-TEST_CASE("a row per backend and law, in the order of the lists, and what was skipped") {
+TEST_CASE("the output has a row per backend and law, in their order, and the skips") {
   const auto tried = verify(kSmall);
   INFO(tried.out);
   CHECK(tried.exit_code == 0);
@@ -86,8 +86,7 @@ TEST_CASE("equal flags give equal bytes, and another seed others") {
   CHECK(verify(with(kSmall, {"--seed", "1"})).out != once);
 }
 
-TEST_CASE(
-    "every kernel that is here agrees with the oracle, and those of a GPU are skipped aloud") {
+TEST_CASE("every kernel of this build agrees with the oracle, and skipped GPU kernels are listed") {
   const auto tried = verify({"--law", "oracle", "--cases", "12"});
   INFO(tried.out << tried.err);
   CHECK(tried.exit_code == 0);
@@ -98,7 +97,7 @@ TEST_CASE(
                                           "kernels:\n  reference-decode@gpu "));
 }
 
-TEST_CASE("a backend that is not here fails where it is asked for") {
+TEST_CASE("a run of a backend that is not available fails") {
   const auto tried = verify({"--backend", "gpu"});
   CHECK(tried.exit_code == 1);
   CHECK_THAT(tried.out, ContainsSubstring(skipped_on_gpu()));
@@ -153,7 +152,7 @@ const std::string kAdapter = "verify/library/cuda_source/testdata/row_decode_ada
 // Without g++ there is no kit.
 bool has_cuda_kit() { return std::filesystem::exists("verify/library/cuda_source/cuda_kit"); }
 
-TEST_CASE("CUDA sources become a library, and what the executor finds in them fails the case") {
+TEST_CASE("CUDA sources are built into a library, and the executor's findings fail the case") {
   const std::string folder = folder_named("cuda");
   const std::vector<std::string> arguments = {
       "--adapter", kAdapter, "--nvcc-option", "--fmad=false", "--law", "oracle",
@@ -245,7 +244,7 @@ TEST_CASE("empty file names, a path that is not a folder, and a time of NaN are 
                 "--out: /dev/null: expected a folder, or nothing yet");
 }
 
-TEST_CASE("a limit of time ends a run without end") {
+TEST_CASE("a limit of --seconds ends a run") {
   const auto tried = verify({"--backend", "naive-fp64", "--law", "oracle", "--seconds", "0.2"});
   CHECK(tried.exit_code == 0);
   CHECK_THAT(tried.out, ContainsSubstring("naive-fp64  oracle"));
@@ -269,7 +268,7 @@ TEST_CASE("bad flags are named, with what was expected") {
   check_refused({"--list", "--cases", "3"}, "--list: runs nothing, and excludes --cases");
 }
 
-TEST_CASE("the lists have every backend and law, and run nothing") {
+TEST_CASE("the output of --list names every backend and law") {
   const auto tried = verify({"--list"});
   CHECK(tried.exit_code == 0);
   for (const char* part : {"naive-fp64 ", "reference-decode ", "host-api-step@gpu ",

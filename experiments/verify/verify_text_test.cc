@@ -85,7 +85,7 @@ TEST_CASE("one failure is counted in the singular, and lines fit a terminal with
   for (std::string line; std::getline(lines, line);) CHECK(line.size() <= 100);
 }
 
-TEST_CASE("files that kept another case are named") {
+TEST_CASE("overwritten files of an earlier run are named") {
   VerifyOutcome outcome = outcome_of(2, 2);
   outcome.replaced = {"kept/a.json"};
   CHECK_THAT(
@@ -94,7 +94,7 @@ TEST_CASE("files that kept another case are named") {
           "\nOverwritten, with another case of an earlier run in it:\n  kept/a.json\n\na block"));
 }
 
-TEST_CASE("failed checks are counted by kind, and apart from kinds met as these were made small") {
+TEST_CASE("failed checks are counted by kind, and apart from kinds found while reducing") {
   VerifyOutcome outcome = outcome_of(9, 3);
   auto& kinds = outcome.report.counts[0].failures;
   kinds["wrong numbers"] = {.cases = 9, .shown = 1};
@@ -118,7 +118,7 @@ TEST_CASE("failed checks are counted by kind, and apart from kinds met as these 
   CHECK(json["counts"][0]["failed_by_kind"]["time-out"]["met_shrinking"] == 1);
 }
 
-TEST_CASE("outputs that are off to one side are a note, and no failure") {
+TEST_CASE("biased outputs are a note, and no failure") {
   VerifyOutcome outcome = outcome_of(0, 0);
   CHECK_THAT(text_of(outcome), !ContainsSubstring("Note"));
   outcome.biased["attends"] = {.type = ElementType::kBf16, .ulps = 0.5, .contexts = 320};

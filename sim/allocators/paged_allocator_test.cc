@@ -48,7 +48,7 @@ TEST_CASE("a growth that does not fit changes nothing") {
   CHECK(pool.allocator.counts().free == TokenCount(4));
 }
 
-TEST_CASE("a shared last block is copied by the first that writes, and kept by the last") {
+TEST_CASE("a shared last block is copied by the first writer, and kept by the last") {
   Pool pool(4);
   pool.allocator.grow(kFirst, TokenCount(0), TokenCount(6));
   pool.allocator.share(kFirst, kSecond, TokenCount(6));
@@ -72,7 +72,7 @@ TEST_CASE("a copy that finds no block changes nothing") {
   CHECK(pool.allocator.sharers(BlockId(1)) == 1);
 }
 
-TEST_CASE("a release says what others keep, full of tokens or not") {
+TEST_CASE("a release reports the tokens that sharers keep, and those in an open block") {
   Pool pool(4);
   pool.allocator.grow(kFirst, TokenCount(0), TokenCount(6));
   pool.allocator.share(kFirst, kSecond, TokenCount(6));
@@ -84,7 +84,7 @@ TEST_CASE("a release says what others keep, full of tokens or not") {
   CHECK(pool.allocator.counts().free == TokenCount(16));
 }
 
-TEST_CASE("a swapped set comes back with its sharing, and only where `spare` is left") {
+TEST_CASE("a swapped set is restored with its sharing, and only if `spare` tokens stay free") {
   Pool pool(4);
   const std::vector<SequenceId> both = {kFirst, kSecond};
   pool.allocator.grow(kFirst, TokenCount(0), TokenCount(6));

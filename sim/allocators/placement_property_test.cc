@@ -125,7 +125,7 @@ void compare(Draw& draw, Placement& placement, SlotModel model, Policy policy,
 
 std::int64_t draw_pool(Draw& draw) { return draw.uniform(1, 299); }
 
-TEST_CASE("placements do what a map of every slot says") {
+TEST_CASE("placements give the regions that a map of every slot gives") {
   const auto largest_run = [](const SlotModel& model) { return largest(model.holes()); };
   property("first-fit", [&](Draw& draw) {
     const std::int64_t pool = draw_pool(draw);

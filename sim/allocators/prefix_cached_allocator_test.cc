@@ -105,7 +105,7 @@ TEST_CASE("the tail of a sequence is evicted before its start") {
   CHECK(visits.visit({1, 2, 3, 4, 5, 6}) == 4);
 }
 
-TEST_CASE("of two sequences the one used less recently is evicted") {
+TEST_CASE("the less recently used of two sequences is evicted") {
   Visits visits(4);
   visits.visit({1, 1, 1, 1});
   visits.visit({2, 2, 2, 2});
@@ -123,13 +123,13 @@ TEST_CASE("hits are whole blocks and fewer than the prompt") {
   CHECK(visits.visit({1}) == 0);
 }
 
-TEST_CASE("equal tokens after another beginning are another prefix") {
+TEST_CASE("equal tokens after a different beginning are a different prefix") {
   Visits visits(8);
   visits.visit({1, 1, 7, 7});
   CHECK(visits.visit({2, 2, 7, 7, 7}) == 0);
 }
 
-TEST_CASE("a hit without a holder is no room for the rest of the prompt") {
+TEST_CASE("an evictable hit does not count as room for the rest of the prompt") {
   Visits visits(2);
   visits.visit({1, 1, 2, 2});
   const Request request = request_of({1, 1, 2, 2, 3});
@@ -140,7 +140,7 @@ TEST_CASE("a hit without a holder is no room for the rest of the prompt") {
   CHECK(visits.allocator().counts().cached == TokenCount(4));
 }
 
-TEST_CASE("a fork makes nothing findable that its parent's commit had not") {
+TEST_CASE("a fork publishes no block that its parent's commit left out") {
   const Request request = request_of({1, 1});
   const Request other = request_of({2, 2, 2, 2});
   PrefixCachedAllocator allocator({TokenCount(6), TokenCount(2)});
@@ -171,7 +171,7 @@ TEST_CASE("prefixes of a prompt of zeros differ") {
   CHECK(visits.visit({0, 0, 0, 0, 0}) == 4);
 }
 
-TEST_CASE("runs of known content and what lies beyond them") {
+TEST_CASE("block hashes are equal for equal content runs, and differ beyond them") {
   const auto with_runs = [](std::int64_t id, std::vector<ContentRun> runs) {
     Request request = request_of(Tokens(8));
     request.id = id;

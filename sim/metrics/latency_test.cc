@@ -22,7 +22,7 @@ Report report_of(const RequestLatencies& latencies) {
   return report;
 }
 
-TEST_CASE("latencies of one request by hand") {
+TEST_CASE("one request has the latencies calculated by hand") {
   RequestLatencies latencies({});
   latencies.add(times(8));
   const Report report = report_of(latencies);
@@ -76,7 +76,7 @@ TEST_CASE("means are exact and percentiles nearest rank over many requests") {
   CHECK(summary.max_ns == 200);
 }
 
-TEST_CASE("no request at all gives zeros") {
+TEST_CASE("the summary of no requests is all zeros") {
   CHECK(LatencyRecorder().summary() == LatencySummary());
 }
 

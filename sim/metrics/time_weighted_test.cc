@@ -69,7 +69,7 @@ TEST_CASE("the median of an even number of values is the lower one") {
   CHECK(histogram.percentile(501) == 30);
 }
 
-TEST_CASE("an empty histogram says 0, and a negative value breaks the contract") {
+TEST_CASE("an empty histogram gives 0, and a negative value breaks the contract") {
   Histogram histogram;
   CHECK(histogram.percentile(990) == 0);
   CHECK_THROWS_AS(histogram.add(-1), ContractFailure);
@@ -132,7 +132,7 @@ TEST_CASE("a mean weighs each value with the time that it held") {
   CHECK(metrics.covered() == SimDuration(40));
 }
 
-TEST_CASE("what happens before the window opens and after it closes does not count") {
+TEST_CASE("values before the window opens and after it closes do not count") {
   TimeWeighted metrics;
   metrics.set(used(1000));
   metrics.advance(SimTime(10));
@@ -149,7 +149,7 @@ TEST_CASE("what happens before the window opens and after it closes does not cou
   CHECK_FALSE(metrics.covers_drain());
 }
 
-TEST_CASE("an empty window, or one that never closes, gives way to all the time since it opened") {
+TEST_CASE("an empty window is replaced by all the time since it opened") {
   TimeWeighted metrics;
   metrics.open(SimTime(5));
   metrics.close(SimTime(5));
@@ -172,7 +172,7 @@ TEST_CASE("a value that is replaced within an instant leaves no trace") {
   CHECK(used_summary(metrics).mean == 1);
 }
 
-TEST_CASE("a series has a mean per window, the last one over what there is of it") {
+TEST_CASE("a series has a mean per window, the last one over a partial window") {
   TimeWeighted metrics({.series_window = SimDuration(10), .series_windows_max = 100});
   metrics.set(used(4));
   metrics.advance(SimTime(15));
@@ -185,7 +185,7 @@ TEST_CASE("a series has a mean per window, the last one over what there is of it
   CHECK(metrics.series()[2].length == SimDuration(5));
 }
 
-TEST_CASE("a series that grows too long halves, and keeps its integral") {
+TEST_CASE("a series beyond its limit is halved, and keeps its integral") {
   property("for any steps, window and limit", [](Draw& draw) {
     const auto window = draw.growing(1, 19);
     const auto windows_max = draw.growing(2, 8);

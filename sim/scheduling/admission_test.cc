@@ -131,7 +131,7 @@ TEST_CASE("blocks that could be evicted count as available") {
   CHECK(report.counters.prefix_hit_tokens == 0);
 }
 
-TEST_CASE("at most max_sequences run, and memory is not blamed for it") {
+TEST_CASE("at most max_sequences run, and waiting for them is not blocked memory") {
   Scenario scenario = blocks_of_four(16);
   scenario.options.scheduler.max_sequences = 1;
   add(scenario, 0, 4, 2);

@@ -11,7 +11,7 @@ PoolStates used(std::int64_t slots) {
   return states;
 }
 
-TEST_CASE("the pool holds what whole blocks of it hold, and takes back no more") {
+TEST_CASE("the host pool holds whole blocks; overfilling or overdrawing it breaks the contract") {
   HostPool pool(TokenCount(35), TokenCount(16));
   CHECK(pool.states().overhead == TokenCount(3));
   CHECK(pool.has_room_for(TokenCount(32)));

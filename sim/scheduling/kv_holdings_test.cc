@@ -11,7 +11,7 @@ namespace {
 
 using Entries = std::vector<std::vector<std::int32_t>>;
 
-TEST_CASE("what a member shares goes from the one that is named to the one that is named") {
+TEST_CASE("sharing gives the source member's blocks to the target member alone") {
   PagedAllocator allocator({.pool_slots = TokenCount(64), .block_size = TokenCount(4)});
   Counters counters;
   KvHoldings holdings(allocator, counters, TokenCount(0));

@@ -46,7 +46,7 @@ std::int64_t count_plans(const Recorder& seen, StepPlan::Kind kind) {
                        [kind](const StepPlan& plan) { return plan.kind == kind; });
 }
 
-TEST_CASE("the latest arrivals are preempted, go first in the queue, and none is admitted then") {
+TEST_CASE("the latest arrivals are preempted, requeued first, and not readmitted in that step") {
   const Scenario scenario = crowd(5, {{8, 3}, {8, 2}, {4, 2}});
   Recorder seen;
   const Report report = run_scenario(scenario, &seen);
@@ -65,7 +65,7 @@ TEST_CASE("the latest arrivals are preempted, go first in the queue, and none is
   CHECK(report.counters.output_tokens == 7);
 }
 
-TEST_CASE("no admission in a step that preempted, also where a first chunk would fit") {
+TEST_CASE("a step that preempts admits no request, even if its first chunk would fit") {
   Scenario scenario = crowd(5, {{8, 8}, {12, 1}});
   scenario.options.scheduler.max_sequences = 8;
   scenario.options.scheduler.max_batched_tokens = TokenCount(8);
@@ -96,7 +96,7 @@ TEST_CASE("a preempted request finds its own blocks again, and prefills only the
   CHECK(seen.lines.back() == "501 finished 2");  // 383 + 100 + 3 * (1 + 5)
 }
 
-TEST_CASE("what a preempted request has answered is found again, too") {
+TEST_CASE("a readmitted request finds blocks of its own output in the prefix cache") {
   // Request 1 has filled a block with output tokens when request 0 takes the last block.
   Scenario scenario = crowd(5, {{8, 9}, {3, 9}});
   scenario.pool.kind = AllocatorKind::kPrefixCached;
@@ -142,7 +142,7 @@ TEST_CASE("a swapped request waits until there is room for its next token too") 
   CHECK(report.counters.requests_finished == 2);
 }
 
-TEST_CASE("a swapped request that needs the whole pool comes back, and not a block more is asked") {
+TEST_CASE("a swapped request returns when it and the watermark need the whole pool") {
   Scenario scenario = with_host(crowd(4, {{3, 6}, {8, 5}}), 16);
   scenario.options.scheduler.watermark = TokenCount(4);
   Recorder seen;
@@ -152,7 +152,7 @@ TEST_CASE("a swapped request that needs the whole pool comes back, and not a blo
   CHECK(report.counters.requests_finished == 2);
 }
 
-TEST_CASE("where the host has no room the context is forgotten") {
+TEST_CASE("preemption falls back to recompute if the host has no room") {
   CHECK(run_scenario(with_host(crowd(4, {{8, 3}, {8, 3}}), 8), nullptr).counters.preemptions_swap ==
         1);
   const Report report = run_scenario(with_host(crowd(4, {{8, 3}, {8, 3}}), 7), nullptr);
@@ -161,7 +161,7 @@ TEST_CASE("where the host has no room the context is forgotten") {
   CHECK(report.counters.requests_finished == 2);
 }
 
-TEST_CASE("the sequences of a group give way together") {
+TEST_CASE("the sequences of a group are preempted together") {
   Scenario scenario = crowd(5, {{8, 3}, {4, 3}});
   scenario.requests[1].decoding = Decoding::kParallel;
   scenario.requests[1].width = 2;

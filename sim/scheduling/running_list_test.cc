@@ -23,7 +23,7 @@ TEST_CASE("the first insertion works for any index") {
   }
 }
 
-TEST_CASE("a running list is what a sorted vector would be") {
+TEST_CASE("a running list has the order of a sorted vector") {
   property("for groups that join and leave in any order", [](Draw& draw) {
     RunningList list;
     std::vector<std::pair<std::int64_t, GroupIndex>> sorted;  // by request id

@@ -42,7 +42,7 @@ struct Run {
   ContinuousScheduler scheduler;
 };
 
-TEST_CASE("tokens beyond a step's own one are counted, and have slots") {
+TEST_CASE("tokens gained beyond a step's own are counted, and have slots") {
   PagedAllocator allocator({.pool_slots = TokenCount(32), .block_size = TokenCount(4)});
   Run run(allocator, {});
   run.scheduler.enqueue(request_of(0, 5, 9), SimTime(0));

@@ -16,7 +16,7 @@
 namespace recto::sim {
 namespace {
 
-TEST_CASE("on the Azure conversation trace both simulators write the same report") {
+TEST_CASE("both simulators write the same report on the Azure conversation trace") {
   for (const AzureRegime& regime : kAzureRegimes) {
     CAPTURE(regime.scale_rate, regime.max_sequences);
     std::vector<Request> requests = azure_requests(regime.scale_rate);

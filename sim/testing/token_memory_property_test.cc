@@ -60,7 +60,7 @@ TEST_CASE("a preempted request ends with the tokens of a run without preemption"
   CHECK(seen.preemptions_swap > 0);
 }
 
-TEST_CASE("chains tell tokens apart, and equal prefixes are equal") {
+TEST_CASE("equal prefixes have equal chains, and different tokens different ones") {
   const auto content = [](TokenContent what) {
     return std::make_shared<const TokenContent>(std::move(what));
   };

@@ -27,7 +27,7 @@ TEST_CASE("log2 is exact at powers of two and close in between") {
   });
 }
 
-TEST_CASE("a curve by hand: its points, between them, beyond them") {
+TEST_CASE("a curve meets its points, is linear in log2 between them, and flat beyond them") {
   const auto at = [](std::int64_t block) {
     return attention_efficiency(kTwoPoints, TokenCount(block));
   };
@@ -55,7 +55,7 @@ TEST_CASE("every cited curve is valid, has a source, and does not fall with bloc
   }
 }
 
-TEST_CASE("the cited figures") {
+TEST_CASE("curves reproduce the cited figures") {
   const auto at = [](const char* name, std::int64_t block) {
     return attention_efficiency(find_attention_curve(name).value(), TokenCount(block));
   };
@@ -86,7 +86,7 @@ TEST_CASE("unusable curves are refused") {
   CHECK(check({{4, 1.0}}).is_ok());
 }
 
-TEST_CASE("a measured curve says so") {
+TEST_CASE("the description of a measured curve says that it was measured") {
   CHECK(describe_curve(kTwoPoints).find("(measured on this card: a test)") != std::string::npos);
 }
 

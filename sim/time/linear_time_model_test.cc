@@ -21,7 +21,7 @@ StepLoad draw_load(Draw& draw) {
   return load;
 }
 
-TEST_CASE("a step by hand, in parts") {
+TEST_CASE("a step has the parts calculated by hand") {
   const LinearTimeModel model(fitted());
   StepLoad load;
   load.prefill_tokens = TokenCount(100);
@@ -113,7 +113,7 @@ std::string temporary_path() {
   return std::string(folder == nullptr ? "." : folder) + "/linear_time_model_file_test.json";
 }
 
-TEST_CASE("a good file") {
+TEST_CASE("a valid file is read, with or without a byte-order mark") {
   const LinearCoefficients expected{17'250'000, 83'000, 171.5, 0, "vLLM 0.19"};
   CHECK(parse_linear_time_model(kGood, "fit.json").value() == expected);
   CHECK(parse_linear_time_model(std::string("\xEF\xBB\xBF") + kGood + "\r\n", "f").value() ==
@@ -135,7 +135,7 @@ TEST_CASE("a field that is missing, repeated, unknown or of the wrong type is na
             "field 'fixed_ns': given twice"));
 }
 
-TEST_CASE("a term for blocks may be given; it is a number like the others") {
+TEST_CASE("the term for blocks is optional, and checked like the others") {
   CHECK(parse_linear_time_model(kGood, "fit.json").value().per_kv_block_ns == 0);
   const std::string with =
       replaced(kGood, "\"fixed_ns\"", "\"per_kv_block_ns\": 12.5, \"fixed_ns\"");

@@ -49,7 +49,7 @@ std::string refusal(const MeasuredSetup& setup) {
 
 bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
 
-TEST_CASE("decode takes in each layer what it took on the card") {
+TEST_CASE("decode attention takes its measured time in each layer, interpolated between points") {
   CHECK(model_of(16).cost(decode(1, 1024)).attention == SimDuration(32 * 10'000));
   CHECK(model_of(16).cost(decode(64, 64 * 4096)).attention == SimDuration(32 * 1'600'000));
   CHECK(model_of(1).cost(decode(64, 64 * 4096)).attention == SimDuration(32 * 3'200'000));
@@ -57,14 +57,14 @@ TEST_CASE("decode takes in each layer what it took on the card") {
   CHECK(model_of(16).cost(decode(64, 64 * 2560)).attention == SimDuration(32 * 1'000'000));
 }
 
-TEST_CASE("a decode step alone says whether it was measured") {
+TEST_CASE("a decode step's time says whether it was measured or interpolated") {
   const MeasuredDecode measured = model_of(1).decode(TokenCount(64 * 4096));
   CHECK(measured.ns == 32 * 3'200'000);
   CHECK(measured.part == CurvePart::kAtPoint);
   CHECK(model_of(1).decode(TokenCount(64 * 2560)).part == CurvePart::kBetween);
 }
 
-TEST_CASE("prefill takes what its products took, or what reading its keys took") {
+TEST_CASE("prefill attention takes the longer of its products and of reading its keys") {
   CHECK(model_of(16).cost(prefill(512, 512)).attention == SimDuration(32 * 100'000));
   // One row over a long context costs as much as a decode of that many tokens.
   CHECK(model_of(16).cost(prefill(262144, 1)).attention == SimDuration(32 * 1'600'000));
@@ -97,7 +97,7 @@ TEST_CASE("contiguous regions have figures of their own") {
   CHECK(has(model.describe(), "contiguous"));
 }
 
-TEST_CASE("what was not measured is refused, with what was") {
+TEST_CASE("a configuration that was not measured is refused, with the nearest measured ones") {
   CHECK(has(refusal(setup_of(32)),
             "decode was not measured with group 4, head dim 128, KV elements of 2 B, block 32; "
             "nearest measured: group 4, head dim 128, KV elements of 2 B, contiguous; group 4"));
@@ -109,7 +109,7 @@ TEST_CASE("what was not measured is refused, with what was") {
   CHECK(has(refusal(other), "KV elements of 1 B"));
 }
 
-TEST_CASE("the description says what was measured and what was not") {
+TEST_CASE("the description names the measured and the cited parts") {
   const std::string text = model_of(16).describe();
   CHECK(has(text, "attention on SYNTHETIC"));
   CHECK(has(text, "launches and links cited, not measured"));

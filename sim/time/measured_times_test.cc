@@ -8,34 +8,34 @@
 namespace recto::sim {
 namespace {
 
-TEST_CASE("points are met, and time is linear between them") {
+TEST_CASE("a curve passes through its points, and is linear between them") {
   const MeasuredCurve curve({{100, 10}, {200, 30}});
   CHECK(curve.ns(100) == 10);
   CHECK(curve.ns(150) == 20);
   CHECK(curve.ns(200) == 30);
 }
 
-TEST_CASE("nothing takes no time, a little what the first point took") {
+TEST_CASE("no work takes no time, and less work than the first point's takes its time") {
   const MeasuredCurve curve({{100, 10}, {200, 30}});
   CHECK(curve.ns(0) == 0);
   CHECK(curve.ns(1) == 10);
   CHECK(curve.ns(99) == 10);
 }
 
-TEST_CASE("beyond the last point its speed goes on") {
+TEST_CASE("work beyond the last point runs at the last point's speed") {
   const MeasuredCurve curve({{100, 10}, {200, 30}});
   CHECK(curve.ns(400) == 60);
   CHECK(MeasuredCurve({{7, 5}}).ns(14) == 10);
 }
 
-TEST_CASE("points of equal work count by their mean, a faster one with more work not at all") {
+TEST_CASE("points of equal work are averaged, and drops in time are flattened") {
   CHECK(MeasuredCurve({{100, 10}, {100, 20}}).ns(100) == 15);
   const MeasuredCurve noisy({{100, 10}, {200, 8}, {300, 20}});
   CHECK(noisy.ns(200) == 10);
   CHECK(noisy.ns(250) == 15);
 }
 
-TEST_CASE("only at a point is a time one that was measured") {
+TEST_CASE("a curve says whether work is below, at, between or beyond its points") {
   const MeasuredCurve curve({{100, 10}, {200, 30}, {300, 40}});
   CHECK(curve.part(99) == CurvePart::kBelowFirst);
   CHECK(curve.part(100) == CurvePart::kAtPoint);
@@ -46,7 +46,7 @@ TEST_CASE("only at a point is a time one that was measured") {
   CHECK_THROWS(curve.part(0));
 }
 
-TEST_CASE("no points, and points of nothing, are a defect") {
+TEST_CASE("a curve without points, or with a point of no work or time, breaks the contract") {
   CHECK_THROWS(MeasuredCurve({}));
   CHECK_THROWS(MeasuredCurve({{0, 1}}));
   CHECK_THROWS(MeasuredCurve({{1, 0}}));
@@ -95,7 +95,7 @@ std::string replaced(std::string text, const std::string& from, const std::strin
 
 bool has(const std::string& text, const char* part) { return text.find(part) != text.npos; }
 
-TEST_CASE("decode and prefill are taken, the rest is left") {
+TEST_CASE("card, rates and decode times are read, and other benchmarks are ignored") {
   const MeasuredTimes times = parse_measured_times(kGood, "m.json").value();
   CHECK(times.gpu == "X");
   CHECK(times.commit == "abc");
@@ -109,7 +109,7 @@ TEST_CASE("decode and prefill are taken, the rest is left") {
   CHECK(decode.ns == 2500);
 }
 
-TEST_CASE("a file with all stages, and a case that was skipped") {
+TEST_CASE("a file with all stages and a skipped case is read") {
   const Result<MeasuredTimes> times = load_measured_times(kSynthetic);
   REQUIRE(times.is_ok());
   CHECK(times.value().gpu == "SYNTHETIC: no card, nothing here was measured");

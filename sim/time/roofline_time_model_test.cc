@@ -62,7 +62,7 @@ StepCost cost_of(const RooflineSetup& setup, const StepLoad& load) {
   return RooflineTimeModel::make(setup).value().cost(load);
 }
 
-TEST_CASE("a small decode step by hand: bound by the weights") {
+TEST_CASE("a small decode step is bound by weights and KV reads, as calculated by hand") {
   const StepCost cost = cost_of(plain_setup(), decode(8, 16'000));
   CHECK(cost.fixed == SimDuration(32 * 7 * 1300));
   // (32 x 218,103,808 + 525,336,576) weights of 2 bytes at 1 TB/s
@@ -73,7 +73,7 @@ TEST_CASE("a small decode step by hand: bound by the weights") {
   CHECK(cost.overlap == SimDuration(0));
 }
 
-TEST_CASE("a large prefill step by hand: bound by matrix products and pairs") {
+TEST_CASE("a large prefill step is bound by matrix products, as calculated by hand") {
   const StepCost cost = cost_of(plain_setup(), prefill(2048));
   // 2048 tokens x 2 x 6,979,321,856, and one row of logits x 2 x 525,336,576, at 100 TFLOPS
   CHECK(cost.linear == SimDuration(285'883'530));
@@ -104,7 +104,7 @@ TEST_CASE("tensor parallelism shares out weights and KV, and pays for all-reduce
   CHECK(cost.attention == SimDuration((4'194'304 + 8'192) / 2));
 }
 
-TEST_CASE("without a curve block size 1 would win; with one it pays") {
+TEST_CASE("with an attention curve, attention at block size 1 takes twice as long as at 16") {
   RooflineSetup setup = plain_setup();
   StepLoad load = decode(8, 16'000);
   const SimDuration at_16 = cost_of(setup, load).attention;
@@ -120,7 +120,7 @@ TEST_CASE("exposed host work is fixed cost") {
   CHECK(cost_of(setup, {}).fixed - overlapped == SimDuration(4'000'000));
 }
 
-TEST_CASE("every model of the table on every card: at least 1 ns, parts not negative, monotone") {
+TEST_CASE("every model on every card has step costs of at least 1 ns that grow with the load") {
   property("for any load", [](Draw& draw) {
     const ModelSpec model = draw.element(model_table());
     const GpuSpec gpu = draw.element(gpu_table());
@@ -155,7 +155,7 @@ TEST_CASE("every model of the table on every card: at least 1 ns, parts not nega
   });
 }
 
-TEST_CASE("constants all have a source") {
+TEST_CASE("every constant has a source") {
   for (const NamedConstant& named : named_constants({})) {
     INFO(named.name);
     CHECK(std::string(named.constant.source).size() > 20);

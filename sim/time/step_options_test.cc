@@ -27,7 +27,7 @@ StepLoad mixed(std::int64_t sequences, std::int64_t kv_tokens, std::int64_t pref
   return load;
 }
 
-TEST_CASE("the sizes that engines capture") {
+TEST_CASE("graph batch sizes are those that engines capture") {
   const auto vllm = vllm_graph_batch_sizes();
   CHECK(vllm.size() == 67);
   CHECK(std::vector(vllm.begin(), vllm.begin() + 6) ==
@@ -37,7 +37,7 @@ TEST_CASE("the sizes that engines capture") {
         std::vector<std::int64_t>{1, 2, 4, 8, 16, 32, 64, 128, 256, 512});
 }
 
-TEST_CASE("padding goes up to the next size, and none beyond the last") {
+TEST_CASE("a batch is padded to the next captured size, and not beyond the last one") {
   const auto sizes = vllm_graph_batch_sizes();
   const std::pair<int, int> cases[] = {{0, 0},   {1, 1},     {2, 2},     {3, 4},
                                        {4, 4},   {5, 8},     {8, 8},     {9, 16},
@@ -46,7 +46,7 @@ TEST_CASE("padding goes up to the next size, and none beyond the last") {
   CHECK(padded_batch({}, 7) == 7);
 }
 
-TEST_CASE("padding costs in the linear part alone") {
+TEST_CASE("padding adds cost to the linear part alone") {
   const auto model = wrapped({vllm_graph_batch_sizes(), std::nullopt});
   const StepCost cost = model->cost(mixed(9, 1000, 0));
   CHECK(cost.linear == SimDuration(16 * 100));
@@ -54,7 +54,7 @@ TEST_CASE("padding costs in the linear part alone") {
   CHECK(cost.fixed == SimDuration(1000));
 }
 
-TEST_CASE("overlap by hand: l + (f - 1) s") {
+TEST_CASE("an overlapped step takes l + (f - 1) s") {
   const auto model = wrapped({{}, 1.25});
   // decode 5 x 100 + 500 x 2 = 1500 ns, prefill 400 x 10 = 4000 ns
   const StepCost cost = model->cost(mixed(5, 500, 400));

@@ -9,7 +9,7 @@
 namespace recto::sim {
 namespace {
 
-TEST_CASE("a file gives its bytes and then its end, again and again") {
+TEST_CASE("a file gives its bytes, and then its end at each read") {
   auto source = std::move(open_file_source("sim/traces/testdata/plain.csv")).value();
   std::string bytes;
   char piece[7];
@@ -22,7 +22,7 @@ TEST_CASE("a file gives its bytes and then its end, again and again") {
   CHECK(source->read(piece).value() == 0);
 }
 
-TEST_CASE("what is missing or no file is said so") {
+TEST_CASE("a missing file, a folder and standard input are refused with the reason") {
   CHECK(open_file_source("no/such/file").status() ==
         Status::invalid_input("cannot be opened: No such file or directory"));
   CHECK(open_file_source("/").status() ==
@@ -98,7 +98,7 @@ TEST_CASE("rubbish behind gzip data is an error") {
                                                          " inside a member");
 }
 
-TEST_CASE("what came before the damage is handed out, and then the same error each time") {
+TEST_CASE("data before damage is read, and then each read gives the same error") {
   const std::string whole = gzip(kText);
   for (const std::string& damaged : {whole.substr(0, whole.size() - 1), whole + "rubbish"}) {
     auto source = std::move(decompress_if_gzip(make_memory_source(damaged), 1000)).value();

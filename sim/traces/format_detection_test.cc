@@ -69,7 +69,7 @@ TEST_CASE("no output tokens are an error, except where they mark a failed reques
   CHECK(outline(read_text(kBurstGpt + "1,ChatGPT,0,0,0\n2,ChatGPT,5,6,11\n")) == "0 5 6");
 }
 
-TEST_CASE("a time that is none is refused by name") {
+TEST_CASE("a malformed arrival time is refused by field") {
   CHECK(error_of(kAzure + "yesterday,5,5\n") ==
         "t:2: field TIMESTAMP: expected a date and time such as 2023-11-16 18:15:46.6805900, got "
         "\"yesterday\"");
@@ -108,7 +108,7 @@ TEST_CASE("a header that lacks or repeats a column is refused") {
 
 using std::string_view_literals::operator""sv;
 
-TEST_CASE("what is no trace is called what it is") {
+TEST_CASE("an empty file and files of other formats are refused with what they are") {
   CHECK(error_of("") == "t: is empty: expected a trace");
   CHECK(error_of("\n \n") == "t: is empty: expected a trace");
   CHECK(error_of("\xef\xbb\xbf") == "t: is empty: expected a trace");
@@ -134,7 +134,7 @@ TEST_CASE("what is no trace is called what it is") {
         "t:1: is gzip inside gzip: expected it to be compressed once");
 }
 
-TEST_CASE("a JSON object of another kind is refused with what would be known") {
+TEST_CASE("an unknown JSON object is refused with the known ones") {
   CHECK(error_of("{\"prompt\": \"hello\"}\n") ==
         "t:1: not a known trace: expected a JSON object with input_length (Mooncake), "
         "input_length and chat_id (Qwen-Bailian) or input_toks (LLMServingSim), got "

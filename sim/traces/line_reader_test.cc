@@ -44,7 +44,7 @@ TEST_CASE("blank lines are passed over but counted") {
   CHECK(read_lines("\n\na\n \nb\n\n", 4) == std::vector<NumberedLine>{{3, "a"}, {5, "b"}});
 }
 
-TEST_CASE("only the first mark of the byte order is no text") {
+TEST_CASE("only a byte-order mark at the start of the file is dropped") {
   CHECK(read_lines("\xef\xbb\xbf\xef\xbb\xbf"
                    "a\n\xef\xbb\xbf"
                    "b",

@@ -12,7 +12,7 @@
 namespace recto::sim {
 namespace {
 
-TEST_CASE("the key that was touched longest ago gives way") {
+TEST_CASE("the least recently touched key is evicted") {
   LruSet set(2);
   set.touch(1);
   set.touch(2);
@@ -24,13 +24,13 @@ TEST_CASE("the key that was touched longest ago gives way") {
   CHECK(set.size() == 2);
 }
 
-TEST_CASE("a set without room holds nothing") {
+TEST_CASE("a set of capacity 0 holds no key") {
   LruSet set(0);
   set.touch(1);
   CHECK_FALSE(set.contains(1));
 }
 
-TEST_CASE("any sequence of touches leaves what a list would") {
+TEST_CASE("after any touches a set holds the keys that a list by age holds") {
   RandomStream random(7);
   for (const std::size_t capacity : {1, 2, 3, 10, 60}) {
     LruSet set(capacity);
@@ -91,7 +91,7 @@ TEST_CASE("the match stops at the first miss") {
   CHECK(figures.distinct_blocks == 5);
 }
 
-TEST_CASE("partial blocks count beside a figure without them") {
+TEST_CASE("hits in partial blocks count, and hits in full blocks are counted apart as well") {
   const auto figures =
       figures_of({with_runs({run(1, 4), run(2, 3)}), with_runs({run(1, 4), run(2, 3)})}, 4);
   CHECK(figures.hit_blocks == 2);
@@ -102,7 +102,7 @@ TEST_CASE("partial blocks count beside a figure without them") {
   CHECK(figures.full_hit_token_share() == Catch::Approx(4.0 / 14));
 }
 
-TEST_CASE("a partial block is another block than a longer one of the same run") {
+TEST_CASE("a partial block differs from a longer block of the same run") {
   const auto figures = figures_of({with_runs({run(1, 3)}), with_runs({run(1, 4)})}, 4);
   CHECK(figures.hit_blocks == 0);
 }

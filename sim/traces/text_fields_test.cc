@@ -32,7 +32,7 @@ TEST_CASE("quotes protect commas and themselves") {
   CHECK(split(R"(5" wide,x)") == std::vector<std::string>{"5\" wide", "x"});
 }
 
-TEST_CASE("a splitter is as good as new after an error") {
+TEST_CASE("a splitter splits the next line after an error") {
   CsvFields fields;
   CHECK(fields.split(R"(a,"b)").message() == "column 2: expected a closing quote on the same line");
   CHECK(fields.split(R"(a,"b"c,d)").message() ==
@@ -83,7 +83,7 @@ TEST_CASE("exponents shift the point") {
   CHECK(parse_scaled_decimal("0.000e3", 9) == 0);
 }
 
-TEST_CASE("what is no decimal of at least 0, or too large, is refused") {
+TEST_CASE("malformed, negative and too large decimals are refused") {
   for (const char* text : {"",
                            ".",
                            "-1",
@@ -133,7 +133,7 @@ TEST_CASE("offsets from UTC are taken into account") {
   CHECK(parse_timestamp("1970-01-01 00:00:00+01:00") == -3'600'000'000'000);
 }
 
-TEST_CASE("what is no date and time is refused") {
+TEST_CASE("malformed and out-of-range dates and times are refused") {
   for (const char* text : {"",
                            "2023-11-16",
                            "2023-11-16 18:15",

@@ -190,7 +190,7 @@ WrittenRequest draw_request(Draw& draw) {
           .ids = draw.list([](Draw& id) { return id.growing<std::uint64_t>(0, 199'999); })};
 }
 
-TEST_CASE("what is written in a format is read back") {
+TEST_CASE("requests written in any format are read back, plain or compressed") {
   for (const Format& format : kFormats) {
     property(std::string(format_name(format.format)), [&format](Draw& draw) {
       auto requests = draw.nonempty_list(draw_request, "requests");

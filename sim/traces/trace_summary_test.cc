@@ -21,7 +21,7 @@ ArrivalFigures figures_of(std::initializer_list<double> arrivals_s) {
   return statistics.figures();
 }
 
-TEST_CASE("rates and peaks of a small example") {
+TEST_CASE("a small example has the duration, mean rate and peaks counted by hand") {
   const ArrivalFigures figures = figures_of({10, 10.5, 10.9, 11, 12.5, 75});
   CHECK(figures.duration == SimDuration(65'000'000'000));
   CHECK(figures.mean_per_second.value() == Catch::Approx(5.0 / 65));
@@ -42,7 +42,7 @@ TEST_CASE("even gaps do not vary, Poisson gaps vary by 1") {
   CHECK(statistics.figures().gap_variation.value() == Catch::Approx(1).margin(0.02));
 }
 
-TEST_CASE("without a gap there is no rate") {
+TEST_CASE("arrivals without a gap have no rate and no variation") {
   for (const auto& figures : {figures_of({}), figures_of({5}), figures_of({5, 5})}) {
     CHECK_FALSE(figures.mean_per_second.has_value());
     CHECK_FALSE(figures.gap_variation.has_value());
@@ -175,7 +175,7 @@ TEST_CASE("the ShareGPT workload with token ids has the published lengths and pr
   CHECK(summary.prefix_reuse->blocks == summary.prefix_reuse->full_blocks);
 }
 
-TEST_CASE("a summary of a small trace can be followed by hand") {
+TEST_CASE("the summary of a small trace has the figures calculated by hand") {
   const TraceSummary summary = summarize_file("sim/traces/testdata/mooncake.jsonl");
   CHECK(summary.prompt.sum == TokenCount(1124 + 1024 + 12));
   CHECK(summary.output.p50 == TokenCount(490));

@@ -63,7 +63,7 @@ TEST_CASE("sharegpt-like lasts an hour at its rate") {
   CHECK(static_cast<double>(options.request_count) / rate_per_s == 3600);
 }
 
-TEST_CASE("chat repeats histories, agent its system prompt, with the means of their sources") {
+TEST_CASE("chat and agent share most prompt tokens, and have the means of their sources") {
   const Means chat = means_of("chat");
   // Two turns on average: half of all requests are second or later turns.
   CHECK(chat.output == Catch::Approx(214.5).epsilon(0.01));

@@ -152,7 +152,7 @@ TEST_CASE("geometric draws count the trials up to the first success") {
   }
 }
 
-TEST_CASE("geometric draws at the ends: sure success at once, rare success far away") {
+TEST_CASE("geometric draws are 1 for a sure success, and bounded for the rarest") {
   RandomStream stream(1);
   const Geometric sure(1);
   for (int i = 0; i < 100; ++i) REQUIRE(sure(stream) == 1);

@@ -75,7 +75,7 @@ TEST_CASE("the range of a length is what can be drawn") {
         std::pair<std::int64_t, std::int64_t>(5, 18));
 }
 
-TEST_CASE("lengths that cannot be are refused by field") {
+TEST_CASE("invalid lengths are refused by field") {
   CHECK_THAT(error_of("constant:0"), ContainsSubstring("field tokens: expected 1 to"));
   CHECK_THAT(error_of("constant:-5"), ContainsSubstring("field tokens: expected 1 to"));
   CHECK_THAT(error_of("constant:9999999999"), ContainsSubstring("field tokens"));
@@ -96,7 +96,7 @@ TEST_CASE("a maximum below the mean is refused, since most draws would be thrown
   CHECK_THAT(error_of("gamma:mean=338,shape=1.3,max=337"), ContainsSubstring("field max"));
 }
 
-TEST_CASE("mixtures that cannot be are refused by part and field") {
+TEST_CASE("invalid mixtures are refused by part and field") {
   CHECK_THAT(error_of("mixture"), ContainsSubstring("at least two parts, joined by '+', got 0"));
   CHECK_THAT(error_of("mixture:max=9"), ContainsSubstring("at least two parts"));
   CHECK_THAT(error_of("mixture:1xconstant:5"), ContainsSubstring("joined by '+', got 1"));

@@ -30,7 +30,7 @@ TEST_CASE("requests that share nothing have no content") {
   CHECK(sessions.add_turn(session, {0, kOwn, kOutput}) == nullptr);
 }
 
-TEST_CASE("a later turn repeats the runs of the one before, then its output, then what is new") {
+TEST_CASE("a later turn's prompt is the previous prompt, its output, and new tokens") {
   SessionPool sessions = pool("sessions:turns=4,active=8");
   std::map<const Session*, TokenContent> before;
   std::map<const Session*, std::int64_t> request_before;
@@ -60,7 +60,7 @@ TEST_CASE("a later turn repeats the runs of the one before, then its output, the
   CHECK(later_turns / 2000.0 == Catch::Approx(0.75).margin(0.08));
 }
 
-TEST_CASE("what is new in a request is unlike anything else") {
+TEST_CASE("the new tokens and the output of each request have content ids of their own") {
   SessionPool sessions = pool("agent:tokens=100,turns=3,active=5,count=4");
   std::set<std::uint64_t> seen;
   for (std::int64_t request = 0; request < 500; ++request) {

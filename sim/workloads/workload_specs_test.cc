@@ -35,7 +35,7 @@ TEST_CASE("the description of arrivals parses back to them") {
   }
 }
 
-TEST_CASE("arrivals that cannot be are refused by field") {
+TEST_CASE("invalid arrivals are refused by field") {
   CHECK_THAT(error_of("poisson:0"), ContainsSubstring("field rate: expected 1e-06 to"));
   CHECK_THAT(error_of("poisson:-2"), ContainsSubstring("field rate"));
   CHECK_THAT(error_of("poisson"), ContainsSubstring("field rate is missing"));
@@ -106,7 +106,7 @@ TEST_CASE("the description of sharing parses back to it") {
   }
 }
 
-TEST_CASE("sharing that cannot be is refused by field") {
+TEST_CASE("invalid sharing is refused by field") {
   CHECK_THAT(sharing_error_of("templates:count=0,tokens=512"), ContainsSubstring("field count"));
   CHECK_THAT(sharing_error_of("templates:count=3,tokens=0"), ContainsSubstring("field tokens"));
   CHECK_THAT(sharing_error_of("templates:count=3,tokens=9,tokens_max=8"),
@@ -127,7 +127,7 @@ TEST_CASE("decoding is read from its text and described by it") {
   }
 }
 
-TEST_CASE("a width that cannot be is refused, and so is one without a kind for it") {
+TEST_CASE("invalid widths, unknown kinds, and a width for single decoding are refused") {
   for (const char* text : {"parallel:0", "beam:-1", "beam:1025", "beam:99999999999999", "beam",
                            "single:2", "greedy"}) {
     CAPTURE(text);

@@ -16,7 +16,7 @@ std::string text_of(const CacheScenario& scenario) {
   return text.str();
 }
 
-TEST_CASE("a scenario comes back from its bytes") {
+TEST_CASE("a scenario is restored from its bytes") {
   for (std::uint64_t seed = 0; seed < 200; ++seed) {
     RandomStream stream(seed);
     const CacheScenario drawn = draw_scenario(stream, {.blocks_max = 12, .groups_max = 2});
@@ -25,7 +25,7 @@ TEST_CASE("a scenario comes back from its bytes") {
   }
 }
 
-TEST_CASE("any bytes are a scenario, with no more commands than are wanted") {
+TEST_CASE("any bytes decode to a scenario of at most commands_max commands") {
   const ScenarioDomain domain{.commands_max = 10};
   CHECK(scenario_of(domain, "").commands.empty());
   CHECK(scenario_of(domain, std::string(1000, '\xff')).commands.size() == 10);

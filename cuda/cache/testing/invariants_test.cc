@@ -102,7 +102,7 @@ const std::vector<Fault>& faults() {
   return kFaults;
 }
 
-TEST_CASE("each fault is seen, and named") {
+TEST_CASE("each planted fault is found and named") {
   for (const Fault& fault : faults()) {
     INFO(fault.said);
     const BlockManager manager = well_used();
@@ -113,7 +113,7 @@ TEST_CASE("each fault is seen, and named") {
   }
 }
 
-TEST_CASE("a window's edge in a run must be its sequence's own, or told of") {
+TEST_CASE("a block at a window's edge that is not marked uneven breaks an invariant") {
   CacheOptions options = small_options(8);
   options.groups = {LayerGroup{.num_layers = 1, .window = TokenCount(3)}};
   CheckedManager cache(options);

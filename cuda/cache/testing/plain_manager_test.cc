@@ -155,7 +155,7 @@ TEST_CASE("the plain manager and the real one give the same answers") {
   }
 }
 
-TEST_CASE("with a window the plain manager gives back what the real one gives back") {
+TEST_CASE("with a window the plain manager frees the blocks that the real one frees") {
   constexpr std::int64_t kWindow = 3;
   CacheOptions windowed = options();
   windowed.groups = {{.num_layers = 1, .window = TokenCount(kWindow)}};

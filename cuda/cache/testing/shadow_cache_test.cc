@@ -14,7 +14,7 @@ CacheOptions small_cache() {
   return options;
 }
 
-TEST_CASE("tags are equal where all that K and V depend on is") {
+TEST_CASE("tags are equal exactly if all inputs of K and V are equal") {
   const auto tags = [](const CacheText& text, std::uint64_t weights) {
     return slot_tags(text, text.length(), weights);
   };
@@ -32,7 +32,7 @@ TEST_CASE("tags are equal where all that K and V depend on is") {
   CHECK(tags({.ids = {1, 2}, .items = {item}}, 0)[1] != plain[1]);
 }
 
-TEST_CASE("copies take tags with them, and no more slots than they say") {
+TEST_CASE("a copy moves the tags of as many slots as it names") {
   ShadowCache shadow(small_cache());
   shadow.write(0, BlockId(0), 0, 7);
   shadow.write(0, BlockId(0), 1, 8);
@@ -46,7 +46,7 @@ TEST_CASE("copies take tags with them, and no more slots than they say") {
   CHECK(shadow.read(1, BlockId(2), 1) == 0);
 }
 
-TEST_CASE("copies that kernels can't make at once are refused") {
+TEST_CASE("copies that conflict in one batch, and blocks out of range, break the contract") {
   ShadowCache shadow(small_cache());
   const BlockCopy copy{.source = BlockId(0), .destination = BlockId(1), .slots = TokenCount(1)};
   const BlockCopy chained{.source = BlockId(1), .destination = BlockId(2), .slots = TokenCount(1)};
@@ -56,7 +56,7 @@ TEST_CASE("copies that kernels can't make at once are refused") {
   CHECK_THROWS_AS(shadow.write(0, BlockId(3), 0, 1), ContractFailure);
 }
 
-TEST_CASE("what goes to the host comes back") {
+TEST_CASE("tags copied to the host come back with their block") {
   ShadowCache shadow(small_cache());
   shadow.write(0, BlockId(2), 1, 9);
   shadow.copy_out(std::vector{SwapCopy{.device = BlockId(2), .host = BlockId(0)}});
