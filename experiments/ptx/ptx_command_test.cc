@@ -113,8 +113,11 @@ Json launch_request() {
           {"grid", std::vector<unsigned>{1, 1, 1}},
           {"block", std::vector<unsigned>{1, 1, 1}},
           {"shared", 0U},
+          {"cluster", std::vector<unsigned>{1, 1, 1}},
           {"is_cooperative", false},
           {"equal_stores", false},
+          {"counts", true},
+          {"is_perturbed", false},
           {"checks", std::vector<std::string>{"races", "uninitialised-memory"}},
           {"policy", "in-order"},
           {"seed", 0U},
@@ -137,7 +140,10 @@ TEST_CASE("a server launches kernels on the shared file") {
   CHECK(loaded["kernels"][0]["name"].get<std::string>() == "store");
   CHECK(loaded["kernels"][0]["parameters"][2]["bytes"].get<int>() == 24);
   Json request = launch_request();
-  CHECK(client.ask(Json{{"launch", request}})["findings"].empty());
+  const Json answer = client.ask(Json{{"launch", request}});
+  CHECK(answer["findings"].empty());
+  CHECK(answer["counters"]["by_kind"]["store"].get<int>() == 1);
+  CHECK(answer["counters"]["global_bytes"].get<int>() == 4);
   CHECK(client.memory[4096] == 7);
   request["arguments"][0][0]["begin"] = 4100U;
   const Json found = client.ask(Json{{"launch", request}})["findings"];

@@ -61,6 +61,19 @@ std::optional<std::vector<std::byte>> bytes_of_hex(std::string_view text) {
   return bytes;
 }
 
+Json counters_json(const ptx::Counters& counters) {
+  Json by_kind = Json::object();
+  for (std::size_t i = 0; i < counters.by_action.size(); ++i) {
+    if (counters.by_action[i] > 0)
+      by_kind[ptx::action_name(static_cast<ptx::Action>(i))] = counters.by_action[i];
+  }
+  return {{"instructions", counters.instructions},
+          {"by_kind", by_kind},
+          {"global_bytes", counters.global_bytes},
+          {"global_sectors", counters.global_sectors},
+          {"bank_conflicts", counters.bank_conflicts}};
+}
+
 class Server {
  public:
   explicit Server(int memory) : file_(memory) {}
@@ -170,7 +183,7 @@ class Server {
   Result<Json> run(const Json& json) {
     Request request(json);
     const ptx::LaunchShape shape = {request.dim("grid"), request.dim("block"),
-                                    request.number("shared")};
+                                    request.number("shared"), request.dim("cluster")};
     const auto policy = policy_named(request.text("policy"));
     if (!policy) request.fail("policy", "the name of one");
     ptx::LaunchOptions options;
@@ -182,6 +195,11 @@ class Server {
     }
     options.is_cooperative = request.truth("is_cooperative");
     options.allows_equal_stores = request.truth("equal_stores");
+    options.counts = request.truth("counts");
+    if (request.truth("is_perturbed")) {
+      options.approximation = ptx::Approximation::kPerturbed;
+      options.approximation_seed = static_cast<std::uint32_t>(request.number("seed"));
+    }
     options.schedule = {.policy = policy.value_or(ptx::SchedulePolicy::kInOrder),
                         .seed = request.number("seed")};
     const std::vector<Json> buffers = request.list("buffers");
@@ -202,7 +220,9 @@ class Server {
     Json findings = Json::array();
     for (const ptx::Finding& finding : report.findings)
       findings.push_back(ptx::readable_names(finding.text()));
-    return Json{{"findings", findings}, {"printed", report.printed}};
+    return Json{{"findings", findings},
+                {"printed", report.printed},
+                {"counters", counters_json(report.counters)}};
   }
 
   SharedFile file_;

@@ -11,22 +11,18 @@ from __future__ import annotations
 
 import operator
 import os
-import struct
 import sys
 from typing import Any, Dict, List, NamedTuple, Optional, Sequence, Tuple, Union
 
-import numpy as np
+from ._ptx_arguments import Parameter, passed, unwritten
+from ._ptx_process import PtxProcess
 
-from ._memory import Arguments
-from ._ptx_process import Piece, PtxProcess, Span
-
-__all__ = ["Kernel", "KernelFault", "Launcher", "Module", "Parameter", "unwritten"]
+__all__ = ["Counters", "Kernel", "KernelFault", "Launcher", "Module", "Parameter", "unwritten"]
 
 Dims = Union[int, Sequence[int]]
 
 _POLICIES = ("in-order", "reverse", "random-warp", "random-thread")
 _CHECKS = ("races", "uninitialised-memory", "undefined-registers")
-_FLOATS = {"f16": "<e", "f32": "<f", "f64": "<d"}
 
 
 class KernelFault(RuntimeError):
@@ -40,25 +36,14 @@ class KernelFault(RuntimeError):
         self.findings = list(findings)
 
 
-class Parameter(NamedTuple):
-    """A parameter of a kernel."""
+class Counters(NamedTuple):
+    """What a launch executed; of PTX, not of the machine's instructions."""
 
-    name: str
-    type: str  #: "u64", "f32"; "b8" is a struct
-    num_bytes: int
-
-    def __repr__(self) -> str:
-        return f"{self.type} {self.name}"
-
-
-class _Unwritten:
-    def __init__(self, array: Any) -> None:
-        self.array = array
-
-
-def unwritten(array: Any) -> Any:
-    """Marks an array of a launch that holds nothing yet: reads before writes are findings."""
-    return _Unwritten(array)
+    instructions: int  #: of warps
+    by_kind: Dict[str, int]  #: "load", "mma", "barrier", ...: instructions; "arithmetic": others
+    global_bytes: int  #: that loads and stores asked for
+    global_sectors: int  #: of 32 bytes, that each load or store of a warp touched
+    bank_conflicts: int  #: passes over shared memory beyond the first of each access
 
 
 class Module:
@@ -81,6 +66,9 @@ class Module:
         if policy not in _POLICIES:
             raise ValueError(f"policy: expected one of {', '.join(_POLICIES)}, got {policy!r}")
         self.checks, self.policy, self.seed = names, policy, operator.index(seed)
+        #: Whether approximate instructions (ex2, rcp, tanh, ...) are off by up to their documented
+        #: errors, as the seed chooses, in place of being as accurate as they can be.
+        self.approximate = False
         is_compiled = isinstance(getattr(source, "asm", None), dict)  # by triton.compile
         self.equal_stores = is_compiled if equal_stores is None else bool(equal_stores)
         self._metadata = getattr(source, "metadata", None) if is_compiled else None
@@ -146,7 +134,8 @@ class Launcher:
     def __init__(self, kernel: Kernel, grid: List[int], block: List[int]) -> None:
         self._kernel, self._grid, self._block = kernel, grid, block
 
-    def __call__(self, *arguments: Any, shared: Any = None, cooperative: bool = False) -> None:
+    def __call__(self, *arguments: Any, shared: Any = None, cooperative: bool = False,
+                 cluster: "Optional[Dims]" = None) -> None:
         """Launches the kernel and waits for it.
 
         `arguments`: for each parameter, an array (NumPy, or a tensor in host memory) for a pointer,
@@ -154,22 +143,39 @@ class Launcher:
         is a null pointer, and may be left out at the end. Arrays that are not writeable are
         read-only for the kernel; views that overlap are one buffer. `shared`: bytes of dynamic
         shared memory; None: as Triton chose, or 0. `cooperative`: all thread blocks run at once.
+        `cluster`: thread blocks of a cluster, an int or up to three; None: as the kernel's own
+        directive or Triton says, or 1.
 
         KernelFault: the kernel does something wrong. ValueError: an argument does not fit.
         """
+        self._launch(arguments, shared, cooperative, cluster, counts=False)
+
+    def count(self, *arguments: Any, shared: Any = None, cooperative: bool = False,
+              cluster: "Optional[Dims]" = None) -> Counters:
+        """Launches the kernel likewise, more slowly, and returns what it executed."""
+        return Counters(**self._launch(arguments, shared, cooperative, cluster, counts=True))
+
+    def _launch(self, arguments: Sequence[Any], shared: Any, cooperative: bool,
+                cluster: "Optional[Dims]", counts: bool) -> "Dict[str, Any]":
         kernel, module = self._kernel, self._kernel._module
+        if cluster is None:
+            cluster = getattr(module._metadata, "cluster_dims", None) or 1
         shared = getattr(module._metadata, "shared", 0) if shared is None else shared
-        passed, spans = _passed(kernel, arguments)
+        pieces, spans = passed(kernel.name, kernel.parameters, arguments)
         seed, module.seed = module.seed, module.seed + 1
         process, number = module._number()
         request = {"module": number, "kernel": kernel.name, "grid": self._grid,
                    "block": self._block, "shared": operator.index(shared),
-                   "is_cooperative": bool(cooperative), "equal_stores": module.equal_stores,
-                   "checks": module.checks, "policy": module.policy, "seed": seed}
-        answer = process.launch(request, spans, passed)
+                   "cluster": _dims("cluster", cluster), "is_cooperative": bool(cooperative),
+                   "equal_stores": module.equal_stores, "checks": module.checks,
+                   "policy": module.policy, "seed": seed, "counts": counts,
+                   "is_perturbed": module.approximate}
+        answer = process.launch(request, spans, pieces)
         sys.stdout.write(answer["printed"])
         if answer["findings"]:
             raise KernelFault(answer["findings"], f"policy {module.policy}, seed {seed}")
+        counters: Dict[str, Any] = answer["counters"]
+        return counters
 
 
 def _text_of(source: Any) -> "Tuple[bytes, str]":
@@ -190,111 +196,3 @@ def _dims(name: str, dims: Any) -> "List[int]":
     if not 1 <= len(listed) <= 3 or any(not 0 <= each < 1 << 32 for each in listed):
         raise ValueError(f"{name}: expected an integer or up to three, got {dims!r}")
     return listed + [1] * (3 - len(listed))
-
-
-def _passed(kernel: Kernel, arguments: Sequence[Any]) -> "Tuple[List[List[Piece]], List[Span]]":
-    """The pieces of each parameter, and the memory that arrays have."""
-    parameters, given = kernel.parameters, len(arguments)
-    if given > len(parameters):
-        raise ValueError(f"{kernel.name}: expected {len(parameters)} arguments, got {given}")
-    spans: "List[Span]" = []
-    passed: "List[List[Piece]]" = []
-    for i, parameter in enumerate(parameters):
-        value = arguments[i] if i < given else None
-        where = f"{kernel.name}: argument {i} ({parameter.type})"
-        if value is None and parameter.type not in ("u64", "b64"):
-            raise ValueError(f"{where}: expected a value")
-        if isinstance(value, (tuple, list)):
-            pieces = _struct_of(f"argument {i}", value, spans)
-        else:
-            pieces = [_piece_of(f"argument {i}", value, spans)
-                      if value is None or _is_array(value)
-                      else _bytes_of(where, value, parameter)]
-        size = sum(8 if isinstance(piece, int) else len(piece) for piece in pieces)
-        if size != parameter.num_bytes:
-            raise ValueError(f"{where}: expected {parameter.num_bytes} bytes, got {size}")
-        passed.append(pieces)
-    return passed, spans
-
-
-def _is_array(value: Any) -> bool:
-    value = value.array if isinstance(value, _Unwritten) else value
-    return isinstance(value, np.ndarray) or hasattr(value, "data_ptr")
-
-
-def _piece_of(name: str, value: Any, spans: "List[Span]") -> Piece:
-    """A pointer: to an array, whose memory becomes a span, or null."""
-    if value is None:
-        return bytes(8)
-    span, address = _span_of(name, value)
-    if span.num_bytes == 0:
-        return bytes(8)
-    spans.append(span)
-    return address
-
-
-def _struct_of(name: str, fields: Sequence[Any], spans: "List[Span]") -> "List[Piece]":
-    """The fields of a struct, as C lays them out: each is aligned to its size."""
-    pieces: "List[Piece]" = []
-    size, alignment = 0, 1
-    for i, field in enumerate(fields):
-        where = f"{name}, field {i}"
-        if field is None or _is_array(field):
-            piece, own, unit = _piece_of(where, field, spans), 8, 8
-        elif isinstance(field, (np.generic, bytes)):
-            piece = field if isinstance(field, bytes) else field.tobytes()
-            own, unit = len(piece), 1 if isinstance(field, bytes) else len(piece)
-        else:
-            raise ValueError(f"{where}: expected an array, None, bytes or a NumPy number, such as "
-                             f"np.int32(1), got {type(field).__name__}")
-        gap = -size % unit
-        pieces += [bytes(gap), piece] if gap else [piece]
-        size, alignment = size + gap + own, max(alignment, unit)
-    return [*pieces, bytes(-size % alignment)]
-
-
-def _span_of(name: str, value: Any) -> "Tuple[Span, int]":
-    """The memory of an array or tensor, and the address of its first element."""
-    is_unwritten = isinstance(value, _Unwritten)
-    array = value.array if isinstance(value, _Unwritten) else value
-    if isinstance(array, np.ndarray):
-        if array.dtype.hasobject:
-            raise ValueError(f"{name}: expected numbers, got an array of Python objects")
-        address = array.__array_interface__["data"][0]
-        item, strides = array.itemsize, array.strides
-        is_written = array.flags.writeable
-    else:
-        if str(array.device) != "cpu":
-            raise ValueError(f"{name}: expected a tensor in host memory, got {array.device}")
-        address, item = array.data_ptr(), array.element_size()
-        strides = tuple(item * each for each in array.stride())
-        is_written = True
-    extents = [(n - 1) * stride for n, stride in zip(array.shape, strides)]
-    below, above = sum(min(0, each) for each in extents), sum(max(0, each) for each in extents)
-    size = 0 if 0 in tuple(array.shape) else above - below + item
-    known = None
-    if Arguments.current is not None:
-        known = Arguments.current.name_at(address)
-        # Tensors do not say that they are over an input, which a fork cannot write to.
-        place = Arguments.current.places.get(known or "")
-        is_written = is_written and (place is None or place.is_written)
-    return Span(known or name, address + below, size, is_written, is_unwritten), address
-
-
-def _bytes_of(where: str, value: Any, parameter: Parameter) -> bytes:
-    """A number or struct as the parameter has it."""
-    size = parameter.num_bytes
-    if isinstance(value, np.generic) and not isinstance(value, float):
-        value = value.tobytes()
-    if isinstance(value, (bytes, bytearray, memoryview)):
-        if len(bytes(value)) != size:
-            raise ValueError(f"{where}: expected {size} bytes, got {len(bytes(value))}")
-        return bytes(value)
-    try:
-        if parameter.type in _FLOATS and isinstance(value, (int, float)):
-            return struct.pack(_FLOATS[parameter.type], float(value))
-        if isinstance(value, (bool, int)) and parameter.type != "b8":
-            return int(value).to_bytes(size, "little", signed=value < 0)
-    except (OverflowError, struct.error) as error:
-        raise ValueError(f"{where}: {value!r}: {error}") from error
-    raise ValueError(f"{where}: expected a number or {size} bytes, got {type(value).__name__}")

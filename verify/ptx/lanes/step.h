@@ -67,6 +67,9 @@ enum class Action : std::uint8_t {
   kCount,
 };
 
+// As PTX names it; "arithmetic" for what lanes do each by itself.
+const char* action_name(Action action);
+
 constexpr bool has_detail(Action action) {
   switch (action) {
     case Action::kLanes:
