@@ -44,7 +44,7 @@ TEST_CASE("a coherence below one is refused") {
 }
 
 // Sixteen terms in four steps of four: each step truncates six numbers, at two roundoffs each.
-TEST_CASE("what a sum that cuts off may lose is known in figures") {
+TEST_CASE("the bounds of a truncating sum are those worked out by hand") {
   const Accumulation sum{.terms_per_step = 4, .rounding = AccumulatorRounding::kTruncate};
   const SumError error = sum_error(sum, 16, 6, 0);
   CHECK(error.worst_case == Approx(4 * 6 * 2 * kUnit).epsilon(1e-4));

@@ -22,7 +22,7 @@ TEST_CASE("values that differ in the last bit are different") {
   CHECK(multiplicity(std::vector<double>{1.0, 1.0 + 0x1p-52}) == 1);
 }
 
-TEST_CASE("alike addends drift by one rounding each, random ones hardly") {
+TEST_CASE("equal addends drift by a rounding error each, spread addends hardly at all") {
   const std::vector<double> alike(1024, 1.0 + 0.3 * 0x1p-14);  // partial sums up to 1024: ulp 2^-14
   CHECK(rounding_drift(alike, kToNearest) == Approx(1024 * 0.3 * 0x1p-14).epsilon(0.7));
   std::vector<double> spread;
@@ -34,7 +34,7 @@ TEST_CASE("alike addends drift by one rounding each, random ones hardly") {
 
 // Partial sums up to 1024 have ulps of 2^-13. Terms that lie 0.4 of an eighth of that above its
 // multiples are all rounded down at that ulp; at larger ulps, as many are rounded up as down.
-TEST_CASE("the smallest ulp that drift is looked for in is an eighth of the largest one") {
+TEST_CASE("the search for drift ends at an eighth of the largest ulp") {
   const double eighth = 0x1p-16;
   const auto drift = [](double spacing) {
     std::vector<double> terms;
@@ -53,7 +53,7 @@ TEST_CASE("an infinite sum has no rounding drift") {
         0);
 }
 
-TEST_CASE("where terms are cut off, those just below a multiple drift by almost one, others less") {
+TEST_CASE("truncated terms just below a multiple of the ulp drift by almost one ulp each") {
   const std::vector<double> below(1023, 1.0 + 2.9 * 0x1p-14);  // partial sums below 1024: ulp 2^-14
   CHECK(rounding_drift(below, kCut) == Approx(1023 * 0.9 * 0x1p-14));
   CHECK(rounding_drift(below, kToNearest) < 0.2 * rounding_drift(below, kCut));

@@ -153,7 +153,7 @@ TEST_CASE("no error exceeds its bound in a campaign of adversarial cases") {
   run_and_check(is_full_run() ? 10'000'000 : 100'000, its_own);
 }
 
-TEST_CASE("the profile of others' kernels holds of all runs that it describes") {
+TEST_CASE("the third-party profile's bounds hold for every run that it describes") {
   run_and_check(is_full_run() ? 2'500'000 : 50'000, profile_of_others);
 }
 

@@ -68,7 +68,7 @@ void expect_costs(const Charge& charge, const KernelNumerics& without, Costs whe
   CHECK(after.lse_ln_probabilistic <= after.lse_ln_worst_case);
 }
 
-TEST_CASE("what moves weights costs in out and in lse") {
+TEST_CASE("errors that change the weights are charged to out and to lse") {
   const Charge charges[] = {
       {"unit roundoff", [](KernelNumerics& n) { n.unit_roundoff = 0x1p-20; }},
       {"underflow", [](KernelNumerics& n) { n.underflow = 1e-6; }},
@@ -96,7 +96,8 @@ TEST_CASE("what moves weights costs in out and in lse") {
                reads_fp8, Costs::kBoth);
 }
 
-TEST_CASE("what comes after the weights costs in out alone, and logarithms in lse alone") {
+TEST_CASE(
+    "errors after the weights are charged to out alone, those of the logarithm to lse alone") {
   const Charge of_out[] = {
       {"P", [](KernelNumerics& n) { n.weight_type = ElementType::kBf16; }},
       {"products", [](KernelNumerics& n) { n.product_type = ElementType::kBf16; }},
@@ -235,7 +236,7 @@ FarKey far_key(int distance) {
           without.worst_case(0, 0)};
 }
 
-TEST_CASE("an exponential's error that grows with its argument shows, and is charged") {
+TEST_CASE("the bounds need their charge for an exponential's error that grows with its argument") {
   int beyond_without = 0;
   for (int distance = 20; distance < 80; ++distance) {
     const FarKey key = far_key(distance);

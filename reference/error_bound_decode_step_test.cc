@@ -180,7 +180,8 @@ TEST_CASE("a decode step is attention over the cache once the newest token is in
   }
 }
 
-TEST_CASE("the newest token is as it is handed over, not as an fp8 cache would hold it") {
+TEST_CASE(
+    "a decode step reads the newest token as it was passed, not as an fp8 cache would hold it") {
   DecodeCase decode(ElementType::kFp16, ElementType::kE4m3, NewTokens::kInexactInCache);
   const KernelNumerics kernel = fp64_numerics(4);
   const BoundedResult before = bounded_decode_step(decode.step, kernel);

@@ -94,7 +94,7 @@ AttentionResult run(const PagedAttentionInputs& inputs) {
                                           .dequantised = Dequantised::kQueryType});
 }
 
-TEST_CASE("where each element is rounded in the same direction, the profile's bounds hold") {
+TEST_CASE("the profile's bounds hold if every element is rounded in the same direction") {
   for (const auto& [q_type, kv_type] : kTypes) {
     INFO(q_type << ", " << kv_type);
     // Codes of 1 times a scale next to the midpoint of two numbers of q's type.
@@ -116,7 +116,7 @@ TEST_CASE("where each element is rounded in the same direction, the profile's bo
   }
 }
 
-TEST_CASE("where scales make codes subnormal in q's type, the profile's bounds hold") {
+TEST_CASE("the profile's bounds hold if scales make codes subnormal in q's type") {
   // Almost 4.5 times fp16's smallest subnormal; rounding drops the fraction from each element.
   const Fp8Problem problem(ElementType::kFp16, ElementType::kE4m3, 0x1.1ffp-22F,
                            [] { return 1.0; });

@@ -40,8 +40,7 @@ const KernelNumerics kBf16Kernel = third_party_numerics(ElementType::kBf16, Elem
 const KernelNumerics kFp32Kernel = third_party_numerics(ElementType::kFp32, ElementType::kFp32);
 const HeadOptions kScaled{.scale = 0.25};
 
-TEST_CASE(
-    "probabilistic is never beyond worst-case, and both are positive where something is computed") {
+TEST_CASE("the probabilistic bound never exceeds the worst-case bound, and both are positive") {
   for (const std::int64_t n : {1, 2, 16, 300}) {
     for (const KernelNumerics& numerics : {kBf16Kernel, kFp32Kernel, fp64_numerics(16)}) {
       const HeadBound bound = Tensors(n, 5).bound(kScaled, numerics);
@@ -53,7 +52,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("a tie of subnormal outputs takes nearly the whole bound, by its last rounding alone") {
+TEST_CASE("the rounding of a subnormal output that is a tie reaches nearly the whole bound") {
   constexpr double kSpacing = 0x1p-24;  // spacing of fp16's subnormals
   const KernelNumerics numerics = third_party_numerics(ElementType::kFp16, ElementType::kFp16);
   Tensors tensors(2, 7);
@@ -71,14 +70,15 @@ TEST_CASE("a tie of subnormal outputs takes nearly the whole bound, by its last 
   }
 }
 
-TEST_CASE("probabilistic grows far slower with the context than worst-case") {
+TEST_CASE(
+    "the probabilistic bound grows far more slowly with the context than the worst-case bound") {
   const HeadBound few = Tensors(64, 6).bound(kScaled, kFp32Kernel);
   const HeadBound many = Tensors(8192, 6).bound(kScaled, kFp32Kernel);
   CHECK(many.worst_case.mean() > 20 * few.worst_case.mean());
   CHECK(many.probabilistic.mean() < 8 * few.probabilistic.mean());
 }
 
-TEST_CASE("equal terms add up their errors, and the probabilistic bound knows") {
+TEST_CASE("the probabilistic bound covers equal terms, whose errors add up") {
   // The textbook example: 0.1 is added 4096 times, and each addition rounds the same way.
   constexpr std::int64_t kKeys = 4096;
   const Matrix zero = Matrix::Zero(1, 1);
@@ -97,8 +97,7 @@ TEST_CASE("equal terms add up their errors, and the probabilistic bound knows") 
         kProbabilisticLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * tenth);  // taken as independent
 }
 
-TEST_CASE(
-    "terms too small to move a sum are lost in one direction, and the probabilistic bound knows") {
+TEST_CASE("the probabilistic bound covers terms that are too small to change a sum") {
   // One key of weight 1, then 4095 keys of weight 2^-25: in fp32 the sum of weights stays at 1.
   constexpr std::int64_t kKeys = 4096;
   const Matrix one = Matrix::Ones(1, 1);
@@ -123,7 +122,8 @@ TEST_CASE(
   CHECK(error > kProbabilisticLambda * std::sqrt(2.0 * kKeys) * 0x1p-24 * exact.out(0, 0));
 }
 
-TEST_CASE("a shift of all weights alike cancels, and the hull of the values is the limit") {
+TEST_CASE(
+    "errors of weights cancel for equal values, and the hull of the values limits the bound") {
   KernelNumerics numerics = kFp32Kernel;
   numerics.split_merge = SplitMerge::kState;  // otherwise weights are not divided by their own sum
   // With equal values the weights do not matter: only sums and roundings can err.
@@ -163,7 +163,7 @@ TEST_CASE("a row without keys is exact, its lse minus infinity or the sink") {
         Approx(3 * 8 * 0x1p-24 + 8 * 0x1p-23 + 2 * 0x1p-21).epsilon(1e-6));
 }
 
-TEST_CASE("an output so small that fp64 has hardly a digit left for it has bounds all the same") {
+TEST_CASE("a subnormal fp64 output has finite, positive bounds") {
   const Matrix q = Matrix::Ones(1, 1);
   Matrix k(3, 1);
   k << 0, -730, -731;

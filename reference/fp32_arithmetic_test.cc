@@ -40,7 +40,7 @@ void expect_documented_errors(float low, float high, const Function& function, c
   CHECK(least < -0.9);
 }
 
-TEST_CASE("fast functions err by what they are documented to, to both sides, and no more") {
+TEST_CASE("fast functions err in both directions, up to their documented errors and no further") {
   const auto ulps = [](double count) {
     return [count](double, double right) { return count * ulp_at(right); };
   };

@@ -34,7 +34,7 @@ TEST_CASE("two keys merge to their softmax, in either base and either way of mer
   }
 }
 
-TEST_CASE("merging in fp32 leaves zeros their sign beside the identity, and commutes with them") {
+TEST_CASE("merging in fp32 commutes for zeros of either sign, and the identity keeps their sign") {
   const auto bits = [](const SoftmaxState& merged) {
     return std::vector{std::bit_cast<std::uint64_t>(merged.maximum),
                        std::bit_cast<std::uint64_t>(merged.weighted[0])};
@@ -47,7 +47,7 @@ TEST_CASE("merging in fp32 leaves zeros their sign beside the identity, and comm
   CHECK(bits(merge_in_fp32(identity, negative)) == bits(negative));
 }
 
-TEST_CASE("in fp32, too, a sum that is no number is not taken for a state without keys") {
+TEST_CASE("a NaN sum in fp32 is not taken for a state without keys") {
   Fp32State lost(1, {});
   lost.sum = std::numeric_limits<float>::quiet_NaN();
   Fp32State whole = state(ExponentialBase::kE, 1.0F, 10.0F);
@@ -58,7 +58,7 @@ TEST_CASE("in fp32, too, a sum that is no number is not taken for a state withou
   CHECK(std::isnan(none.sum));
 }
 
-TEST_CASE("without a key out is zero and lse minus infinity, and a sink alone is itself") {
+TEST_CASE("an fp32 state without keys gives zero, with minus infinity or the sink as its lse") {
   std::vector<float> out = {7.0F};
   CHECK(finish(Fp32State(1, {}), out) == -kInfinity);
   CHECK(out[0] == 0.0F);

@@ -135,7 +135,7 @@ double own_error(double x, double y, double angle, double base) {
   return ((std::log(base) + 4) * std::abs(angle) + 5) * 0x1p-53 * (std::abs(x) + std::abs(y));
 }
 
-TEST_CASE("rotated rows are the golden ones, within what fp64 errs by") {
+TEST_CASE("rotated rows match the golden ones within fp64's error") {
   std::size_t elements = 0;
   for (const Json& golden : cases_of("rotary")) {
     const Json& from = golden["rows"];

@@ -108,7 +108,7 @@ AttentionResult gathering_bound(const DecodeStepInputs& inputs) {
   return bounded_decode_step(inputs, gathering(longest)).worst_case;
 }
 
-TEST_CASE("There are golden cases of both operations, each about something else") {
+TEST_CASE("Both operations have golden cases, and each case states a reason of its own") {
   std::size_t decodes = 0;
   std::vector<std::string> reasons;
   for (const GoldenCase& golden : golden_cases()) {
@@ -130,7 +130,7 @@ TEST_CASE("The gate lets every golden case through") {
   }
 }
 
-TEST_CASE("An error of the bound is too large by what the exact number is not known to") {
+TEST_CASE("The uncertainty of the exact number counts towards the error") {
   CHECK(error_ratio(1.5, 1.0L, std::nextafter(0.5, 1.0)) <= 1.0);
   CHECK(error_ratio(1.5, 1.0L, 0.5) > 1.0);
   CHECK(error_ratio(0.0, 0.0L, 0.0) == 0.0);
@@ -216,7 +216,7 @@ constexpr Fault kFaults[] = {
     {"the queries' head stride", [](PagedAttentionInputs& inputs) { inputs.q.head_stride /= 2; }},
 };
 
-TEST_CASE("The golden cases see each option left out, each stride and each format mistaken") {
+TEST_CASE("The golden cases reveal each omitted option, each wrong stride and each wrong format") {
   for (const Fault& fault : kFaults) {
     std::size_t seen = 0;
     for (const GoldenCase& golden : golden_cases()) {

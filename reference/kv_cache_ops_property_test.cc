@@ -77,7 +77,7 @@ void expect_block(KvPool& expected, const KvPool& from, const BlockPair& pair) {
   }
 }
 
-TEST_CASE("a counterexample says what its pools and rows are") {
+TEST_CASE("a counterexample describes its pools and rows") {
   const TestPoolShape shape{.layout = KvLayout::kPacked,
                             .type = ElementType::kE4m3,
                             .num_blocks = 3,
@@ -258,7 +258,7 @@ void expect_rows(RowPool& expected, const RowPool& source, std::int64_t tokens) 
   }
 }
 
-TEST_CASE("what was written through a block table is gathered again, and nothing besides") {
+TEST_CASE("a gather returns what was written through a block table, and changes nothing else") {
   property("for every layout and type", [](Draw& draw) {
     const auto type = draw.element({ElementType::kFp32, ElementType::kFp16, ElementType::kBf16});
     const TestPoolShape shape = draw_shape(draw, type);

@@ -95,7 +95,7 @@ TEST_CASE("slot -1 writes nothing, slot 0 does") {
   CHECK(write.v.bytes() != v);
 }
 
-TEST_CASE("of two tokens for one slot the later stays") {
+TEST_CASE("the later of two tokens for one slot stays") {
   WriteCase write(ElementType::kFp32, ElementType::kFp32, 3);
   write.write({3, 3, -1});
   CHECK(write.k.code(write.k.place(1, 1, 1, 0)) == write.new_k.code(1, 1, 0));

@@ -187,7 +187,7 @@ TEST_CASE("a scale is 1, the tensor's or the head's, and its product with a code
   CHECK(row(3) == std::ldexp(3.25 - 1.625 * 0x1p-23, -100));
 }
 
-TEST_CASE("an empty context gives no rows, and no table is looked at") {
+TEST_CASE("an empty context gives no rows, without reading the block table") {
   KvPool pool(kShape, 1);
   CHECK(gather_head(pool.const_view(), nullptr, 0, 0).rows() == 0);
 }

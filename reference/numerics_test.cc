@@ -21,7 +21,7 @@ TEST_CASE("glibc's functions of fp64 are off by one unit in the last place, tanh
 }
 
 // Larger values would accept more results, and no other test would notice.
-TEST_CASE("the profile that kernels of others are judged by has these figures") {
+TEST_CASE("the third-party profile has exactly these figures") {
   const Accumulation cut{.terms_per_step = 4, .rounding = AccumulatorRounding::kTruncate};
   const KernelNumerics fp16{.underflow = 0x1p-126,
                             .input_flush = 0x1p-126,
@@ -56,8 +56,7 @@ TEST_CASE("the profile that kernels of others are judged by has these figures") 
   CHECK(third_party_numerics(ElementType::kFp16, ElementType::kE4m3) == of_codes);
 }
 
-TEST_CASE(
-    "so may the run in low precision, whose parts are weighed by exp if they are normalised") {
+TEST_CASE("low-precision runs with fast functions declare the errors of these functions") {
   PagedAttentionInputs inputs;
   inputs.q.type = inputs.kv.k.type = inputs.kv.v.type = ElementType::kFp16;
   const auto fast = [&](ExponentialBase base, SplitMerge merge) {
@@ -77,7 +76,7 @@ TEST_CASE(
   CHECK(numerics.tanh_relative == 0x1p-11);
 }
 
-TEST_CASE("what is declared replaces parts of a profile, and nothing else") {
+TEST_CASE("declared numerics replace only the parts of a profile that they name") {
   const KernelNumerics profile = third_party_numerics(ElementType::kFp16, ElementType::kFp16);
   CHECK(with_declared({}, profile) == profile);
   const KernelNumerics declared = with_declared({.weights = ElementType::kFp32,
@@ -98,7 +97,7 @@ TEST_CASE("what is declared replaces parts of a profile, and nothing else") {
   CHECK(declared.tile_size == profile.tile_size);
 }
 
-TEST_CASE("subnormals that the run in low precision flushes are declared, and no others") {
+TEST_CASE("low-precision runs declare the subnormals that they flush, and no others") {
   PagedAttentionInputs inputs;
   inputs.q.type = inputs.kv.k.type = inputs.kv.v.type = ElementType::kFp16;
   const KernelNumerics kept = low_precision_numerics(inputs, {});

@@ -74,7 +74,7 @@ TEST_CASE("terms of a little more than half a unit are all rounded up, in two bi
   CHECK(sum.error <= sum.probabilistic);
 }
 
-TEST_CASE("terms of a little less than some units lose almost one in a sum that cuts off") {
+TEST_CASE("terms a little below some units lose almost one unit each in a truncating sum") {
   for (const double units : {0.985, 1.985, 2.985, 3.985, 16.985}) {
     RandomStream stream(2);
     std::vector<double> values = {1.0};
@@ -98,7 +98,7 @@ OneSidedErrors of_four_keys(const std::vector<double>& values, const KernelNumer
   return one_sided_errors({v, coherence, out}, weights, numerics);
 }
 
-TEST_CASE("weights that are alike are rounded in one direction as far as values agree") {
+TEST_CASE("the rounding errors of equal weights add up as far as values agree") {
   const KernelNumerics numerics{.weight_type = ElementType::kFp16};
   const OneSidedErrors agree = of_four_keys({2, 2, 2, 2}, numerics);
   CHECK(agree.stored_weights == 4);
@@ -110,7 +110,7 @@ TEST_CASE("weights that are alike are rounded in one direction as far as values 
   CHECK(of_four_keys({2, -2, 2, -2}, numerics).rounded_products[0] == 1);
 }
 
-TEST_CASE("only of one lane, in order, partial sums are known to be small") {
+TEST_CASE("partial sums are known to be small only for one lane in a known order") {
   const std::vector<double> alternating = {1, -1, 1, -1};
   const SummedTerms known = of_four_keys(alternating, {}).summed_products[0];
   CHECK(known.magnitudes == 1);      // four terms of a quarter each

@@ -76,7 +76,7 @@ TEST_CASE(
   CHECK(same_bits(merge(of_tile, SoftmaxState::identity(1)), of_tile));
 }
 
-TEST_CASE("a sum that is no number is not taken for a state without keys") {
+TEST_CASE("a NaN sum is not taken for a state without keys") {
   const SoftmaxState lost =
       tile_state(Vector::Constant(2, -kInfinity), Matrix::Constant(2, 1, 1.0));
   CHECK(std::isnan(lost.sum));
@@ -179,7 +179,7 @@ TEST_CASE("naive and online agree within the fp64 bound, whatever the tile size"
                                                   << worst.lse_ln << " of that of lse");
 }
 
-TEST_CASE("gathered and over its blocks, paged attention agrees within the fp64 bound") {
+TEST_CASE("paged attention agrees within the fp64 bound, gathered and over its blocks") {
   const RandomStream cases(5);
   Worst worst;
   std::int64_t many_blocks = 0;

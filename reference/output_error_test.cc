@@ -38,12 +38,12 @@ double quotient_error(int roundings) {
   return error / (1 - error);
 }
 
-TEST_CASE("the output is off by the quotient of what the sum of weights is off by") {
+TEST_CASE("the output has the error of its division by the rounded sum of weights") {
   // One key: its own addition, the addition of its tile, and that of a tile that might precede it.
   CHECK(worst_case_bound(1, only_weights_summed()) == Approx(quotient_error(1 + 2)));
 }
 
-TEST_CASE("normalised parts cost two roundings more, where there are parts") {
+TEST_CASE("normalised splits cost two roundings more than states, a single split none") {
   KernelNumerics state = only_weights_summed();
   KernelNumerics normalised = state;
   normalised.split_merge = SplitMerge::kNormalised;

@@ -15,7 +15,7 @@ Vector scores(std::initializer_list<double> values) {
   return vector;
 }
 
-TEST_CASE("a climb goes on at the next larger score, a rise anywhere") {
+TEST_CASE("a climb continues at the next larger score, a rise at any larger score") {
   CHECK(longest_climb(scores({5})) == 1);
   CHECK(longest_climb(scores({3, 3, 3})) == 1);
   CHECK(longest_climb(scores({1, 2, 3})) == 3);
@@ -42,7 +42,7 @@ std::int64_t growths(const Vector& scores, std::int64_t begin, std::int64_t step
   return growths;
 }
 
-TEST_CASE("no pass rescales more often than is allowed for, from any start, in any lane") {
+TEST_CASE("no pass rescales more often than the bound allows, from any start, in any lane") {
   RandomStream stream(11);
   for (int trial = 0; trial < 300; ++trial) {
     Vector drawn(static_cast<std::int64_t>(1 + stream.next_below(60)));
@@ -59,7 +59,7 @@ TEST_CASE("no pass rescales more often than is allowed for, from any start, in a
   }
 }
 
-TEST_CASE("merges of lanes and of splits count") {
+TEST_CASE("merges of lanes and of splits count as rescalings") {
   const Vector rising = scores({1, 2, 3, 4});
   CHECK(rescalings(rising, {.tile_size = 1}) == 3);
   CHECK(rescalings(rising, {.tile_size = 4}) == 1);  // a tile may begin before the first key
@@ -70,7 +70,7 @@ TEST_CASE("merges of lanes and of splits count") {
   CHECK(rescalings(rising, {.tile_size = 1, .split_size = 1, .max_splits = 1}) == 3);
 }
 
-TEST_CASE("splits are the least multiple of their size with which there are few enough") {
+TEST_CASE("the split size is the least multiple that keeps the number of splits within its limit") {
   CHECK(KernelNumerics{}.keys_per_split(100) == 100);
   CHECK(KernelNumerics{.split_size = 16}.keys_per_split(100) == 16);
   const KernelNumerics shares = {.split_size = 16, .max_splits = 3};

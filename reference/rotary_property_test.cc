@@ -81,7 +81,7 @@ TEST_CASE("a product of rotated q and k depends on the distance of their positio
   });
 }
 
-TEST_CASE("interleaved is halves with the dims in another order") {
+TEST_CASE("interleaved pairing equals halves with the dims in another order") {
   property("bit for bit", [](Draw& draw) {
     RotaryOptions options = draw_options(draw, 2);
     const Matrix rows = draw_rows(draw, 3, options.rotary_dim + 3, ElementType::kFp32);
@@ -254,7 +254,7 @@ TEST_CASE("a right kernel stays within the bound") {
   });
 }
 
-TEST_CASE("a wrong kernel leaves the bound, and mended is within it") {
+TEST_CASE("each fault of a kernel exceeds the bound that the right kernel keeps") {
   property("for each fault", [](Draw& draw) {
     Kernel kernel = draw_kernel(draw);
     const RotaryOptions options = draw_options(draw, 8);
@@ -268,7 +268,7 @@ TEST_CASE("a wrong kernel leaves the bound, and mended is within it") {
   });
 }
 
-TEST_CASE("the bound is nearly reached") {
+TEST_CASE("a kernel reaches more than half of the bound") {
   for (const ElementType output : {ElementType::kFp32, ElementType::kFp16, ElementType::kBf16}) {
     RandomStream stream(3);
     Matrix rows(256, 128);

@@ -73,7 +73,7 @@ TEST_CASE("position 0 changes nothing, position 1 does; row r stands at first_po
   }
 }
 
-TEST_CASE("nothing is rotated if rotary_dim is 0, everything if it is the head's") {
+TEST_CASE("a rotary_dim of 0 rotates nothing, and the head's dim rotates everything") {
   const Matrix row = Matrix::Ones(1, 6);
   CHECK(rotate(row, 3, {.rotary_dim = 0}) == row);
   const Matrix rotated = rotate(row, 3, {.rotary_dim = 6});
@@ -121,7 +121,7 @@ TEST_CASE("the bound has room for the reference's own error, which grows with th
   }
 }
 
-TEST_CASE("the bound adds up what it is made of") {
+TEST_CASE("the bound is the sum of its parts, worked out by hand") {
   Matrix row = Matrix::Zero(1, 6);
   row(0, 0) = 3.0;
   row(0, 2) = -4.0;

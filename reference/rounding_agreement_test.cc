@@ -27,7 +27,7 @@ std::uint32_t bfloat16_code(float value) {
   return Eigen::numext::bit_cast<std::uint16_t>(Eigen::bfloat16(value));
 }
 
-TEST_CASE("all 65536 codes of fp16 and of bf16 mean what Eigen takes them for") {
+TEST_CASE("all 65536 codes of fp16 and of bf16 decode as in Eigen") {
   std::uint32_t failures = 0;
   for (std::uint32_t code = 0; code < 65536; ++code) {
     const auto bits = static_cast<std::uint16_t>(code);
@@ -39,7 +39,8 @@ TEST_CASE("all 65536 codes of fp16 and of bf16 mean what Eigen takes them for") 
   CHECK(failures == 0);
 }
 
-TEST_CASE("fp32 values become the codes that Eigen makes of them, and mean what they are") {
+TEST_CASE(
+    "fp32 values become the 16-bit codes that Eigen makes of them, and keep their own codes") {
   // The odd stride covers all patterns of the low bits. --config=full runs all 2^32 codes.
   const std::uint64_t stride = is_full_run() ? 1 : 251;
   std::uint64_t values = 0;
@@ -59,7 +60,7 @@ TEST_CASE("fp32 values become the codes that Eigen makes of them, and mean what 
   CHECK(failures == 0);
 }
 
-TEST_CASE("fp64 values become the fp32 values that the compiler makes of them") {
+TEST_CASE("fp64 values round to fp32 as the compiler rounds them") {
   RandomStream stream(20);
   std::uint64_t failures = 0;
   const auto compare = [&failures](double value) {

@@ -45,7 +45,7 @@ Published published(ElementType type) { return kPublished[static_cast<std::size_
 
 bool has_infinity(ElementType type) { return type != ElementType::kE4m3; }
 
-TEST_CASE("the published edges of each format are what codes mean") {
+TEST_CASE("codes decode to the published limits of each format") {
   const Published format = GENERATE(from_range(std::begin(kPublished), std::end(kPublished)));
   CAPTURE(format.type);
   CHECK(decode(0, format.type) == 0.0);
@@ -65,7 +65,7 @@ TEST_CASE("the published edges of each format are what codes mean") {
   CHECK(decode(encode(1.0, format.type) + 1, format.type) == 1.0 + format.ulp_of_one);
 }
 
-TEST_CASE("all 256 codes of the 8-bit formats mean what their fields say") {
+TEST_CASE("all 256 codes of the 8-bit formats decode to the value of their fields") {
   for (std::uint32_t code = 0; code < 256; ++code) {
     CAPTURE(code);
     const double sign = code < 128 ? 1.0 : -1.0;
@@ -98,7 +98,7 @@ TEST_CASE("all 256 codes of the 8-bit formats mean what their fields say") {
   }
 }
 
-TEST_CASE("encoding what a code means gives the code, for all that are no NaN") {
+TEST_CASE("the value of a code encodes to that code, except for NaN") {
   for (const ElementType type : kSmallTypes) {
     const Published format = published(type);
     std::uint32_t failures = 0;
@@ -118,7 +118,7 @@ TEST_CASE("encoding what a code means gives the code, for all that are no NaN") 
   }
 }
 
-TEST_CASE("between neighbours the nearer one is taken, and the even one in the middle") {
+TEST_CASE("rounding takes the nearer neighbour, and of two as near the even one") {
   for (const ElementType type : kSmallTypes) {
     const Published format = published(type);
     std::uint32_t failures = 0;
@@ -142,7 +142,7 @@ TEST_CASE("between neighbours the nearer one is taken, and the even one in the m
   }
 }
 
-TEST_CASE("what rounds beyond the largest number overflows, or saturates") {
+TEST_CASE("values that round beyond the largest number overflow, or saturate") {
   for (const Published& format : kPublished) {
     CAPTURE(format.type);
     const bool infinite = has_infinity(format.type);
@@ -190,7 +190,7 @@ TEST_CASE("NaN becomes the canonical quiet one of the same sign, whatever overfl
   }
 }
 
-TEST_CASE("zero keeps its sign, and so does what becomes zero") {
+TEST_CASE("zeros keep their sign, and so do values that round to zero") {
   for (const Published& format : kPublished) {
     CHECK(encode(0.0, format.type) == 0);
     CHECK(encode(-0.0, format.type) == format.sign);
@@ -238,7 +238,7 @@ TEST_CASE("an fp8 scale is positive and finite, and the type is an fp8") {
   CHECK_THROWS_AS(encode_fp8(1.0F, 1.0F, ElementType::kFp16), ContractFailure);
 }
 
-TEST_CASE("the errors of rounding are at most what is said, and reach it") {
+TEST_CASE("rounding errors are at most the stated bounds, and reach them") {
   for (const Published& format : kPublished) {
     CAPTURE(format.type);
     CHECK(unit_roundoff(format.type) == format.ulp_of_one / 2);

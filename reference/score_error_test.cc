@@ -26,7 +26,7 @@ ScoreErrors of_one_key(double q, double k, const HeadOptions& options,
   return score_errors(Matrix::Constant(1, 1, q), {keys, coherence, distance}, options, numerics);
 }
 
-TEST_CASE("four roundings of a score of 6 deviate by the root of 4 units of 6, and at most by 4") {
+TEST_CASE("four roundings of a score deviate by two units, and err by at most four") {
   KernelNumerics numerics = kExact;
   CHECK(of_one_key(2, 3, {}, numerics).deviation[0] == 0);
   numerics.unit_roundoff = kUnit;
@@ -39,7 +39,7 @@ TEST_CASE("four roundings of a score of 6 deviate by the root of 4 units of 6, a
 }
 
 // A key two tokens before the row, with a slope of 2: a bias of -4 on a score of 6.
-TEST_CASE("a bias is rounded as often as is declared, and its sum with the score once") {
+TEST_CASE("a bias is rounded as often as declared, and its sum with the score once") {
   KernelNumerics numerics = kExact;
   numerics.unit_roundoff = kUnit;
   numerics.score_roundings = 0;

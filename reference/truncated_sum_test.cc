@@ -13,32 +13,32 @@ float add(float accumulator, const std::vector<double>& products) {
   return truncated_sum(accumulator, products);
 }
 
-TEST_CASE("what fits in 24 bits is exact") {
+TEST_CASE("a sum that fits in 24 bits is exact") {
   CHECK(add(1.0F, {2.0, 3.0}) == 6.0F);
   CHECK(add(0.0F, {0x1p-23, 1.0}) == 1.0F + 0x1p-23F);
   CHECK(add(0.0F, {}) == 0.0F);
   CHECK(add(-1.0F, {1.0}) == 0.0F);
 }
 
-TEST_CASE("what lies below the largest term's last place is cut off, each term by itself") {
+TEST_CASE("each term loses the bits below the largest term's last place") {
   CHECK(add(1.0F, {0x1.8p-24}) == 1.0F);  // to nearest would be 1 + 2^-23
   CHECK(add(1.0F, {0x1.8p-24, 0x1.8p-24}) == 1.0F);
   CHECK(add(1.0F, {0x1.8p-23, 0x1.8p-23}) == 1.0F + 0x1p-22F);
   CHECK(add(-1.0F, {-0x1.8p-24}) == -1.0F);  // towards zero
 }
 
-TEST_CASE("the result is cut off once more") {
+TEST_CASE("the result is truncated once more") {
   CHECK(add(1.0F, {1.0, 0x1p-23}) == 2.0F);
   CHECK(add(1.0F, {1.0, 0x1p-22}) == 2.0F + 0x1p-22F);
   CHECK(add(1.0F, {1.0, 0x1.8p-22}) == 2.0F + 0x1p-22F);  // to nearest would be 2 + 2^-21
 }
 
-TEST_CASE("subnormal results keep what fp32 can hold") {
+TEST_CASE("subnormal results keep the bits that fp32 can hold") {
   CHECK(add(0.0F, {0x1p-149}) == 0x1p-149F);
   CHECK(add(0.0F, {0x1.8p-149}) == 0x1p-149F);
 }
 
-TEST_CASE("infinity and NaN come through") {
+TEST_CASE("infinity and NaN reach the result") {
   constexpr double kInfinity = std::numeric_limits<double>::infinity();
   CHECK(add(1.0F, {kInfinity}) == std::numeric_limits<float>::infinity());
   CHECK(std::isnan(add(1.0F, {kInfinity, -kInfinity})));

@@ -95,13 +95,14 @@ std::set<std::string> instantiated_kernels() {
   return kernels;
 }
 
-TEST_CASE("each kernel that is instantiated is listed, and nothing that is none") {
+TEST_CASE("each instantiated kernel is listed, and nothing else") {
   const std::set<std::string> instantiated = instantiated_kernels();
   CHECK(instantiated.size() > 1);
   CHECK(listed_kernels(backend_list()) == instantiated);
 }
 
-TEST_CASE("each kernel is listed for the CPU and for a GPU, and one of them is here at most") {
+TEST_CASE(
+    "each kernel is listed for the CPU and for a GPU, and the one that cannot run here says why") {
   std::vector<std::string> here;
   std::vector<std::string> elsewhere;
   for (const ListedBackend& listed : backend_list()) {
@@ -130,7 +131,7 @@ TEST_CASE("backends are chosen by name or kind, in the order of the list") {
   for (const ListedBackend& listed : on_gpu) CHECK(listed.kind == BackendKind::kGpu);
 }
 
-TEST_CASE("what is not listed is refused, and what is there is said") {
+TEST_CASE("an unlisted backend is refused, and the message lists the backends") {
   const std::string message = choose_backends(backend_list(), {"naive"}).status().message();
   CHECK(
       (message.starts_with("found 'naive'; expected one of reference, executor, host-api, gpu, "

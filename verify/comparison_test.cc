@@ -101,7 +101,7 @@ TEST_CASE("an infinite bound of finite numbers breaks the contract: it would let
   CHECK_NOTHROW(compare_one(1.0, 1.0, std::numeric_limits<double>::max()));
 }
 
-TEST_CASE("what is NaN fails before its bound is asked for") {
+TEST_CASE("NaN fails before its bound is looked up") {
   CHECK(compare_one(kNan, 1.0, kNan).first->kind == MismatchKind::kNaN);
 }
 
@@ -200,7 +200,7 @@ TEST_CASE("bit for bit: signs of zero and bits of NaN count") {
   CHECK_FALSE(compare_bits(sequences.inputs(), nans, filled(std::copysign(kNan, -1.0))).passed());
 }
 
-TEST_CASE("comparisons add up: the earlier first, the worse worst") {
+TEST_CASE("a sum of comparisons keeps the first mismatch and the worst one") {
   Comparison sum = compare_one(1.0, 1.0, 0.0);
   sum.append(compare_one(1.5, 1.0, 0.25));
   sum.append(compare_one(2.0, 1.0, 0.25));

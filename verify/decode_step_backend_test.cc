@@ -51,14 +51,14 @@ LawVerdict judged(const LawCase& law_case, const DecodeStepRun& run) {
                                    BoundKind::kWorstCase);
 }
 
-TEST_CASE("a right decode step gives what attention over the whole cache does") {
+TEST_CASE("a right decode step gives the result of attention over the whole cache") {
   const LawVerdict verdict = judged(decode_case(), right_step);
   CHECK_FALSE(verdict.skipped);
   CHECK_FALSE(verdict.failed());
   CHECK(verdict.comparison.elements == 3 * 2 * (3 + 1));
 }
 
-TEST_CASE("a step that takes its newest token from the cache, or leaves it out, is seen") {
+TEST_CASE("a step that takes its newest token from the cache, or omits it, is caught") {
   const auto from_cache = [](const DecodeStepInputs& inputs, const CallOptions&) {
     std::vector<std::int32_t> query_start;
     std::vector<std::int32_t> lengths;
@@ -87,7 +87,7 @@ TEST_CASE("a step that takes its newest token from the cache, or leaves it out, 
   CHECK(judged(decode_case(), without_it).comparison.mismatches == 3 * 2 * (3 + 1));
 }
 
-TEST_CASE("of sequences that share their blocks, none loses a token of another") {
+TEST_CASE("sequences that share blocks do not lose each other's tokens") {
   LawCase law_case = decode_case();
   std::vector<SequenceProblem>& sequences = law_case.problem.sequences;
   // The first four of 8 tokens are the whole other sequence.
@@ -98,7 +98,7 @@ TEST_CASE("of sequences that share their blocks, none loses a token of another")
   CHECK_FALSE(judged(law_case, right_step).failed());
 }
 
-TEST_CASE("what is no decode step is said") {
+TEST_CASE("a decode step backend says which inputs are not a decode step") {
   const Backend backend = decode_step_backend("step", right_step, numerics);
   const auto why = [&backend](const LawCase& law_case) {
     return backend.why_unsupported(PlacedProblem(law_case.problem, law_case.placement).inputs());

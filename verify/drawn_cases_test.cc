@@ -28,7 +28,7 @@ TEST_CASE("a choice names a set, or a case of it that a full run has") {
   CHECK(parse_case_choice("seven:69", sets).value().number == 69);
 }
 
-TEST_CASE("any other choice is refused, and what there is is said") {
+TEST_CASE("any other choice of cases is refused, and the message lists the choices") {
   const std::vector<DrawnCases> sets = {three(), seven()};
   for (const char* text :
        {"", "abc", "5", "three:", "three:abc", "three:-1", "three: 1", "three:1x", "three:30",

@@ -67,7 +67,7 @@ TEST_CASE("a call that never came back does not shrink to one that returned a st
   CHECK(smallest.description == "block size 35");
 }
 
-TEST_CASE("each kind of failure is shown, be it met only as another was made small") {
+TEST_CASE("each kind of failure is shown, even if it occurs only during the reduction of another") {
   const Law law = breaking([](std::int64_t block_size) -> std::optional<Failed> {
     if (block_size > 30) return Failed{"SIGSEGV", "was ended by SIGSEGV"};
     if (block_size > 10) return Failed{"time-out", "did not return"};
@@ -93,7 +93,7 @@ TEST_CASE("each kind of failure is shown, be it met only as another was made sma
   CHECK(counts.at("time-out").met_shrinking == 1);
 }
 
-TEST_CASE("as many failures of each kind are shown as are kept, though another kind came first") {
+TEST_CASE("each kind of failure is shown up to the limit, though another kind came first") {
   const Law law = breaking([](std::int64_t block_size) {
     return block_size % 2 == 0 ? Failed{"SIGSEGV", "was ended by SIGSEGV"}
                                : Failed{"time-out", "did not return"};

@@ -68,7 +68,7 @@ CaseSource blocks_up_to(std::int64_t last) {
   };
 }
 
-TEST_CASE("the runner counts what held, failed and was skipped, for each law and backend") {
+TEST_CASE("the runner counts held, failed and skipped cases for each law and backend") {
   const LawReport report = run_laws({even_blocks()}, {named("a"), named("b")}, blocks_up_to(7), {});
   REQUIRE(report.counts.size() == 2);
   for (const LawCount& count : report.counts) {
@@ -125,7 +125,7 @@ TEST_CASE("a failing case is a readable block with the command that replays it")
         "  replay 1\n");
 }
 
-TEST_CASE("the table has a line per law and backend, and the reasons of what was skipped") {
+TEST_CASE("the table has a line per law and backend, and the reasons for skipped cases") {
   const std::string table = run_laws({even_blocks()}, {named("a")}, blocks_up_to(6), {}).table();
   CHECK_THAT(table, ContainsSubstring("even_blocks          a                           1      3"
                                       "        2             4\n"));
@@ -178,7 +178,7 @@ DescribedCase shrinking_block(std::int64_t size) {
   return described;
 }
 
-TEST_CASE("what a backend throws is a failure that is shrunk, printed and replayed") {
+TEST_CASE("a backend's exception is a failure that is shrunk, printed and replayed") {
   std::int64_t next = 45;
   const CaseSource cases = [&next]() -> std::optional<DescribedCase> {
     if (next > 46) return std::nullopt;
@@ -193,7 +193,7 @@ TEST_CASE("what a backend throws is a failure that is shrunk, printed and replay
   CHECK_THAT(report.failures[0], ContainsSubstring(" < from (25 vs 20)\nreplay\n  replay it\n"));
 }
 
-TEST_CASE("a failure that is computed does not shrink to one that is thrown, nor back") {
+TEST_CASE("a wrong result does not shrink to an exception, nor an exception to a wrong result") {
   Law law = even_blocks();
   law.check = [](const Backend&, const LawCase& law_case, BoundKind) {
     if (law_case.placement.block_size == 15) throw std::runtime_error("fifteen");
@@ -205,7 +205,7 @@ TEST_CASE("a failure that is computed does not shrink to one that is thrown, nor
   CHECK(shrink_failure(law, named("a"), shrinking_block(15), {}).description == "block size 15");
 }
 
-TEST_CASE("what is thrown need not be a std::exception") {
+TEST_CASE("an exception need not be a std::exception") {
   const CallOutcome outcome = guarded([]() -> CallOutcome { throw 1; });
   CHECK(std::get<Failed>(outcome).message == "something other than a std::exception");
 }
@@ -235,7 +235,7 @@ TEST_CASE("a run in which a backend was never tried has not passed, and names it
   CHECK_FALSE(run_laws({law}, {}, blocks_up_to(3), {}).passed());
 }
 
-TEST_CASE("parts of a law that were skipped are counted, and cases that compare nothing") {
+TEST_CASE("skipped parts of a law are counted, and so are cases that compare nothing") {
   Law law = even_blocks();
   law.check = [](const Backend&, const LawCase& law_case, BoundKind) {
     LawVerdict verdict;

@@ -52,7 +52,7 @@ std::int64_t mismatches(double part, BoundKind bound_kind) {
 }
 
 TEST_CASE(
-    "what lies between the bounds is beyond the probabilistic one, and within the worst-case one") {
+    "an error between the bounds exceeds the probabilistic one and is within the worst-case one") {
   const std::int64_t elements = 4 * 4 * (4 + 1);  // rows, heads, dims and lse
   CHECK(mismatches(-0.1, BoundKind::kProbabilistic) == 0);
   CHECK(mismatches(0.1, BoundKind::kProbabilistic) == elements);
@@ -76,7 +76,7 @@ Backend with_maximum_from(double first) {
   });
 }
 
-TEST_CASE("a running maximum that begins at a finite number is found, as far as scores reach") {
+TEST_CASE("a running maximum that begins at a finite number is found, if scores can lie below it") {
   for (const std::uint64_t seed : {1, 2}) {
     const DrawnCases cases{.name = "running maximum", .count = 64, .seed = seed};
     CAPTURE(seed);

@@ -61,7 +61,7 @@ CaseSource blocks_of_25(int& drawn, int cases_max = 1000) {
   };
 }
 
-TEST_CASE("a run ends with the failure after which nothing can run, and says what was not run") {
+TEST_CASE("a run ends with the failure after which nothing can run, and lists what was not run") {
   int drawn = 0;
   int asked = 0;
   LawRunOptions options;
@@ -89,7 +89,7 @@ TEST_CASE("a run ends with the failure after which nothing can run, and says wha
   CHECK_THAT(report.table(), ContainsSubstring("ended early     with law first on a: an illegal"));
 }
 
-TEST_CASE("the case that loses the device while it is made smaller is the one that is kept") {
+TEST_CASE("the case that loses the device during its reduction is the one that is kept") {
   int drawn = 0;
   int failures = 0;
   LawRunOptions options;
@@ -123,7 +123,7 @@ TEST_CASE("a lost device is reported though no further failures are kept") {
   CHECK(report.failures.size() == 1);
 }
 
-TEST_CASE("failures after which everything can run end nothing") {
+TEST_CASE("failures that do not lose the device do not end a run") {
   int drawn = 0;
   LawRunOptions options;
   options.why_lost = [] { return std::optional<std::string>(); };

@@ -34,7 +34,7 @@ Failed failed_of(const CallOutcome& outcome) {
   return std::get<Failed>(outcome);
 }
 
-TEST_CASE("a call's outcome comes back as it is, and nothing that it left in memory") {
+TEST_CASE("a call's outcome comes back unchanged, and what it wrote to memory does not") {
   int calls = 0;
   const auto two_rows = [&](const PagedAttentionInputs&, const CallOptions&) -> CallOutcome {
     ++calls;
@@ -115,7 +115,7 @@ LawVerdict checked(std::function<LawVerdict()> check) {
   return law_of(std::move(check)).check({}, {}, BoundKind::kWorstCase);
 }
 
-TEST_CASE("a law's verdict comes back as it is, or as the end of its process") {
+TEST_CASE("a law's verdict comes back unchanged, or as the end of its process") {
   LawVerdict verdict;
   verdict.comparison.elements = 9;
   Mismatch mismatch;

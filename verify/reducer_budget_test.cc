@@ -15,7 +15,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("making a case small ends with its time, and says so") {
+TEST_CASE("a reduction ends at its time limit, and the failure says so") {
   const Restartable library;
   Kept kept;
   kept.options.clock = [now = 0.0]() mutable { return now += 20; };
@@ -47,7 +47,8 @@ DescribedCase heavy(DescribedCase described) {
   return described;
 }
 
-TEST_CASE("making a case small ends with its work or its trials, too, and says so and counts") {
+TEST_CASE(
+    "a reduction ends at its limit of work or trials, too, is counted, and the failure says so") {
   const Restartable library;
   const Law law = law_where(library, [](const Seen& seen) { return seen.back() >= 30; });
   Kept by_work;
@@ -72,7 +73,8 @@ TEST_CASE("making a case small ends with its work or its trials, too, and says s
   }
 }
 
-TEST_CASE("all failing cases share a time limit, and what it cuts short is named and counted") {
+TEST_CASE(
+    "all failing cases share a time limit, and those that it cuts short are named and counted") {
   const Restartable library;
   Kept kept;
   const auto now = std::make_shared<double>(0);

@@ -43,7 +43,7 @@ TEST_CASE("a case fails only after another if it does so each time, and never al
             kOther);
 }
 
-TEST_CASE("a case that holds once after the other, or fails once alone, fails not each time") {
+TEST_CASE("a case that holds once after the other, or fails once alone, does not fail each time") {
   const DescribedCase holding = kept_of({1, 3, 6, 8, 10, 12});
   CHECK(holding.after.size() == 1);
   CHECK(holding.remark ==
@@ -74,7 +74,7 @@ TEST_CASE("a case that never fails again is reported with its counts") {
 }
 
 // Each reading of the clock takes a second.
-TEST_CASE("a case whose making small took all its time is tried all the same") {
+TEST_CASE("a case whose reduction took all its time is still tried alone") {
   const Restartable library;
   Kept kept;
   kept.options.clock = [now = 0.0]() mutable { return ++now; };
@@ -88,7 +88,7 @@ TEST_CASE("a case whose making small took all its time is tried all the same") {
                  ContainsSubstring("\nperhaps not fully reduced: the reduction was stopped"));
 }
 
-TEST_CASE("a failure says where there was no time for these trials") {
+TEST_CASE("a failure says if there was no time for these trials") {
   std::set<std::string> remarks;
   for (int seconds = 1; seconds < 40; ++seconds) {
     LawRunOptions options;

@@ -16,7 +16,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a case that fails alone is made small in a backend that is restarted for each trial") {
+TEST_CASE("a case that fails alone is reduced in a backend that is restarted for each trial") {
   const Restartable library;
   Kept kept;
   const Law law = law_where(library, [](const Seen& seen) { return seen.back() >= 33; });
@@ -49,7 +49,7 @@ TEST_CASE("a case that fails only after another is kept with it, and with no thi
                         "  replay it\n"));
 }
 
-TEST_CASE("a case that fails once, and not again, is said to, and is not made small") {
+TEST_CASE("a case that fails once, and not again, is reported as such, and is not reduced") {
   const Restartable library;
   Kept kept;
   const auto times = std::make_shared<int>(0);
@@ -101,7 +101,7 @@ Law late_where(const Restartable& library, std::function<bool(const Seen&)> is_l
   return law_where(library, std::move(is_late), Failed{kTimeOut, "late", /*may_be_machine=*/true});
 }
 
-TEST_CASE("a call that is late once is put again after the same checks, and holds") {
+TEST_CASE("a call that is late once is repeated after the same checks, and holds") {
   const Restartable library;
   const auto late = std::make_shared<std::vector<Seen>>();
   const Law law = late_where(library, [late](const Seen& seen) {
@@ -115,7 +115,7 @@ TEST_CASE("a call that is late once is put again after the same checks, and hold
   CHECK(*library.restarts == 2);  // for the retry, and afterwards
 }
 
-TEST_CASE("to a case in which a call was late no other law is put, but to the next cases") {
+TEST_CASE("a case in which a call was late is not given to other laws, but the next cases are") {
   const Restartable library;
   Law late = law_where(
       library, [](const Seen& seen) { return seen.back() == 30; }, Failed{kTimeOut, "hangs"});
@@ -127,7 +127,7 @@ TEST_CASE("to a case in which a call was late no other law is put, but to the ne
   CHECK(report.counts[1].skipped.at("one of its calls for this case did not return") == 1);
 }
 
-TEST_CASE("a call that is late again after the same checks fails, and is kept with those") {
+TEST_CASE("a call that is late again after the same checks fails, and is kept with these checks") {
   const Restartable library;
   Kept kept;
   const Law law =
@@ -153,7 +153,7 @@ LawReport report_of_eighths(const Restartable& library, const Law& law, const Ke
       kept.options);
 }
 
-TEST_CASE("what each eighth call brings about is kept with the case itself, as often as it takes") {
+TEST_CASE("a failure of each eighth call is kept with the same case repeated before it") {
   const Restartable library;
   const auto is_eighth = [](const Seen& seen) { return seen.size() % 8 == 0; };
   const Law wrong = law_where(library, is_eighth);

@@ -60,7 +60,7 @@ RoundingBias bias_of(ElementType type, Rounding rounding, std::uint64_t cases) {
   return bias;
 }
 
-TEST_CASE("truncated outputs are reported, off by half an ulp, once there are enough of them") {
+TEST_CASE("truncated outputs are reported as off by half an ulp, once there are enough of them") {
   for (const ElementType type : {ElementType::kFp16, ElementType::kBf16}) {
     const auto finding = bias_of(type, Rounding::kCutOff, 80).finding();
     REQUIRE(finding);
@@ -71,7 +71,7 @@ TEST_CASE("truncated outputs are reported, off by half an ulp, once there are en
   }
 }
 
-TEST_CASE("outputs that are rounded to nearest are not, however many there are") {
+TEST_CASE("outputs that are rounded to nearest are not reported, however many there are") {
   for (const ElementType type : {ElementType::kFp16, ElementType::kBf16})
     CHECK(!bias_of(type, Rounding::kNearest, 1000).finding());
 }
@@ -89,7 +89,7 @@ TEST_CASE("a kernel of low precision that rounds at every step is not reported")
   CHECK(!bias.finding());
 }
 
-TEST_CASE("nothing is said of fp32, nor of what is exact") {
+TEST_CASE("outputs in fp32, and exact outputs, are not reported") {
   CHECK(!bias_of(ElementType::kFp32, Rounding::kCutOff, 80).finding());
   RoundingBias bias;
   CHECK(!bias.finding());

@@ -63,7 +63,7 @@ TEST_CASE("the file of results that a case failed in is kept with it") {
   CHECK(parse_saved_case(saved_case_text(saved)).value().answer == saved.answer);
 }
 
-TEST_CASE("gaps are saved where there are any, and a case of before them has none") {
+TEST_CASE("gaps are saved if there are any, and a case without the field has none") {
   SavedCase saved = small_case();
   CHECK((saved_case_text(saved).find("gaps") == std::string::npos));
   CHECK(parse_saved_case(saved_case_text(saved)).value().spec.placement.gaps == Gaps{});
@@ -78,7 +78,7 @@ TEST_CASE("gaps are saved where there are any, and a case of before them has non
                 "case.placement.gaps.q_rows: expected 0 ... 16777216, found -1");
 }
 
-TEST_CASE("cases that a case fails after are kept with it, in their order") {
+TEST_CASE("a case is kept with the cases after which it fails, in their order") {
   SavedCase saved = small_case();
   CHECK((saved_case_text(saved).find("after") == std::string::npos));
   saved.after = {saved.spec, saved.spec};
@@ -94,7 +94,7 @@ TEST_CASE("cases that a case fails after are kept with it, in their order") {
   check_refused(json_text(json), "after: expected a list of 1 to 1000 cases");
 }
 
-TEST_CASE("a case of more heads than anybody waits for is refused") {
+TEST_CASE("a case with more heads than the limit is refused") {
   SavedCase saved = small_case();
   saved.spec.shape.num_q_heads = kCaseHeadsMax;
   CHECK(parse_saved_case(saved_case_text(saved)).status() == Status::ok());
@@ -103,7 +103,7 @@ TEST_CASE("a case of more heads than anybody waits for is refused") {
                 "case.shape.num_q_heads: expected at most 65536 in 1 sequences, found 65537");
 }
 
-TEST_CASE("a saved case is small, and a line says one thing") {
+TEST_CASE("a saved case is short, with one item per line") {
   const std::string text = saved_case_text(small_case());
   CHECK((text.starts_with("{\n  \"recto_case\": 1,\n  \"law\": \"oracle\",\n")));
   CHECK((text.find("\n    \"sequences\": [{\"num_rows\":1,\"context_length\":5,\"id\":0}],\n") !=
@@ -145,7 +145,7 @@ std::string path_of(const Way& field) {
   return path;
 }
 
-TEST_CASE("a field that is missing, or stands twice, is named, each of them") {
+TEST_CASE("each field that is missing, or given twice, is named") {
   SavedCase saved = small_case();
   const Json whole = parse_json(saved_case_text(saved)).value();
   const std::vector<Way> fields = fields_of(whole);
@@ -166,7 +166,7 @@ TEST_CASE("a field that is missing, or stands twice, is named, each of them") {
   }
 }
 
-TEST_CASE("names that bounds had before are read") {
+TEST_CASE("former names of bounds are read") {
   const std::string text = saved_case_text(small_case());
   const std::pair<const char*, BoundKind> names[] = {{"hard", BoundKind::kWorstCase},
                                                      {"sharp", BoundKind::kProbabilistic},
@@ -178,7 +178,7 @@ TEST_CASE("names that bounds had before are read") {
   }
 }
 
-TEST_CASE("names that backends had before are read as today's") {
+TEST_CASE("former names of backends are read as today's names") {
   const std::string text = saved_case_text(small_case());
   const std::pair<const char*, const char*> names[] = {{"paged-decode", "reference-decode"},
                                                        {"group-decode", "gqa-decode"},
@@ -194,7 +194,7 @@ TEST_CASE("names that backends had before are read as today's") {
   }
 }
 
-TEST_CASE("two fields may be left out, and mean nothing then") {
+TEST_CASE("answer and varied_tokens are optional") {
   SavedCase saved = small_case();
   saved.answer = "decode-01.out.npy";
   saved.spec.varied_tokens = TokenRange{1, 3};
@@ -209,7 +209,7 @@ TEST_CASE("two fields may be left out, and mean nothing then") {
                 "case.values.varied_tokens.end: expected an integer, found no such field");
 }
 
-TEST_CASE("what is no JSON is refused, with its line") {
+TEST_CASE("a file that is not JSON is refused with its line") {
   const std::string text = saved_case_text(small_case());
   check_refused("", "line 1: expected JSON; the text ends early");
   check_refused(text.substr(0, text.find("\"case\"")),
@@ -221,7 +221,7 @@ TEST_CASE("what is no JSON is refused, with its line") {
                 "case.options.scale: given twice; expected once");
 }
 
-TEST_CASE("fields that are wrong are named, with what was expected") {
+TEST_CASE("wrong fields are named with the expected value") {
   const std::string text = saved_case_text(small_case());
   const std::pair<std::pair<std::string, std::string>, std::string> faults[] = {
       {{"\"recto_case\": 1", "\"recto_case\": 2"}, "recto_case: expected 1, found 2"},
@@ -261,7 +261,7 @@ TEST_CASE("fields that are wrong are named, with what was expected") {
   check_refused(json_text(json), "case: expected an object, found 4");
 }
 
-TEST_CASE("a case that no memory holds is refused, one of half the size is not") {
+TEST_CASE("a case that is too large for memory is refused, and one of half the size is not") {
   const auto of_context = [](std::int64_t length) {
     SavedCase saved;
     saved.spec.shape.head_dim_k = 16;

@@ -34,7 +34,7 @@ std::int64_t most_rows(const CaseSpec& spec) {
   return most;
 }
 
-TEST_CASE("each kind is large in its way") {
+TEST_CASE("each kind of case has the large size that it is named for") {
   for (const CaseSpec& spec : cases_of("long-context")) {
     CHECK(spec.longest_context() > 2048);
     CHECK(spec.longest_context() <= 4096);
@@ -185,7 +185,8 @@ TEST_CASE("one pass through the kinds has every band of sizes, whatever the seed
   }
 }
 
-TEST_CASE("where values tell, each key has weight") {
+TEST_CASE(
+    "cases in which every key matters draw only values and options that give each key weight") {
   for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
       const CaseSpec spec = serving_spec(kind, number, ServingValues::kEveryKeyMatters);
@@ -200,7 +201,7 @@ TEST_CASE("where values tell, each key has weight") {
   }
 }
 
-TEST_CASE("no size is beyond those that the README of this folder names") {
+TEST_CASE("sizes stay within those that the README of this folder names") {
   for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
       const CaseSpec spec = serving_spec(kind, number, ServingValues::kEveryKeyMatters);
@@ -252,7 +253,7 @@ TEST_CASE("a case takes the oracle two seconds at most, and a pass five, by the 
   CHECK(work <= static_cast<std::int64_t>(kPasses) * 5 * kSecond);
 }
 
-TEST_CASE("the longest sequence can be had last, in rows that are wider than it takes") {
+TEST_CASE("the longest sequence can be moved last, in table rows with padding") {
   for (const ServingKind& kind : serving_kinds({})) {
     for (std::uint64_t number = 0; number < kCases; ++number) {
       const CaseSpec drawn = serving_spec(kind, number, ServingValues::kAny);

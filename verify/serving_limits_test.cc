@@ -18,7 +18,7 @@ std::int64_t most_rows(const CaseSpec& spec) {
   return most;
 }
 
-TEST_CASE("limits narrow what is drawn, and widen it") {
+TEST_CASE("limits bound the drawn sizes, and larger limits draw larger sizes") {
   for (const std::int64_t limit : {1, 2, 9, 40}) {
     for (const ServingKind& kind :
          serving_kinds({.num_seqs_max = limit, .num_q_heads_max = limit, .num_rows_max = limit})) {
@@ -48,7 +48,7 @@ TEST_CASE("limits narrow what is drawn, and widen it") {
   CHECK(rows > 800);
 }
 
-TEST_CASE("no context is longer than asked for, and a smaller case of the same kind is small") {
+TEST_CASE("contexts stay within the limit, and a smaller case of the same kind is small") {
   for (const std::int64_t context_max : {1, 2, 100, 513}) {
     for (const ServingKind& kind : serving_kinds({.context_max = context_max})) {
       for (std::uint64_t number = 0; number < kCases; ++number) {

@@ -22,7 +22,7 @@ std::string first_failure(Fault fault) {
   return report.failures.empty() ? std::string() : report.failures.front();
 }
 
-TEST_CASE("the right one has no failure to print") { CHECK(first_failure(Fault::kNone).empty()); }
+TEST_CASE("the right backend has no failure") { CHECK(first_failure(Fault::kNone).empty()); }
 
 TEST_CASE("a dropped key shrinks to one row of one head with one key") {
   const std::string text = first_failure(Fault::kLastKeyDropped);
@@ -60,7 +60,7 @@ TEST_CASE("failures that shrink to the same case show it once") {
   CHECK(counted.shrunk_to_shown == 2);
 }
 
-TEST_CASE("another law begins to reduce at the case that is shown, if that is asked for") {
+TEST_CASE("another law starts its reduction at the case already shown, if that is asked for") {
   int checks[2] = {};
   for (const bool is_asked : {false, true}) {
     Law again = oracle_comparison();

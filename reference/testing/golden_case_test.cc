@@ -37,7 +37,7 @@ TEST_CASE("A slice of a buffer of layers points into the one buffer") {
   CHECK(golden.lse_ln.size() == 3 * 4);
 }
 
-TEST_CASE("Options and scales come as they are written") {
+TEST_CASE("Options and scales are read as they are written") {
   Result<GoldenCase> read = parse_golden_case(text_of("decode_step_fp8_cache"), "x.json");
   REQUIRE(read.is_ok());
   REQUIRE(read.value().decode);

@@ -45,7 +45,7 @@ void check_domain(Draw& draw, const ScenarioDomain& domain) {
   check_scenario(draw_any(draw, domain));
 }
 
-TEST_CASE("the block manager does what its model does") {
+TEST_CASE("the block manager agrees with its model") {
   property("on any cache", [](Draw& draw) { check_domain(draw, {}); });
   property("with one table for all layers",
            [](Draw& draw) { check_domain(draw, {.groups_max = 1, .has_windows = false}); });

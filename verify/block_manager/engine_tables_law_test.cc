@@ -30,7 +30,7 @@ LawReport report_of(const Backend& backend) {
                   {.failures_kept = 1, .shrinking_trials = 20});
 }
 
-TEST_CASE("the reference keeps the law, and so does who takes one row a sequence") {
+TEST_CASE("the reference keeps the law, and so does a backend that takes one row per sequence") {
   const LawReport report = report_of(naive());
   INFO(report.table());
   CHECK(report.passed());
@@ -47,7 +47,7 @@ TEST_CASE("the reference keeps the law, and so does who takes one row a sequence
   CHECK(decoding.counts[0].held >= 10);
 }
 
-TEST_CASE("a case is a step of each manager's") {
+TEST_CASE("each case calls the backend with a step of each of the two block managers") {
   Backend counting = naive();
   std::int64_t calls = 0;
   counting.attend = [right = naive(), &calls](const PagedAttentionInputs& inputs,
@@ -60,7 +60,7 @@ TEST_CASE("a case is a step of each manager's") {
   CHECK(calls == 2 * report.counts[0].held);
 }
 
-TEST_CASE("blocks that are taken to ascend are seen") {
+TEST_CASE("a backend that takes block ids to ascend is caught") {
   Backend faulty = naive();
   faulty.attend = [right = naive()](const PagedAttentionInputs& inputs, const CallOptions&) {
     PagedAttentionInputs sorted = inputs;

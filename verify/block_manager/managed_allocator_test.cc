@@ -58,7 +58,7 @@ TEST_CASE("a manager that can't be made is refused, naming the field") {
   CHECK(ManagedAllocator::create({.pool_slots = TokenCount(16)}).is_ok());
 }
 
-TEST_CASE("the watermark is left over, and a block more is room") {
+TEST_CASE("an admission leaves the watermark free, and one block more makes it fit") {
   for (const std::int64_t count : {2, 3}) {
     ManagedOptions options = blocks(count);
     options.watermark = TokenCount(4);
@@ -83,7 +83,7 @@ TEST_CASE("held slots are split by the final length") {
   CHECK(pool->counts().table_entries == 3);
 }
 
-TEST_CASE("what a fork shares is kept when one of the two leaves") {
+TEST_CASE("blocks that a fork shares are kept when one of the two sequences leaves") {
   Pool pool(blocks(5));
   REQUIRE(pool->admit(alone(kFirst), TokenCount(6)));
   CHECK(pool->share(kFirst, kSecond, TokenCount(6)).hit == TokenCount(6));
@@ -144,7 +144,7 @@ TEST_CASE("blocks that a hit reuses are distinguished from blocks that are evict
   CHECK(growth->held_after == TokenCount(12));
 }
 
-TEST_CASE("blocks have the sharers and the findable contents that the manager knows of") {
+TEST_CASE("each block has the sharers and the cached contents that the manager reports") {
   ManagedOptions options = blocks(4);
   options.caching = cache::PrefixCaching::kOn;
   Pool pool(options);
@@ -171,7 +171,8 @@ TEST_CASE("blocks have the sharers and the findable contents that the manager kn
   CHECK(pool->block_table(kFirst).empty());
 }
 
-TEST_CASE("drafts that stay are room that the scheduler asks for, and the others are rolled back") {
+TEST_CASE(
+    "the scheduler grows a sequence by the drafts that stay, and the others are rolled back") {
   Pool pool(blocks(4));
   REQUIRE(pool->admit(alone(kFirst), TokenCount(6)));
   // One token of the step and twelve drafts; the pool has room for nine drafts.
@@ -186,7 +187,7 @@ TEST_CASE("drafts that stay are room that the scheduler asks for, and the others
   CHECK(pool->manager().view(pool->handle(kFirst)).value().context_length == TokenCount(9));
 }
 
-TEST_CASE("drafts of which none stays leave no trace") {
+TEST_CASE("rejected drafts leave no trace") {
   Pool pool(blocks(4));
   REQUIRE(pool->admit(alone(kFirst), TokenCount(6)));
   CHECK(pool->append_drafts(kFirst, TokenCount(6), TokenCount(4)) == TokenCount(4));

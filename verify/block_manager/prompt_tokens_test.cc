@@ -27,7 +27,7 @@ std::ptrdiff_t common_prefix(const std::vector<T>& a, const std::vector<T>& b) {
   return std::ranges::mismatch(a, b).in1 - a.begin();
 }
 
-TEST_CASE("runs of one content are alike from their starts") {
+TEST_CASE("runs of one content have equal ids from their starts") {
   ContentNumbers numbers;
   const Request left = request_of(1, 8, {.prompt_runs = {{7, TokenCount(5)}}});
   const Request right = request_of(2, 8, {.prompt_runs = {{7, TokenCount(5)}}});
@@ -39,7 +39,7 @@ TEST_CASE("runs of one content are alike from their starts") {
   CHECK(token_ids(left, 0, numbers) == ids);
 }
 
-TEST_CASE("an output that is named is what a later prompt repeats") {
+TEST_CASE("a later prompt repeats the output that it names") {
   ContentNumbers numbers;
   const Request first =
       request_of(1, 4, {.prompt_runs = {{7, TokenCount(4)}}, .output_content_id = 8});
@@ -57,7 +57,7 @@ TEST_CASE("explicit ids stand for themselves") {
   CHECK(token_ids(told, 0, numbers) == std::vector<cache::TokenId>{5, 0, 9, 1, 2, 3});
 }
 
-TEST_CASE("ids are asked for by length, and made once") {
+TEST_CASE("the ids of a sequence are made once, and returned up to the length asked for") {
   const Request request = request_of(1, 8, {.prompt_runs = {{7, TokenCount(5)}}});
   PromptTokens told(PromptTokens::Contents::kTold);
   told.open(sim::SequenceId(2), {&request, 0});
@@ -72,7 +72,7 @@ TEST_CASE("ids are asked for by length, and made once") {
   CHECK(std::ranges::count(blank, 0) == 11);
 }
 
-TEST_CASE("two sequences have equal ids as far as the simulator says that they agree") {
+TEST_CASE("two sequences have equal ids as far as the simulator finds them equal") {
   std::int64_t agreeing = 0;
   std::int64_t parting = 0;
   property("over the requests of random scenarios", [&](Draw& draw) {

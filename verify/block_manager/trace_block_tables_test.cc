@@ -155,7 +155,7 @@ Seen run_traffic(const Traffic& traffic) {
 }
 
 // Negative control: a comparison that cannot fail would prove nothing.
-TEST_CASE("a wrong block in a table is seen") {
+TEST_CASE("a wrong block in a table is caught") {
   const TableSnapshot batch = {
       .moment = "by hand",
       .num_blocks = 8,
@@ -184,7 +184,7 @@ TEST_CASE("a wrong block in a table is seen") {
   }
 }
 
-TEST_CASE("pools that run full while a real trace is served") {
+TEST_CASE("kernels are right on the block tables of a real trace whose pool runs full") {
   for (const Traffic& traffic : kFullPools) {
     CHECK(run_traffic(traffic).traits.preempted > 0);
     if (is_full_run()) continue;
@@ -193,13 +193,13 @@ TEST_CASE("pools that run full while a real trace is served") {
   }
 }
 
-TEST_CASE("prefixes that the requests of a real trace share") {
+TEST_CASE("kernels are right on the block tables of a real trace with shared prefixes") {
   const Seen seen = run_traffic(kSharedPrefixes);
   CHECK(seen.traits.shared_blocks > 0);
   CHECK(seen.traits.preempted > 0);
 }
 
-TEST_CASE("beams, samples of one prompt, and chats") {
+TEST_CASE("kernels are right on the block tables of beams, samples of one prompt, and chats") {
   const Seen beams = run_traffic(kBeams);
   CHECK(beams.traits.shared_blocks > 0);
   CHECK(beams.copied_slots > 0);

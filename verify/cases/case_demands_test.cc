@@ -38,7 +38,7 @@ std::optional<std::string> why_left_out(const CaseDemands& demands, const CaseSp
   return demands.why_left_out(placed.inputs());
 }
 
-TEST_CASE("drawn cases meet the demands, and their calls are made") {
+TEST_CASE("drawn cases meet the demands on shapes, options and features") {
   const CaseDemands demands{
       .types = {{ElementType::kFp16, ElementType::kFp16}, {ElementType::kBf16, ElementType::kE4m3}},
       .layouts = {KvLayout::kHeadMajor},
@@ -119,7 +119,7 @@ TEST_CASE("demands that exclude each other are refused, by the flag") {
              ContainsSubstring("--head-dim: found 20; expected multiples of 8"));
 }
 
-TEST_CASE("limits of poison hold in blocks of no sequence, and behind contexts, apart") {
+TEST_CASE("limits of poison hold apart for unused blocks and for slots behind contexts") {
   bool met_nan = false;
   for_each_drawn({.types = {{}}, .without = {CaseFeature::kEmpty}, .tails = PoisonLimit::kNone},
                  [&](const CaseSpec& spec) {
@@ -133,7 +133,7 @@ TEST_CASE("limits of poison hold in blocks of no sequence, and behind contexts, 
   });
 }
 
-TEST_CASE("slots behind a context hold what the limit of tails allows") {
+TEST_CASE("slots behind a context hold NaN only if the limit of tails allows it") {
   CaseSpec spec;
   spec.sequences = {{.num_rows = 1, .context_length = 5}};
   spec.placement.block_size = 4;
@@ -152,7 +152,7 @@ TEST_CASE("slots behind a context hold what the limit of tails allows") {
   CHECK(count_nan(PoisonLimit::kNone) == 4);
 }
 
-TEST_CASE("what demands add to a case is kept in its file") {
+TEST_CASE("a case's file keeps the options that demands add") {
   CaseSpec spec;
   spec.options.sinks = SinkFamily::kNormal;
   spec.options.has_sinks_of_q_type = true;
@@ -164,7 +164,7 @@ TEST_CASE("what demands add to a case is kept in its file") {
   CHECK_THAT(spec.text(), ContainsSubstring("in tails finite"));
 }
 
-TEST_CASE("sinks of q's type are exact in it, and no score is beyond its limit") {
+TEST_CASE("sinks of q's type are exact in it and stay within the score limit") {
   for (const TypePair& types : kTypePairs) {
     for (const SinkFamily family : kSinkFamilies) {
       CaseSpec spec;

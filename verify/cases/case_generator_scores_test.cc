@@ -102,7 +102,7 @@ int count_rows_within(double lowest, double highest) {
   }));
 }
 
-TEST_CASE("now and then all scores of a row are as low, or as high, as scores get") {
+TEST_CASE("some rows have only scores near the lowest, or near the highest, that are allowed") {
   CHECK(count_rows_within(-kScoreLimit, -9000.0) > kCases / 20);
   CHECK(count_rows_within(-3000.0, -2000.0) > kCases / 100);
   CHECK(count_rows_within(9000.0, kScoreLimit) > kCases / 100);
@@ -116,7 +116,7 @@ TEST_CASE("now and then all scores of a row are as low, or as high, as scores ge
         }) > kCases / 100);
 }
 
-TEST_CASE("whatever the seed, some of 64 cases lie below a running maximum that begins at -5000") {
+TEST_CASE("for every seed, some of 64 cases lie below a running maximum that begins at -5000") {
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     RandomStream stream(seed);
     int below = 0;
@@ -132,7 +132,7 @@ TEST_CASE("whatever the seed, some of 64 cases lie below a running maximum that 
   }
 }
 
-TEST_CASE("one case in eight or more has a negative scale, and none of a domain without") {
+TEST_CASE("more than one case in eight has a negative scale, unless the domain excludes them") {
   const auto has_negative_scale = [](const CaseSpec& spec) { return spec.options.scale < 0; };
   CHECK(std::ranges::count_if(many_cases(), has_negative_scale) > kCases / 8);
   RandomStream stream(2026);

@@ -40,7 +40,7 @@ void check_all_appear(const Values& values, const Projection& of, int at_least_o
   }
 }
 
-TEST_CASE("every one of 10,000 cases is valid, and the stream decides which") {
+TEST_CASE("each of 10,000 cases is valid, and the stream determines the cases") {
   for (const CaseSpec& spec : many_cases()) {
     CAPTURE(spec);
     REQUIRE(check_case(spec) == Status::ok());
@@ -72,7 +72,7 @@ TEST_CASE("cases and their numbers are the same on every machine") {
   CHECK(hash == 0xe6462acf0b72c231u);
 }
 
-TEST_CASE("both gates let every placed case through") {
+TEST_CASE("both gates accept every placed case") {
   const std::size_t step = is_full_run() ? 1 : 4;
   std::size_t placed_cases = 0;
   for (std::size_t i = 0; i < many_cases().size(); i += step) {
@@ -212,7 +212,7 @@ TEST_CASE("three cases of four have no two equal dimensions, and some of the oth
         }) > kCases / 100);
 }
 
-TEST_CASE("a narrow domain is kept to") {
+TEST_CASE("drawn cases stay within a narrow domain") {
   CaseDomain domain;
   domain.types = {{ElementType::kBf16, ElementType::kBf16}};
   domain.layouts = {KvLayout::kHeadMajor};
@@ -247,7 +247,7 @@ TEST_CASE("a narrow domain is kept to") {
   }
 }
 
-TEST_CASE("a case has only gaps that its domain has, and is the same otherwise") {
+TEST_CASE("a case has only the gaps of its domain, and is otherwise the same") {
   CaseDomain domain;
   domain.gaps = {&Gaps::q_rows, &Gaps::v_slots};
   const std::vector<CaseSpec> specs = draw_many(domain, 300);

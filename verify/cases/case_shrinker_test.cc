@@ -62,7 +62,7 @@ void check_shrinks(const Planted& planted) {
   CHECK(evaluations_max <= 600);
 }
 
-TEST_CASE("whatever always fails shrinks to the plain case") {
+TEST_CASE("a failure of every case shrinks to the plain case") {
   check_shrinks({[](const CaseSpec&) { return true; }, CaseSpec{}});
 }
 
@@ -82,7 +82,7 @@ TEST_CASE("a group shrinks to two query heads on one KV head") {
 }
 
 TEST_CASE(
-    "a gap shrinks to the least that fails and is as aligned, and goes where it is not needed") {
+    "a gap shrinks to the smallest that fails at its alignment, and an unneeded gap disappears") {
   CaseSpec failing;
   failing.placement.layout = KvLayout::kPacked;
   failing.placement.gaps = {.q_rows = 48, .k_pack_slots = 2, .v_heads = 13};
@@ -150,7 +150,7 @@ TEST_CASE("a failure of the second sequence by NaN in V beyond a block shrinks t
                  minimal});
 }
 
-TEST_CASE("of many numbers the one that matters is left, and ones around it") {
+TEST_CASE("a failure that needs one number keeps only the numbers of that token") {
   // The failure needs a value beyond 3 in V, of a token that is not the first.
   const auto token_beyond = [](const CaseSpec& spec) -> std::int64_t {
     const AttentionProblem problem = make_problem(spec);
@@ -176,7 +176,7 @@ TEST_CASE("of many numbers the one that matters is left, and ones around it") {
   }
 }
 
-TEST_CASE("options go one by one where two of them are needed") {
+TEST_CASE("unneeded options are removed one by one, and the two needed ones stay") {
   CaseSpec minimal;
   minimal.options.softcap = 30.0F;
   minimal.options.sinks = SinkFamily::kZero;

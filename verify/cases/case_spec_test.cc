@@ -9,7 +9,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("a plain case says its shape, its sequences, its values and its placement, no more") {
+TEST_CASE("a plain case prints its shape, sequences, values and placement, and nothing else") {
   CHECK(CaseSpec{}.text() ==
         "shape      1 q heads, 1 KV heads, head dim 1 of q and k, 1 of v, fp32 / fp32\n"
         "sequences    rows  context   id\n"
@@ -18,7 +18,7 @@ TEST_CASE("a plain case says its shape, its sequences, its values and its placem
         "placement  token-major, block size 1");
 }
 
-TEST_CASE("whatever differs from plain is said") {
+TEST_CASE("a case prints everything that differs from the plain case") {
   CaseSpec spec;
   spec.shape = {6, 2, 16, 7, ElementType::kFp16, ElementType::kE4m3};
   spec.options = {.scale = 0.1F,
@@ -93,7 +93,7 @@ void check_refused(const char* message, const Change& change) {
 
 TEST_CASE("a case at the limits is valid") { CHECK(check_case(valid_case()) == Status::ok()); }
 
-TEST_CASE("shapes that no kernel is asked for are refused") {
+TEST_CASE("shapes out of range are refused") {
   check_refused("shape.num_q_heads: expected a multiple of 2, found 5",
                 [](CaseSpec& spec) { spec.shape.num_q_heads = 5; });
   check_refused("num_kv_heads: expected 1 ... 16777216, found 0",

@@ -104,7 +104,7 @@ TEST_CASE("a smaller dimension leaves all other numbers as they are; another see
   }
 }
 
-TEST_CASE("a sequence keeps its numbers when those before it go") {
+TEST_CASE("a sequence keeps its numbers when the sequences before it are removed") {
   CaseSpec alone = some_case();
   alone.sequences.erase(alone.sequences.begin());
   const AttentionProblem all = make_problem(some_case());
@@ -115,7 +115,7 @@ TEST_CASE("a sequence keeps its numbers when those before it go") {
   CHECK(all.sequences[0].k != all.sequences[1].k);
 }
 
-TEST_CASE("a shared prefix is what all sequences have in common, and no token more") {
+TEST_CASE("all sequences have the shared prefix in common, and no token more") {
   CaseSpec spec = some_case();
   spec.sequences[1].context_length = 9;
   spec.shared_prefix = 4;
@@ -143,7 +143,7 @@ TEST_CASE("tokens that are not varied are ones, and the others keep their number
   CHECK(std::count(flat.k.begin(), flat.k.end(), 1.0F) >= 9 * 2 * 5);
 }
 
-TEST_CASE("with exact ties a few keys repeat, and all of them are had") {
+TEST_CASE("exact ties repeat four keys, all of which occur") {
   CaseSpec spec = some_case();
   spec.k = FloatFamily::kExactTies;
   spec.sequences[0].context_length = 100;
@@ -166,7 +166,7 @@ double product(const AttentionProblem& problem, const SequenceProblem& sequence,
   return sum;
 }
 
-TEST_CASE("one key of each head dominates all others, for every query, near an edge") {
+TEST_CASE("one key of each head dominates all others for every query, and lies near an edge") {
   CaseSpec spec = some_case();
   spec.k = FloatFamily::kDominatingKey;
   spec.placement.block_size = 4;
@@ -231,9 +231,7 @@ TEST_CASE("slopes may be negated, or negative, positive and zero in turn") {
   }
 }
 
-TEST_CASE(
-    "sinks are none, zero, ordinary, of no account, beyond all scores, lowest, or "
-    "worth a thousand keys") {
+TEST_CASE("sinks of each family differ from each other and lie near the family's value") {
   CaseSpec spec = some_case();
   const auto sinks = [&](SinkFamily family) {
     spec.options.sinks = family;

@@ -59,7 +59,7 @@ TEST_CASE("drawn lengths stay in range and hit every edge and every residue of e
   }
 }
 
-TEST_CASE("three lengths of four lie at an edge, each of its sides as likely") {
+TEST_CASE("three lengths of four lie at an edge, or next to it on either side, equally often") {
   // A single size, so that no other contributes to its residues; no multiple equals the longest
   // length.
   const LengthDomain domain{.sizes = {100}, .max = 1050};

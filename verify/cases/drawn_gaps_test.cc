@@ -69,7 +69,7 @@ TEST_CASE("by default, all gaps are multiples of 16, and those within packs of 1
   CHECK(count > 15);
 }
 
-TEST_CASE("slots lie apart in packs of K alone, by a unit, and by a pack's width at most") {
+TEST_CASE("only packs of K have gaps between slots, of a unit and of a pack's width at most") {
   CaseDomain domain = domain_of_all_units();
   std::map<std::int64_t, int> widths;
   for (const CaseSpec& spec : draw_many(domain)) {

@@ -62,7 +62,7 @@ TEST_CASE("every family draws values of its type within its largest magnitude") 
   }
 }
 
-TEST_CASE("the largest magnitude of a family is nearly reached, so that the bound is no excuse") {
+TEST_CASE("values nearly reach their family's largest magnitude") {
   for (const FloatFamily family : kFloatFamilies) {
     // Eight deviations never occur; dominating keys are placed by case_tensors.cc.
     if (family == FloatFamily::kNormal || family == FloatFamily::kDominatingKey ||
@@ -101,7 +101,7 @@ TEST_CASE("the draws are the same on every machine") {
   CHECK(hash == 0xc507ac1ae236eb91u);
 }
 
-TEST_CASE("ones are ones, and small integers are -4 ... 4, each as likely") {
+TEST_CASE("ones are 1, and small integers are uniform from -4 to 4") {
   for (const double value : samples_of(FloatFamily::kOnes)) REQUIRE(value == 1.0);
   const std::vector<double> integers = samples_of(FloatFamily::kSmallIntegers);
   for (int integer = -4; integer <= 4; ++integer) {
@@ -149,7 +149,7 @@ TEST_CASE("heavy tails are those of Cauchy, cut off at the largest magnitude") {
   }
 }
 
-TEST_CASE("a large offset dwarfs what differs, and something still differs in every type") {
+TEST_CASE("a large offset dwarfs the differences, but some remain in every type") {
   const std::vector<double> values = samples_of(FloatFamily::kLargeOffset);
   check_moment(values, 1, kLargest / 2);
   CHECK(largest_distance(values, [](double x) { return (x - 7.0) / 2.0; }) <
@@ -195,7 +195,7 @@ TEST_CASE("half of the denormals lie below the smallest normal, zeros of both si
   }
 }
 
-TEST_CASE("huge values have either sign, about 1e30 where fp32's range is had") {
+TEST_CASE("huge values have either sign, and reach 1e30 if their type has fp32's range") {
   CHECK(huge_magnitude(ElementType::kBf16) > 1e30);
   CHECK(huge_magnitude(ElementType::kBf16) * 0x1p24 < 0x1p127);  // the whole longest context
   for (const ElementType type : kElementTypes) {
@@ -209,7 +209,7 @@ TEST_CASE("huge values have either sign, about 1e30 where fp32's range is had") 
   }
 }
 
-TEST_CASE("one dim outdoes all others, which are uniform") {
+TEST_CASE("the outlier dim exceeds all others, which keep their own largest magnitude") {
   for (const ElementType type : kElementTypes) {
     CAPTURE(type);
     const FloatSource source{FloatFamily::kOutlierDim, type, kLargest};

@@ -16,7 +16,7 @@ std::size_t pairs_in(const std::vector<std::vector<int>>& rows, std::size_t a, s
   return pairs.size();
 }
 
-TEST_CASE("any two factors meet in every pair of their values") {
+TEST_CASE("every pair of values of any two factors occurs in a cover") {
   const std::vector<std::vector<int>> shapes = {
       {2, 2}, {1, 5}, {3, 3, 3, 3}, {7, 3, 6, 11, 5, 2, 2}, {1, 1, 1}, {2, 2, 2, 2, 2, 2, 2, 2}};
   for (const std::vector<int>& levels : shapes) {
@@ -35,7 +35,7 @@ TEST_CASE("any two factors meet in every pair of their values") {
   }
 }
 
-TEST_CASE("rows are few: far fewer than all combinations") {
+TEST_CASE("a cover has far fewer rows than there are combinations") {
   const std::vector<int> levels = {7, 3, 6, 11, 5, 2, 2};  // 27720 combinations
   const std::size_t rows = pairwise_cover(levels, 1).size();
   CHECK(rows >= 7 * 11);

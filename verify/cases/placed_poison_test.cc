@@ -204,7 +204,8 @@ std::vector<std::int32_t> beyond_blocks(const PagedAttentionInputs& inputs) {
   return ids;
 }
 
-TEST_CASE("beyond a sequence's blocks the table holds garbage, in range and out of it, or zeros") {
+TEST_CASE(
+    "table entries beyond a sequence's blocks hold garbage, in range and out of it, or zeros") {
   const AttentionProblem problem = problem_of_ones(ElementType::kFp32, ElementType::kFp32);
   Placement placement = kPlacement;
   placement.table_padding = 101;

@@ -260,7 +260,7 @@ TEST_CASE("a value that its type cannot hold is a broken contract, one that it c
   CHECK_THROWS_AS(PlacedProblem(problem, Placement{}), ContractFailure);
 }
 
-TEST_CASE("without a single key there still is a pool and a table to point to") {
+TEST_CASE("a problem without keys still has a pool and a table") {
   AttentionProblem problem = small_problem(ElementType::kFp32, ElementType::kFp32);
   problem.sequences = {problem.sequences[1]};
   const PlacedProblem placed(problem, {.spare_blocks = 0});

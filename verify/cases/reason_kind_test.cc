@@ -5,7 +5,7 @@
 namespace recto::verify {
 namespace {
 
-TEST_CASE("numbers go, and names that have digits stay") {
+TEST_CASE("a reason's kind omits numbers, but keeps names that have digits") {
   CHECK(reason_kind("kv.v.head_dim: expected 16 as in kv.k.head_dim, got 8") ==
         "kv.v.head_dim: expected * as in kv.k.head_dim, got *");
   CHECK(reason_kind("q is not fp16") == "q is not fp16");

@@ -41,7 +41,7 @@ std::optional<std::string> why_not_by_one_kernel(const CaseSpec& spec) {
   return std::nullopt;
 }
 
-TEST_CASE("what a kernel for one of everything serves is found, and what it takes beside it") {
+TEST_CASE("the served domain of a kernel for one of everything is found, with its options") {
   int asked = 0;
   const std::optional<CaseDomain> served =
       served_domain(all_sizes(), [&asked](const CaseSpec& spec) {
@@ -68,7 +68,7 @@ TEST_CASE("what a kernel for one of everything serves is found, and what it take
   CHECK(asked < 700);
 }
 
-TEST_CASE("all cases of what is found are served where nothing hangs on two choices") {
+TEST_CASE("every case of a found domain is served if no refusal depends on two choices") {
   const std::optional<CaseDomain> served = served_domain(all_sizes(), why_not_by_one_kernel);
   REQUIRE(served);
   RandomStream stream(1);
@@ -79,7 +79,7 @@ TEST_CASE("all cases of what is found are served where nothing hangs on two choi
   }
 }
 
-TEST_CASE("of a domain of which everything is served nothing is lost") {
+TEST_CASE("a domain that is served entirely is found entirely") {
   const CaseDomain domain = all_sizes();
   const auto served = served_domain(domain, [](const CaseSpec&) { return std::nullopt; });
   REQUIRE(served);
@@ -92,8 +92,7 @@ TEST_CASE("of a domain of which everything is served nothing is lost") {
   CHECK(served->gap_units == domain.gap_units);
 }
 
-TEST_CASE(
-    "gaps that are not aligned are left out where they are refused, in one tensor or in all") {
+TEST_CASE("gaps are limited to the alignment that is served, in one tensor or in all") {
   CaseDomain domain = all_sizes();
   domain.gap_units = {kGapUnits.begin(), kGapUnits.end()};
   for (const auto& odd : {std::vector{&Gaps::v_heads}, every_gap()}) {
@@ -109,7 +108,7 @@ TEST_CASE(
   }
 }
 
-TEST_CASE("an option that is asked for is found") {
+TEST_CASE("an option that the backend requires is found") {
   const auto served =
       served_domain(all_sizes(), [](const CaseSpec& spec) -> std::optional<std::string> {
         if (spec.options.sinks == SinkFamily::kNone) return "no sinks";

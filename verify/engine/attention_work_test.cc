@@ -45,7 +45,7 @@ TEST_CASE("the work of padded attention is counted as it is done, and as it is p
   CHECK(work.operations == 4 * 3 * 3 * 11 * 4 * 4);
 }
 
-TEST_CASE("paged attention reads what there is") {
+TEST_CASE("paged attention reads each key and block id once, and gathers nothing") {
   const AttentionWork work = paged_work(kShape, kOptions, kStep);
   CHECK(work.gathered_bytes == 0);
   CHECK(work.read_bytes == 20 * 64 + (3 + 1 + 2) * 4);

@@ -115,7 +115,7 @@ constexpr std::array kFaults = {
 
 // In coarser formats attention must decide less of the model, or rounding would change tokens.
 // There the logits show faults that change no token. An unchecked draft has right logits.
-TEST_CASE("an engine with one wrong step is seen by its tokens or their logits, in all numbers") {
+TEST_CASE("an engine with one wrong step is caught by its tokens or their logits in all numbers") {
   if (!is_full_run()) std::cout << "SKIPPED: all numbers but fp32; RECTO_FULL=1 has them\n";
   for (const EngineNumbers& numbers : engine_numbers()) {
     const bool is_fp32 = numbers.rounding.cache == ElementType::kFp32;

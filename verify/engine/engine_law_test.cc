@@ -96,7 +96,7 @@ std::set<std::vector<std::int64_t>> pairs_of(const std::vector<EngineScenario>& 
   return pairs;
 }
 
-TEST_CASE("any two choices of all combinations meet in the cover that always runs") {
+TEST_CASE("every pair of choices from all combinations occurs in the cover that always runs") {
   const auto pairs = pairs_of(engine_product());
   CHECK(pairs.size() ==
         5 * 5 + 5 * 3 + 5 * 3 + 5 * 2 + 5 * 3 + 5 * 3 + 5 * 2 + 3 * 3 + 3 * 2 + 3 * 2);

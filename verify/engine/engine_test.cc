@@ -19,7 +19,7 @@ Status status_of(const std::vector<GenerationRequest>& requests, const EngineOpt
   return run_engine(drawn_weights(kShape, {}), requests, options).status();
 }
 
-TEST_CASE("steps and events of a run are kept, and its tables are read as they are") {
+TEST_CASE("a run keeps its steps and events, and gives each step's block table to the reader") {
   EngineOptions options;
   options.block_size = 2;
   const std::vector<GenerationRequest> requests = {request_of({1, 2, 3})};
@@ -46,7 +46,7 @@ TEST_CASE("steps and events of a run are kept, and its tables are read as they a
   CHECK(run.events[1].text == "is finished");
 }
 
-TEST_CASE("a step goes on by the drafts that were right, and by its own token") {
+TEST_CASE("a step advances by the accepted drafts and its own token") {
   EngineOptions options;
   options.block_size = 2;
   GenerationRequest request = request_of({1, 2, 1, 2, 1});
@@ -66,7 +66,7 @@ TEST_CASE("a step goes on by the drafts that were right, and by its own token") 
   }
 }
 
-TEST_CASE("what is found in the prefix cache is not computed") {
+TEST_CASE("tokens found in the prefix cache are not computed") {
   EngineOptions options;
   options.block_size = 2;
   options.caching = cache::PrefixCaching::kOn;
@@ -78,7 +78,7 @@ TEST_CASE("what is found in the prefix cache is not computed") {
   CHECK(run.texts.at(0).outputs == run.texts.at(1).outputs);
 }
 
-TEST_CASE("what can't be asked for is refused by name, and what is a step inside is not") {
+TEST_CASE("requests and options out of range are refused by name, and those in range are served") {
   EngineOptions options;
   CHECK(status_of({request_of({7})}, options) == Status::ok());
   CHECK(status_of({request_of({8})}, options).message() ==
@@ -94,7 +94,7 @@ TEST_CASE("what can't be asked for is refused by name, and what is a step inside
         "engine: max_batched_tokens = 7; expected 8 to 1048576");
 }
 
-TEST_CASE("a request that the pool never holds is refused, and one that fills it is not") {
+TEST_CASE("a request that the pool can never hold is refused, and one that fills it is not") {
   EngineOptions options;
   options.block_size = 2;
   options.num_blocks = 3;
@@ -104,7 +104,7 @@ TEST_CASE("a request that the pool never holds is refused, and one that fills it
         "sequences that hold it alone");
 }
 
-TEST_CASE("a model of more weights than there is room for is refused, and none is drawn") {
+TEST_CASE("a model with more weights than the limit is refused before any is drawn") {
   ModelShape shape = kShape;
   shape.hidden = 1 << 18;
   shape.ffn = 1 << 20;

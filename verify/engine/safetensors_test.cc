@@ -44,7 +44,7 @@ TEST_CASE("tensors of each type are read") {
   CHECK(file.value().values("e5m2", Shape{1}).value() == std::vector{1.0});
 }
 
-TEST_CASE("a tensor that is asked for wrongly is refused") {
+TEST_CASE("a tensor that is missing, or has another shape or type, is refused") {
   const std::string header =
       "{" + entry("a", "F32", "2", "0,8") + "," + entry("b", "I64", "1", "8,16") + "}";
   const auto file =
@@ -155,7 +155,7 @@ TEST_CASE("files with any byte changed, or cut off anywhere, are read or refused
   CHECK(refused > 1000);
 }
 
-TEST_CASE("files come from disk; one that is not there is named") {
+TEST_CASE("files are read from disk, and one that does not exist is named") {
   CHECK(SafetensorsFile::read("no/such.safetensors").status().message() ==
         "no/such.safetensors: No such file or directory; expected a safetensors file");
   CHECK(SafetensorsFile::read("/dev/zero").status().message() ==
@@ -220,7 +220,7 @@ SafetensorsFile parsed(const SafetensorsText& text) {
   return SafetensorsFile::parse("file", text.bytes()).value();
 }
 
-TEST_CASE("weights that were written come back, with a head of their own or without") {
+TEST_CASE("written weights are read back, with an output head of their own or without") {
   const ModelWeights weights = drawn_weights(small_shape(), {.seed = 3});
   SafetensorsText text = file_of(weights);
   const ModelWeights tied = weights_of(parsed(text), small_shape()).value();

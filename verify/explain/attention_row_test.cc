@@ -187,7 +187,7 @@ void check_named(const Choices& choices, const CaseSpec& spec,
   CHECK_FALSE(explanation.faults.weak);
 }
 
-TEST_CASE("scales that are applied after the soft cap are named, each and both") {
+TEST_CASE("scales applied after the soft cap are named, each and both") {
   CaseSpec spec = batch();
   spec.options.softcap = 2.0F;
   CHECK_FALSE(explained({}, spec).is_wrong());
@@ -204,7 +204,7 @@ TEST_CASE("scales that are applied after the soft cap are named, each and both")
   check_named({.scales_k_late = true}, spec, {"K's scale is applied after the soft cap"});
 }
 
-TEST_CASE("distances of ALiBi that are counted from elsewhere are named, with where") {
+TEST_CASE("ALiBi distances counted from another key are named with that key") {
   CaseSpec spec = batch();
   spec.options.alibi = AlibiFamily::kUsual;
   CHECK_FALSE(explained({}, spec).is_wrong());
@@ -261,7 +261,7 @@ TEST_CASE("groups that are padded to a power of two are named, of K, V or both")
   check_named({.v_group = 4}, spec, {start + "V of KV head h / 4: groups of 3 are padded"});
 }
 
-TEST_CASE("tiles whose keys end with those of a token before their last one are named") {
+TEST_CASE("tiles that lose the last keys of their later tokens are named") {
   CaseSpec spec = batch();
   spec.shape.num_q_heads = 6;
   spec.shape.num_kv_heads = 1;
@@ -273,7 +273,7 @@ TEST_CASE("tiles whose keys end with those of a token before their last one are 
                "heads of their first token were in the tile"});
 }
 
-TEST_CASE("of rows with one key it is said that the fit is weak, and of two keys it is not") {
+TEST_CASE("the fit is reported as weak for rows with one key, and not for rows with two") {
   CaseSpec spec;
   spec.sequences = {{.num_rows = 0, .context_length = 0, .id = 0},
                     {.num_rows = 1, .context_length = 1, .id = 1}};

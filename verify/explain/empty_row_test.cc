@@ -85,7 +85,7 @@ void check_named(const Backend& backend, const CaseSpec& spec,
   CHECK_THAT(text, !ContainsSubstring("all weights are right"));
 }
 
-TEST_CASE("NaN of a row without keys is 0 / 0, or what memory held before") {
+TEST_CASE("NaN in a row without keys has two possible causes: 0 / 0, or rows not written") {
   const Backend wrong = changing([](const PagedAttentionInputs&, AttentionResult& result) {
     set_row(result, kEmpty, kNaN, -kInfinity);
   });
@@ -121,7 +121,7 @@ TEST_CASE("stale memory distinguishes 0 / 0 from rows that are not written") {
                                "before the call: it is not written"));
 }
 
-TEST_CASE("another sequence's row or keys are named") {
+TEST_CASE("rows without keys that hold another sequence's row, or read its keys, are named") {
   check_named(changing([](const PagedAttentionInputs&, AttentionResult& result) {
                 for (std::int64_t head = 0; head < result.num_heads; ++head) {
                   for (std::int64_t dim = 0; dim < result.head_dim; ++dim)
@@ -149,7 +149,7 @@ TEST_CASE("another sequence's row or keys are named") {
               decode(), {"rows without keys attend to the keys of the sequence after theirs"});
 }
 
-TEST_CASE("an lse that is wrong alone is named, with what it is") {
+TEST_CASE("a wrong lse beside a right output is named with its value") {
   const auto with_lse_ln = [](double lse_ln) {
     return changing([lse_ln](const PagedAttentionInputs&, AttentionResult& result) {
       set_row(result, kEmpty, 0.0, lse_ln);
@@ -167,7 +167,7 @@ TEST_CASE("an lse that is wrong alone is named, with what it is") {
              ContainsSubstring("By definition out is zeros, and lse_ln is the head's sink, "));
 }
 
-TEST_CASE("rows before the context's first key that attend to keys are named, with these") {
+TEST_CASE("rows before the context's first key that attend to keys are named with these keys") {
   const auto with_mean = changing([](const PagedAttentionInputs& inputs, AttentionResult& result) {
     const auto v = reference::gather_head(inputs.kv.v, inputs.block_table.data, 2, 0);
     for (std::int64_t row = 0; row < 2; ++row) {

@@ -91,7 +91,7 @@ const std::vector<Expected>& expected() {
   return kExpected;
 }
 
-TEST_CASE("the step is the fault's own, and a fault that has a name is named") {
+TEST_CASE("each canary's faulty step is diagnosed, and its fault is named if it has a name") {
   REQUIRE(expected().size() == canaries().size());
   for (std::size_t i = 0; i < canaries().size(); ++i) {
     const Canary& canary = canaries()[i];
@@ -137,7 +137,7 @@ LawCase small_case() {
   return {make_problem(spec), spec.placement};
 }
 
-TEST_CASE("the key that is missing is shown where it lies") {
+TEST_CASE("a missing key is shown with its block and slot") {
   const LawCase law_case = small_case();
   const Explanation explanation = explain(canary_backend("narrow", Fault::kWindowOffByOne),
                                           law_case, BoundKind::kProbabilistic);
@@ -170,7 +170,7 @@ TEST_CASE("results in a file are explained by the numerics that their author dec
   CHECK(named({}).empty());
 }
 
-TEST_CASE("a backend that throws, or refuses the case, gives no explanation") {
+TEST_CASE("a backend's exception or refusal gives no explanation") {
   Backend broken = canary_backend("broken", Fault::kNone);
   broken.attend = always_done([](const PagedAttentionInputs&) -> reference::AttentionResult {
     throw std::runtime_error("decode was ended by SIGSEGV");
@@ -185,7 +185,7 @@ TEST_CASE("a backend that throws, or refuses the case, gives no explanation") {
   CHECK(explain(broken, small_case(), BoundKind::kProbabilistic).not_run == "windows");
 }
 
-TEST_CASE("a fault of V alone leaves the weights as they are") {
+TEST_CASE("a fault of the values alone is diagnosed as the output's, with right weights") {
   Backend wrong = canary_backend("wrong", Fault::kNone);
   wrong.attend = always_done([right = wrong](const PagedAttentionInputs& inputs) {
     reference::AttentionResult result = result_of(right.call(inputs));
@@ -229,7 +229,7 @@ Backend first_tile_backend(std::int64_t tile) {
   return backend;
 }
 
-TEST_CASE("a maximum of the first tile alone is named where the sum overflows") {
+TEST_CASE("a maximum of the first tile alone is named if the sum overflows") {
   CaseSpec spec;
   spec.sequences = {{.num_rows = 1, .context_length = 6}};
   LawCase law_case{make_problem(spec), spec.placement};
@@ -245,7 +245,7 @@ TEST_CASE("a maximum of the first tile alone is named where the sum overflows") 
   CHECK_FALSE(explain(first_tile_backend(4), law_case, BoundKind::kProbabilistic).is_wrong());
 }
 
-TEST_CASE("where the oracle has NaN it is said that nothing is judged, and no fault is named") {
+TEST_CASE("an explanation says that NaN of the oracle is not judged, and names no fault") {
   LawCase law_case = small_case();
   law_case.problem.sequences[0].v[9] = std::numeric_limits<float>::quiet_NaN();
   const Backend right = canary_backend("right", Fault::kNone);

@@ -113,14 +113,14 @@ void check_named(const Plan& plan, const std::vector<std::string>& named) {
   CHECK(explanation.faults.fitting == named);
 }
 
-TEST_CASE("the right kernel is right, in parts, in splits and whole") {
+TEST_CASE("the right kernel has no faults, in parts, in splits or whole") {
   check_named({}, {});
   check_named({.part = 16}, {});
   check_named({.part = 16, .is_split = true}, {});
   check_named({.end = 90}, {});
 }
 
-TEST_CASE("what is not rescaled as the running maximum grows is named, with its parts") {
+TEST_CASE("sums and outputs that are not rescaled are named with the parts' size") {
   const std::string grows = "not rescaled as the running maximum grows, by parts of 16";
   check_named({.part = 16, .rescales_sum = false, .rescales_output = false},
               {"sum and output of the keys before are " + grows});
@@ -129,7 +129,7 @@ TEST_CASE("what is not rescaled as the running maximum grows is named, with its 
   check_named({.part = 16, .rescales_sum = false}, {"the sum of the keys before is " + grows});
 }
 
-TEST_CASE("splits that are merged without rescaling are named, and told from a running maximum") {
+TEST_CASE("splits merged without rescaling are named, and distinguished from a running maximum") {
   const std::string merged = "are merged without rescaling to their common maximum, by parts of 24";
   check_named({.part = 24, .is_split = true, .rescales_sum = false, .rescales_output = false},
               {"sums and outputs of parts " + merged});
@@ -138,7 +138,7 @@ TEST_CASE("splits that are merged without rescaling are named, and told from a r
   check_named({.part = 24, .is_split = true, .rescales_sum = false}, {"sums of parts " + merged});
 }
 
-TEST_CASE("keys that are cut off after so many of them are named") {
+TEST_CASE("contexts cut off at a power of two or a multiple of the block size are named") {
   for (const std::int64_t end : {1, 2, 32, 48, 64, 72, 88})
     check_named({.end = end},
                 {"only the first " + std::to_string(end) + " keys of a context are seen"});
@@ -149,7 +149,7 @@ TEST_CASE("keys that are cut off after so many of them are named") {
   CHECK(explanation.faults.fitting.empty());
 }
 
-TEST_CASE("a wrong stride of the block table is named, with where it may be from") {
+TEST_CASE("a wrong stride of the block table is named with its possible origin") {
   const std::string rows = "rows of the block table are read at a stride of ";
   check_named({.table_stride_offset = -5},
               {rows + "12 (the blocks of the longest context) in place of 17"});
@@ -157,7 +157,7 @@ TEST_CASE("a wrong stride of the block table is named, with where it may be from
               {rows + "0 (every sequence reads the first one's row) in place of 17"});
 }
 
-TEST_CASE("names are listed as people do, and many are counted") {
+TEST_CASE("names are listed with commas and a final or, and many are counted") {
   CHECK(either_of({"1"}) == "1");
   CHECK(either_of({"1", "2"}) == "1 or 2");
   CHECK(either_of({"1", "2", "3", "4"}) == "1, 2, 3 or 4");

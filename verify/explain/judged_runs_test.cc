@@ -73,7 +73,7 @@ Told tell(
   return told;
 }
 
-TEST_CASE("a run whose sizes differ from the case's is reported with them, and explained") {
+TEST_CASE("a wrong run of other sizes is reported with these sizes, and explained") {
   const LosingKeys ungrouped([](const PagedAttentionInputs& inputs, std::int64_t) {
     return inputs.kv.k.num_kv_heads == inputs.q.num_heads;
   });
@@ -87,7 +87,7 @@ TEST_CASE("a run whose sizes differ from the case's is reported with them, and e
   CHECK_THAT(told.text, ContainsSubstring("\n  context lengths without the newest token\n"));
 }
 
-TEST_CASE("a run that is wrong after others is explained after these") {
+TEST_CASE("a run that is wrong only after others is explained by repeating these") {
   const LosingKeys second(is_second);
   const LawCase law_case = case_of_spec(grouped());
   const auto begin = [calls = second.calls] { *calls = 0; };
@@ -103,7 +103,7 @@ TEST_CASE("a run that is wrong after others is explained after these") {
                             "\n  run again in its place, in newly laid out memory, it is right\n"));
 }
 
-TEST_CASE("runs that differ by less than the bounds are right, each of them") {
+TEST_CASE("runs that differ by less than the bounds are each reported as right") {
   Backend nearly = changing([](const PagedAttentionInputs&, reference::AttentionResult& result) {
     static int calls = 0;
     if (++calls % 2 == 0) result.out[0] *= 1.0 + 1e-9;
@@ -138,7 +138,7 @@ TEST_CASE("a run that does not return is reported by its number") {
         "those of the case\n");
 }
 
-TEST_CASE("runs are judged as long as there is work left for that") {
+TEST_CASE("runs are judged within a limit of work") {
   const LawCase law_case = case_of_spec(grouped());
   const LosingKeys second(is_second);
   const Told told = tell(
@@ -149,7 +149,7 @@ TEST_CASE("runs are judged as long as there is work left for that") {
         "would take too long\n");
 }
 
-TEST_CASE("a verdict is that of the law without a judge") {
+TEST_CASE("a judged verdict equals the law's verdict without a judge") {
   CaseSpec spec = grouped();
   spec.sequences = {{.num_rows = 3, .context_length = 6, .id = 0},
                     {.num_rows = 1, .context_length = 0, .id = 1}};
@@ -167,7 +167,7 @@ TEST_CASE("a verdict is that of the law without a judge") {
   }
 }
 
-TEST_CASE("inputs as a case of their own pose the same problem") {
+TEST_CASE("inputs turned into a case pose the same problem") {
   CaseSpec spec = grouped();
   spec.shape.head_dim_k = spec.shape.head_dim_v = 16;
   spec.shape.q_type = ElementType::kFp16;

@@ -50,7 +50,7 @@ Diagnosis diagnosed(const Backend& backend, const LawCase& law_case) {
   return explanation.diagnosis;
 }
 
-TEST_CASE("an lse that is wrong with the case's own V alone is no fault of the output") {
+TEST_CASE("an lse that is wrong only with the case's own V is not blamed on the output") {
   const Backend wrong = changing([](const PagedAttentionInputs& inputs, AttentionResult& result) {
     if (is_own(inputs)) result.lse_ln_at(0, 0) += 1.0;
   });
@@ -70,7 +70,7 @@ TEST_CASE("an lse that differs between probes is not blamed on a step") {
   CHECK_THAT(diagnosis.why, ContainsSubstring(" in one run with V of ones and zeros and "));
 }
 
-TEST_CASE("a row that is right when the case is made again is not wrong each time") {
+TEST_CASE("a row that is right in a repeated call is reported as not wrong each time") {
   const auto doubling = [](const std::vector<std::int64_t>& heads_by_call) {
     const auto calls = std::make_shared<std::size_t>(0);
     return changing([=](const PagedAttentionInputs& inputs, AttentionResult& result) {
@@ -88,7 +88,7 @@ TEST_CASE("a row that is right when the case is made again is not wrong each tim
   CHECK(diagnosed(doubling({0, 0}), decode(9)).step == Step::kOutput);
 }
 
-TEST_CASE("weights that are off by less than their bounds may make the output wrong") {
+TEST_CASE("weights wrong by less than their bounds explain a wrong output without naming a step") {
   const LawCase law_case = decode(200);
   const Backend right = changing([](const PagedAttentionInputs&, AttentionResult&) {});
   const WeightProbe probe = probe_weights(right, law_case, {}, BoundKind::kProbabilistic).value();
@@ -127,7 +127,7 @@ TEST_CASE("an output that is not finite beside right weights is reported as such
              ContainsSubstring("a NaN with weight 0"));
 }
 
-TEST_CASE("a key far into a long context is named where each run shows one key") {
+TEST_CASE("a key far into a long context is named") {
   LawCase law_case = decode(700);
   const Diagnosis diagnosis =
       diagnosed(canary_backend("last key", Fault::kLastKeyDropped), law_case);
@@ -135,7 +135,7 @@ TEST_CASE("a key far into a long context is named where each run shows one key")
   CHECK(diagnosis.key == 699);
 }
 
-TEST_CASE("of many wrong weights the one that departs is shown, and how many are not") {
+TEST_CASE("the departing one of many wrong weights is shown, and the others are counted") {
   const Backend wrong = canary_backend("last key", Fault::kLastKeyDropped);
   const auto told = [&](std::int64_t keys) {
     const LawCase law_case = decode(keys);
@@ -186,7 +186,7 @@ LawCase low_scores() {
   return law_case;
 }
 
-TEST_CASE("a running maximum that begins too high is named where no key has weight") {
+TEST_CASE("a running maximum that starts too high is named if no key has weight") {
   const LawCase low = low_scores();
   CHECK_FALSE(
       explain(beginning_at(-7000.0, OfSumZero::kZeros), low, BoundKind::kProbabilistic).is_wrong());
@@ -207,7 +207,7 @@ TEST_CASE("a running maximum that begins too high is named where no key has weig
   }
 }
 
-TEST_CASE("without further runs, the maximum is among the causes of a missing weight") {
+TEST_CASE("the maximum is a possible cause of a missing weight if no further runs are possible") {
   const LawCase low = low_scores();
   const PlacedProblem placed(low.problem, low.placement);
   const Backend wrong = beginning_at(-5000.0, OfSumZero::kZeros);
@@ -221,7 +221,7 @@ TEST_CASE("without further runs, the maximum is among the causes of a missing we
   CHECK_THAT(text, !ContainsSubstring("which cancels"));
 }
 
-TEST_CASE("keys that are not visited are not blamed on the maximum, whatever their scores") {
+TEST_CASE("unvisited keys are not blamed on the maximum, whatever their scores") {
   const LawCase low = low_scores();
   const Backend blind = changing([](const PagedAttentionInputs&, AttentionResult& result) {
     std::ranges::fill(result.out, 0.0);
@@ -247,7 +247,7 @@ TEST_CASE("contexts that need too many runs, or too much time, are explained wit
             .message() == "after 0 s not all of 9 runs were made");
 }
 
-TEST_CASE("the oracle of a probed row is that of the whole call") {
+TEST_CASE("the oracle of a probed row equals that of the whole call") {
   for (const bool causal : {true, false}) {
     CaseSpec spec;
     spec.shape = {.num_q_heads = 4, .num_kv_heads = 2, .head_dim_k = 3, .head_dim_v = 4};

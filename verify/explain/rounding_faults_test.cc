@@ -110,7 +110,7 @@ void check_named(const Roundings& to_bf16, const LawCase& law_case, const std::s
   CHECK((named.starts_with(what + " are cut off to bf16, not rounded to nearest")));
 }
 
-TEST_CASE("what is rounded to nearest is right") {
+TEST_CASE("results rounded to nearest are right") {
   for (const LawCase& law_case : {positive_case(), scaled_case()}) {
     const Explanation explanation = explained({}, law_case);
     INFO(explanation.comparison.text());
@@ -118,7 +118,7 @@ TEST_CASE("what is rounded to nearest is right") {
   }
 }
 
-TEST_CASE("what is cut off is named") {
+TEST_CASE("truncated weights, outputs and codes are named") {
   check_named({.weights = upper_half}, positive_case(), "weights");
   check_named({.outputs = upper_half}, positive_case(), "outputs");
   check_named({.weights = upper_half, .outputs = upper_half}, positive_case(),

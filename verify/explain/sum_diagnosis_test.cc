@@ -92,7 +92,7 @@ TEST_CASE("the right kernel has no findings") {
   }
 }
 
-TEST_CASE("a sum that is too small lacks keys, and nothing joins it") {
+TEST_CASE("a sum that is too small is explained by missing keys alone") {
   const std::string why = why_of({.in_divisor = 0.0, .in_lse_ln = 0.0}, Step::kSum);
   CHECK_THAT(why, ContainsSubstring("since the sum is too small, 0.") &&
                       ContainsSubstring(": keys that weigh V are missing from it"));
@@ -102,7 +102,7 @@ TEST_CASE("a sum that is too small lacks keys, and nothing joins it") {
              ContainsSubstring(" are missing from it, or the sink's share is"));
 }
 
-TEST_CASE("a sum that is too large has an unscaled part, keys twice, or others, and lacks none") {
+TEST_CASE("a sum that is too large is explained by an unscaled part or by additional keys") {
   const std::string why = why_of({.in_divisor = 2.0, .in_lse_ln = 2.0}, Step::kSum);
   CHECK_THAT(why, ContainsSubstring("since the sum is too large, 1.") &&
                       ContainsSubstring(": a part of it is not rescaled, where the maximum grows "
@@ -111,7 +111,8 @@ TEST_CASE("a sum that is too large has an unscaled part, keys twice, or others, 
   CHECK_THAT(why, !ContainsSubstring("missing") && !ContainsSubstring("sink"));
 }
 
-TEST_CASE("a sum that is larger than its keys beside maxima of their own has no unscaled part") {
+TEST_CASE(
+    "a sum larger than missing rescaling allows is explained by keys counted more than once") {
   const auto told = [](double times) {
     return why_of({.in_divisor = times, .in_lse_ln = times}, Step::kSum);
   };
@@ -119,7 +120,7 @@ TEST_CASE("a sum that is larger than its keys beside maxima of their own has no 
   CHECK_THAT(told(4.0), ContainsSubstring("what it should be: keys are counted in it more than"));
 }
 
-TEST_CASE("a sum of a single key that is counted twice, or not at all") {
+TEST_CASE("a single key counted twice, or not at all, is explained by the sum") {
   const auto why_of_one = [](double times) {
     const CaseSpec spec = decode(1, SinkFamily::kNone);
     const Counts counts{.in_divisor = times, .in_lse_ln = times};
@@ -138,7 +139,7 @@ TEST_CASE("a sum of a single key that is counted twice, or not at all") {
       ContainsSubstring("the lse is -inf and weights are NaN: they are divided by their sum"));
 }
 
-TEST_CASE("a divisor that is wrong beside a right lse is too small or too large") {
+TEST_CASE("a wrong divisor beside a right lse is explained as too small or too large") {
   CHECK_THAT(why_of({.in_divisor = 0.0}, Step::kWeights),
              ContainsSubstring(
                  "divided by a sum that is too small (keys that weigh V are missing from it)"));
@@ -148,7 +149,8 @@ TEST_CASE("a divisor that is wrong beside a right lse is too small or too large"
           ContainsSubstring("keys are counted in it more than once"));
 }
 
-TEST_CASE("keys that count more are not rescaled or counted again, and such that count less lost") {
+TEST_CASE(
+    "keys of too much weight are explained by missing rescaling, of too little by lost sums") {
   const auto counted = [](double times) {
     return why_of({.in_out = times, .in_divisor = times, .in_lse_ln = times}, Step::kSum);
   };
@@ -162,7 +164,7 @@ TEST_CASE("keys that count more are not rescaled or counted again, and such that
                         "partial sums that are rescaled too often, or lost in part"));
 }
 
-TEST_CASE("a sum is blamed only if the weights add up to what it leaves of them") {
+TEST_CASE("a sum is blamed only if the weights add up to its error") {
   const CaseSpec spec = decode(6, SinkFamily::kNone);
   const LawCase law_case{make_problem(spec), spec.placement};
   const auto diagnosed = [&](const Counts& counts) -> std::optional<Diagnosis> {

@@ -27,7 +27,7 @@ std::vector<Refused<SplitDecodeParams>> refused_splits() {
            "num_splits: expected at least 1, got 0"}};
 }
 
-TEST_CASE("decode says what it does not serve, in one pass or in splits") {
+TEST_CASE("decode refuses by name what it does not serve, in one pass or in splits") {
   using Params = ReferenceDecodeParams;
   const Params served = {.q = no_rows(16), .kv = as_const(empty_cache()), .out = no_results(8)};
   const auto store_as = [](ElementType type) {
@@ -188,7 +188,7 @@ std::vector<Refused<SplitDecodeParams>> in_splits(
   return splits;
 }
 
-TEST_CASE("GQA decode says what it does not serve") {
+TEST_CASE("GQA decode refuses by name what it does not serve") {
   const SplitDecodeParams served = {.decode = streamed_decode(), .split_size = 8, .num_splits = 1};
   expect_refused(launch_gqa_decode, served, refused_splits());
   expect_refused(launch_gqa_decode, served, in_splits(refused_streams<ReferenceDecodeParams>()));
@@ -197,7 +197,7 @@ TEST_CASE("GQA decode says what it does not serve") {
                  in_splits(refused_by_table<ReferenceDecodeParams>("gqa_decode_table()")));
 }
 
-TEST_CASE("TMA decode says what it does not serve") {
+TEST_CASE("TMA decode refuses by name what it does not serve") {
   const SplitDecodeParams served = {.decode = streamed_decode(), .split_size = 8, .num_splits = 1};
   expect_refused(launch_tma_decode, served, refused_splits());
   expect_refused(launch_tma_decode, served,
@@ -219,7 +219,7 @@ TEST_CASE("TMA decode says what it does not serve") {
         ""}});
 }
 
-TEST_CASE("prefill says what it does not serve") {
+TEST_CASE("prefill refuses by name what it does not serve") {
   const PagedPrefillParams served = {
       .q = no_rows(64), .kv = streamed_cache(), .max_query_length = 3, .out = no_results(64)};
   expect_refused(launch_paged_prefill, served, refused_streams<PagedPrefillParams>());

@@ -165,7 +165,8 @@ void check_calls(const simt::Schedule& schedule, CheckedPools& pools, CheckedPoo
   }
 }
 
-TEST_CASE("moving K and V touches what is its own, in order, and preemption changes no bit") {
+TEST_CASE(
+    "kernels that move K and V access only their own memory, without races, under every schedule") {
   RunCover cover;
   for (const MovedTypes types : kMovedTypes) {
     for (const KvLayout layout : kCheckedLayouts) {
@@ -203,7 +204,7 @@ ObserverMaker checks_after(const std::function<void()>& change) {
   };
 }
 
-TEST_CASE("a block that is not a pair's own is seen, as source and as destination") {
+TEST_CASE("an access to a block outside a pair is found, as source and as destination") {
   CheckedPools from({}, KvLayout::kTokenMajor, 0);
   CheckedPools to({}, KvLayout::kHeadMajor, 0);
   std::vector<BlockPair> pairs = {{0, 2}, {3, 1}};
@@ -221,7 +222,7 @@ TEST_CASE("a block that is not a pair's own is seen, as source and as destinatio
                         ContainsSubstring("writes") && ContainsSubstring("k_cache"));
 }
 
-TEST_CASE("no bit of what moving K and V leaves depends on where threads are preempted") {
+TEST_CASE("no bit that kernels write to the cache depends on where threads are preempted") {
   RunCover cover;
   for (std::uint64_t seed = 0; seed < kPreemptingSeeds; ++seed) {
     for (const MovedTypes types : {kMovedTypes[0], kMovedTypes[4]}) {

@@ -60,7 +60,7 @@ kernels::ContentsViolation found_in_slots(const std::vector<std::int64_t>& slots
   return *found;
 }
 
-TEST_CASE("the first slot that is wrong is found, whichever thread looks at it") {
+TEST_CASE("the first wrong slot is found, whichever thread checks it") {
   using enum kernels::ContentsRule;
   for (const std::int64_t num_tokens : {1, 255, 256, 257, 600}) {
     std::vector<std::int64_t> slots(static_cast<std::size_t>(num_tokens));
@@ -97,7 +97,7 @@ kernels::ContentsViolation found_in_pairs(const std::vector<BlockPair>& pairs,
   return *found;
 }
 
-TEST_CASE("the first pair that is wrong is found, whichever thread looks at it") {
+TEST_CASE("the first wrong pair is found, whichever thread checks it") {
   using enum kernels::ContentsRule;
   using enum kernels::Caches;
   for (const std::int32_t num_pairs : {1, 255, 256, 257, 400}) {
@@ -122,7 +122,7 @@ TEST_CASE("the first pair that is wrong is found, whichever thread looks at it")
   }
 }
 
-TEST_CASE("the first scale that is wrong is found, K's before V's") {
+TEST_CASE("the first wrong scale is found, K's before V's") {
   using enum kernels::ContentsRule;
   for (const std::int64_t heads : {1, 127, 128, 129, 300}) {
     std::vector<float> k(static_cast<std::size_t>(heads), 1.0F);
@@ -151,7 +151,7 @@ TEST_CASE("the first scale that is wrong is found, K's before V's") {
   }
 }
 
-TEST_CASE("the first sequence whose rows are not its own is found, whichever thread looks at it") {
+TEST_CASE("the first sequence whose rows are out of range or shared is found by any thread") {
   using enum kernels::ContentsRule;
   for (const std::int64_t num_seqs : {1, 255, 256, 257, 400}) {
     const std::vector<std::int32_t> lengths(static_cast<std::size_t>(num_seqs), 2);

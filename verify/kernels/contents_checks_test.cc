@@ -182,7 +182,8 @@ void check_fault(const Fault& fault, const simt::Schedule& schedule) {
   CHECK(accesses > kSeqs);
 }
 
-TEST_CASE("the check of contents touches what is its own, in order, whatever stands there") {
+TEST_CASE(
+    "the check of contents accesses only its own memory, without races, whatever the contents") {
   for (const Fault& fault : faults()) {
     for (const simt::Schedule& schedule : kCheckedSchedules) check_fault(fault, schedule);
   }
@@ -226,7 +227,7 @@ void check_pairs(bool is_overwritten, const simt::Schedule& schedule) {
   CHECK(accesses > 300);
 }
 
-TEST_CASE("the checks of slots and of pairs touch what is their own, in order") {
+TEST_CASE("the checks of slots and of pairs access only their own memory, without races") {
   for (const bool is_wrong : {false, true}) {
     for (const simt::Schedule& schedule : kCheckedSchedules) {
       check_slots(is_wrong, schedule);
@@ -235,7 +236,7 @@ TEST_CASE("the checks of slots and of pairs touch what is their own, in order") 
   }
 }
 
-TEST_CASE("no answer depends on where threads are preempted") {
+TEST_CASE("no result of a check of contents depends on where threads are preempted") {
   for (std::uint64_t seed = 0; seed < kPreemptingSeeds; ++seed) {
     check_fault(faults().front(), preempting_schedule(seed));
     check_fault(faults().back(), preempting_schedule(seed));

@@ -98,7 +98,7 @@ class Attention {
   std::vector<float> memory_ = std::vector<float>(768);  // K and V: 0, 1, 2, ...
 };
 
-TEST_CASE("a kernel that touches what is its own is let through") {
+TEST_CASE("a kernel that accesses only its own memory passes") {
   for (const Pools pools : {Pools::kApart, Pools::kInterleaved}) {
     Attention attention(pools);
     DeviceCall call(attention.executor);
@@ -109,7 +109,7 @@ TEST_CASE("a kernel that touches what is its own is let through") {
   }
 }
 
-TEST_CASE("what is registered has names, and what overlaps is one buffer") {
+TEST_CASE("registered memory has names, and overlapping memory is one buffer") {
   const auto names = [](Pools pools) {
     Attention attention(pools);
     DeviceCall call(attention.executor);

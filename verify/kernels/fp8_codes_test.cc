@@ -84,13 +84,13 @@ void compare_writes(ElementType source, const std::function<std::uint32_t(std::i
   }
 }
 
-TEST_CASE("every number of 16 bits becomes the code that the reference writes") {
+TEST_CASE("the write kernel encodes every 16-bit number as the reference does") {
   for (const ElementType source : kHalfTypes) {
     compare_writes(source, [](std::int64_t i) { return static_cast<std::uint32_t>(i); });
   }
 }
 
-TEST_CASE("numbers of 32 bits become the codes that the reference writes") {
+TEST_CASE("the write kernel encodes 32-bit numbers as the reference does") {
   RandomStream stream = RandomStream(2026).split("fp8");
   // All bits, or few of them, which makes ties; around 1, or anywhere.
   compare_writes(ElementType::kFp32, [&stream](std::int64_t i) {

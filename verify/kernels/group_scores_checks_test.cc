@@ -66,7 +66,7 @@ std::vector<std::uint32_t> bits_of(const ScoreResults& results) {
   return bits;
 }
 
-TEST_CASE("the kernel touches what is its own, in order, and what has arrived") {
+TEST_CASE("the kernel accesses only its own memory, without races, after its copies have arrived") {
   CaseDomain domain;
   domain.types = {{ElementType::kFp16, ElementType::kFp16},
                   {ElementType::kBf16, ElementType::kBf16}};
@@ -130,7 +130,7 @@ simt::LineCount counted(const CaseSpec& spec, const std::string& what) {
   return sum;
 }
 
-TEST_CASE("ldmatrix meets no bank twice, whatever the head dim") {
+TEST_CASE("ldmatrix has no bank conflicts for any head dim") {
   for (std::int64_t head_dim = 16; head_dim <= 256; head_dim += 16) {
     INFO("head dim " << head_dim);
     // Two KV heads, three tiles each; per sixteen dims, one fragment of queries and one of keys.
@@ -147,7 +147,7 @@ TEST_CASE("ldmatrix meets no bank twice, whatever the head dim") {
   }
 }
 
-TEST_CASE("each key is read once for all heads of its group, and nothing beyond") {
+TEST_CASE("each query and key is read once for all heads of a group, and nothing else") {
   for (const std::int64_t group : {1, 5, 16}) {
     for (const std::int64_t context : {0, 1, 70}) {
       INFO("group " << group << ", context " << context);
@@ -164,7 +164,7 @@ struct Fault {
   std::string finding;
 };
 
-TEST_CASE("a kernel with a fault is found, whatever the schedule") {
+TEST_CASE("each faulty kernel is found under every schedule") {
   const Fault faults[] = {
       {"unwaited copies", unwaited_copies::launch_group_scores, "unfinished copy"},
       {"an unwaited group", unwaited_group::launch_group_scores, "unfinished copy"},

@@ -63,7 +63,7 @@ class Launch {
   PlacedProblem placed_{make_problem(largest()), largest().placement};
 };
 
-TEST_CASE("what is not served is refused by name, before anything is written") {
+TEST_CASE("unsupported calls are refused by name, before anything is written") {
   const Launch launch;
   CHECK(launch([](GroupScoresParams&) {}) == "served");
   CHECK(launch([](auto& params) { params.q.type = params.k.type = ElementType::kFp32; }) ==
@@ -117,7 +117,7 @@ TEST_CASE("rows of queries and of keys must begin at multiples of 16 bytes") {
   CHECK(with([](auto& params) { params.k.slot_stride -= 8; }) == "served");
 }
 
-TEST_CASE("without sequences nothing is launched") {
+TEST_CASE("a call without sequences succeeds") {
   const GroupScoresParams none = {
       .q = {.type = ElementType::kFp16, .num_heads = 1, .head_dim = 16},
       .k = {.type = ElementType::kFp16, .block_size = 1, .num_kv_heads = 1, .head_dim = 16}};

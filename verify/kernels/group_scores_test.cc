@@ -91,7 +91,8 @@ CaseSpec edges(TypePair types, std::int64_t group, std::int64_t block_size) {
 constexpr TypePair kFp16 = {ElementType::kFp16, ElementType::kFp16};
 constexpr TypePair kBf16 = {ElementType::kBf16, ElementType::kBf16};
 
-TEST_CASE("scores are within their bounds of the fp64 result, however tensor cores round") {
+TEST_CASE(
+    "scores are within their bounds of the fp64 result under every rounding of tensor cores") {
   constexpr std::uint64_t kCases = 120;
   std::set<std::int64_t> groups;
   std::set<std::int64_t> lengths;
@@ -121,7 +122,8 @@ TEST_CASE("scores are within their bounds of the fp64 result, however tensor cor
   CHECK(all.worst_ratio > 0.1);
 }
 
-TEST_CASE("contexts about tiles, rounds and blocks, for every group that is served") {
+TEST_CASE(
+    "contexts at edges of tiles, rounds and blocks are right for every group that is served") {
   for (std::int64_t group = 1; group <= kernels::kGroupMax; ++group) {
     for (const std::int64_t block_size : {1, 16, 48}) {
       for (const TypePair types : {kFp16, kBf16}) {
@@ -155,7 +157,7 @@ TEST_CASE("no bit of a score depends on the schedule") {
   }
 }
 
-TEST_CASE("no bit of a score depends on where blocks lie, or on what no context addresses") {
+TEST_CASE("no bit of a score depends on where blocks lie, or on unaddressed memory") {
   CaseSpec spec = edges(kBf16, 3, 16);
   const AttentionProblem problem = make_problem(spec);
   const auto bits = [&](const Placement& placement) {

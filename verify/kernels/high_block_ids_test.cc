@@ -265,12 +265,12 @@ void check_layouts(const Spread& spread, const std::vector<KvLayout>& layouts) {
   }
 }
 
-TEST_CASE("block ids beyond 2^31 elements lead where they should") {
+TEST_CASE("blocks beyond 2^31 elements are addressed correctly") {
   check_layouts(kManyBlocks, {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked});
 }
 
 // Slots of a packed V lie side by side, whatever the strides.
-TEST_CASE("slots of a block beyond 2^31 elements lie where they should") {
+TEST_CASE("slots beyond 2^31 elements of a block are addressed correctly") {
   check_layouts(kWideSlots, {KvLayout::kTokenMajor, KvLayout::kHeadMajor});
 }
 

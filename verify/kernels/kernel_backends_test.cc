@@ -94,7 +94,7 @@ void expect_all_laws_hold(const std::vector<Law>& laws, const std::vector<Backen
   }
 }
 
-TEST_CASE("every law, and the oracle, hold of the decode kernels") {
+TEST_CASE("the decode kernels keep every law and agree with the oracle") {
   std::vector<Law> laws = all_laws();
   laws.push_back(oracle_comparison());
   // In reverse order: a thread that reads too early finds NaN.
@@ -102,7 +102,7 @@ TEST_CASE("every law, and the oracle, hold of the decode kernels") {
                        small_cases());
 }
 
-TEST_CASE("the oracle holds at the head dims of models, under every schedule") {
+TEST_CASE("decode kernels agree with the oracle at the head dims of models, under every schedule") {
   std::vector<Backend> backends;
   for (const simt::SchedulePolicy policy : simt::kSchedulePolicies) {
     for (Backend& backend : kernel_backends(run_with(policy))) {
@@ -114,7 +114,8 @@ TEST_CASE("the oracle holds at the head dims of models, under every schedule") {
 }
 
 // A GPU's expf, logf and tanhf differ from this machine's.
-TEST_CASE("the oracle holds whatever functions err by, within what is documented") {
+TEST_CASE(
+    "decode kernels agree with the oracle if functions err by up to their documented errors") {
   std::vector<Backend> backends;
   for (std::uint64_t seed = 0; seed < 2; ++seed) {
     KernelRun how = run_with(simt::SchedulePolicy::kInOrder);
@@ -127,7 +128,7 @@ TEST_CASE("the oracle holds whatever functions err by, within what is documented
   expect_all_laws_hold({oracle_comparison()}, backends, perturbed_cases());
 }
 
-TEST_CASE("functions that err change bits of results") {
+TEST_CASE("perturbed functions change bits of results") {
   if (runs_on_gpu()) RECTO_SKIP("the functions of a GPU err as they do");
   KernelRun perturbed;
   perturbed.executor.arithmetic.fast_math = simt::FastMath::kPerturbed;
@@ -173,7 +174,7 @@ TEST_CASE("no bit of a result depends on the layout") {
   CHECK(compared == 20 * 2 * 3);
 }
 
-TEST_CASE("what the kernels do not serve is said") {
+TEST_CASE("decode backends name the inputs that they do not serve") {
   const CaseDomain served = small_domain();
   CaseDomain wide = served;
   wide.head_dims = {257};

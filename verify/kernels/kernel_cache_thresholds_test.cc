@@ -87,7 +87,7 @@ std::size_t copy_rows_of(ElementType type, std::int64_t head_dim, std::int64_t p
   return copy(shape);
 }
 
-TEST_CASE("blocks are copied by 16 bytes, or by the largest code that all rows are made of") {
+TEST_CASE("blocks are copied by 16 bytes, or by the largest code that every row is a multiple of") {
   using enum ElementType;
   // Small elements, since every code fits.
   CHECK(copy_rows_of(kE4m3, 13) == 1);
@@ -109,7 +109,7 @@ TEST_CASE("blocks are copied by 16 bytes, or by the largest code that all rows a
 }
 
 // Slots of a pack without gaps are copied as one run.
-TEST_CASE("packs are copied by runs where they lie side by side, else by themselves") {
+TEST_CASE("adjacent packs are copied as one run, others pack by pack") {
   TestPoolShape shape = pool_of(KvLayout::kPacked, ElementType::kFp16, 24);
   shape.pack_width = 8;
   CHECK(copy(shape) == 16);
@@ -129,7 +129,7 @@ TEST_CASE("packs are copied by runs where they lie side by side, else by themsel
   CHECK(copy(shape) == 2);
 }
 
-TEST_CASE("blocks go from packs into packs of another width, and into rows") {
+TEST_CASE("blocks are swapped from packs into packs of another width, and into rows") {
   const std::vector<BlockPair> pairs = {{2, 0}, {1, 3}};
   TestPoolShape packs = pool_of(KvLayout::kPacked, ElementType::kFp16, 24);
   packs.pack_width = 8;
@@ -173,7 +173,8 @@ std::vector<Sizes> sizes_about_warps() {
   return all;
 }
 
-TEST_CASE("rows are moved by fours where all begin and end at one, else dim by dim") {
+TEST_CASE(
+    "rows are moved by fours if every row begins and ends at a multiple of four, else dim by dim") {
   for (const Sizes& sizes : sizes_about_warps()) {
     INFO(sizes);
     TestPoolShape shape = pool_of(KvLayout::kTokenMajor, ElementType::kFp16, sizes.head_dim);
@@ -280,7 +281,7 @@ void expect_appended(std::int32_t cached_length, std::int64_t positions, std::in
   CHECK(context_length == std::max(cached_length, 0) + (slot >= 0 ? 1 : 0));
 }
 
-TEST_CASE("a token is appended up to the end of its table, and of rotary positions") {
+TEST_CASE("a token is appended only within its block table and the rotary tables") {
   expect_appended(-1, 100, -1);
   expect_appended(0, 100, 12);
   expect_appended(3, 100, 15);

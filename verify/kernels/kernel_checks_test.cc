@@ -81,7 +81,7 @@ Backend split_decode(const KernelRun& how) { return split_decode_backend(how, kS
 Backend gqa_decode(const KernelRun& how) { return gqa_decode_backend(how, kSplitSize); }
 Backend tma_decode(const KernelRun& how) { return tma_decode_backend(how, kSplitSize); }
 
-TEST_CASE("decode touches what is its own, in order, in all types, layouts and accesses") {
+TEST_CASE("decode accesses only its own memory, without races, in every type and layout") {
   RunCover cover;
   for (const TypePair types : kTypePairs) {
     for (const KvLayout layout : kCheckedLayouts) {
@@ -134,7 +134,7 @@ std::string text_of(const Instance& instance, KvLayout layout) {
   return text_of(instance.types, layout) + " " + std::to_string(instance.head_dim);
 }
 
-TEST_CASE("group-packed decode touches what is its own, in order, and what has arrived") {
+TEST_CASE("group-packed decode accesses only its own memory, without races, after copies arrive") {
   RunCover cover;
   for (const Instance& instance : instances(80, 80)) {
     for (const KvLayout layout : kCheckedLayouts) {
@@ -171,7 +171,7 @@ std::string text_of(const Instance& instance, const BlockCache& cache) {
 constexpr Instance kIn16Bits[] = {
     {{kFp16, kFp16}, 64}, {{kFp16, kFp16}, 128}, {{kBf16, kBf16}, 64}, {{kBf16, kBf16}, 128}};
 
-TEST_CASE("TMA decode touches what is its own, in order, and what has arrived") {
+TEST_CASE("TMA decode accesses only its own memory, without races, after copies arrive") {
   RunCover cover;
   for (const Instance& instance : kIn16Bits) {
     for (const BlockCache& cache : kBlockCaches) {
@@ -183,7 +183,7 @@ TEST_CASE("TMA decode touches what is its own, in order, and what has arrived") 
   CHECK(cover.complete("tma-decode-140", kRuns) == std::size(kIn16Bits) * std::size(kBlockCaches));
 }
 
-TEST_CASE("prefill touches what is its own, in order, and what has arrived") {
+TEST_CASE("prefill accesses only its own memory, without races, after copies arrive") {
   RunCover cover;
   for (const Instance& instance : instances(128, 96)) {
     for (const KvLayout layout : kCheckedLayouts) {
@@ -197,7 +197,7 @@ TEST_CASE("prefill touches what is its own, in order, and what has arrived") {
   CHECK(cover.complete("paged-prefill", kRuns) == 10 * kCheckedLayouts.size());
 }
 
-TEST_CASE("decode of whole tiles and wide prefill touch what is their own, in order") {
+TEST_CASE("decode of whole tiles and wide prefill access only their own memory, without races") {
   RunCover cover;
   for (const Instance& instance : kIn16Bits) {
     for (const KvLayout layout : kCheckedLayouts) {
@@ -217,7 +217,7 @@ TEST_CASE("decode of whole tiles and wide prefill touch what is their own, in or
 }
 
 // Two tiles of a group's heads, and rows that exceed a tile of 128.
-TEST_CASE("groups above sixteen and head dims above 128 touch what is their own, in order") {
+TEST_CASE("groups above 16 and head dims above 128 access only their own memory, without races") {
   const Instance all[] = {{{kFp32, kFp32}, 256},
                           {{kFp16, kFp16}, 192},
                           {{kBf16, kBf16}, 256},
@@ -262,7 +262,7 @@ void check_preempted(const CaseSpec& spec, const MakeBackend& make_backend) {
   }
 }
 
-TEST_CASE("no bit of what decode computes depends on where threads are preempted") {
+TEST_CASE("no bit of decode's results depends on where threads are preempted") {
   const TypePair pairs[] = {{kFp32, kFp32}, {kBf16, kBf16}, {kFp16, kE4m3}};
   for (const TypePair types : pairs) {
     for (const KvLayout layout : kCheckedLayouts) {

@@ -125,7 +125,7 @@ std::vector<std::string> missing_pairs(const std::vector<DrawnCases>& sets) {
   return missing;
 }
 
-TEST_CASE("the cases are a pairwise cover, options too") {
+TEST_CASE("the cases are a pairwise cover of all factors and options") {
   for (const std::string& pair : missing_pairs(cover())) {
     UNSCOPED_INFO("not met: " << pair);
     CHECK(pair.empty());
@@ -145,7 +145,7 @@ std::int64_t distinct_cases(const std::vector<DrawnCases>& sets) {
   return static_cast<std::int64_t>(texts.size());
 }
 
-TEST_CASE("as many cases as are wanted differ from each other") {
+TEST_CASE("the cover has at least the wanted number of distinct cases") {
   const std::vector<DrawnCases> sets = cover();
   std::uint64_t drawn = 0;
   for (const DrawnCases& cases : sets) drawn += cases.count_here();

@@ -22,7 +22,7 @@ RowsView table_of(std::int64_t pairs) {
   return {.data = kEntries, .num_rows = 1, .num_heads = 1, .head_dim = pairs, .row_stride = pairs};
 }
 
-TEST_CASE("KV write says what it does not serve") {
+TEST_CASE("KV write refuses by name what it does not serve") {
   using Params = KvWriteParams;
   const Params served = {.k = no_rows(16), .v = no_rows(8), .kv = empty_cache()};
   const std::string narrow = "kv.k.type: expected e4m3, e5m2 or fp16 as in k.type, got ";
@@ -45,7 +45,7 @@ TEST_CASE("KV write says what it does not serve") {
        {[](Params& params) { params.k.type = params.v.type = ElementType::kFp32; }, ""}});
 }
 
-TEST_CASE("a launch that no device can make fails by its kernel's name") {
+TEST_CASE("a launch that no device supports fails with its kernel's name") {
   static const std::int64_t kNoSlot = -1;
   KvWriteParams params = {
       .k = no_rows(16), .v = no_rows(8), .slot_mapping = &kNoSlot, .kv = empty_cache()};
@@ -60,7 +60,7 @@ TEST_CASE("a launch that no device can make fails by its kernel's name") {
   CHECK(refused.message() == "kv_write: invalid configuration argument");
 }
 
-TEST_CASE("append says what it does not serve") {
+TEST_CASE("append refuses by name what it does not serve") {
   using Params = KvAppendParams;
   static const std::uint16_t kQuery = 0;
   Params served = {.k = no_rows(16), .v = no_rows(8), .kv = empty_cache()};
@@ -109,7 +109,7 @@ TEST_CASE("append says what it does not serve") {
        {[](Params& params) { params.q = {}; }, ""}});
 }
 
-TEST_CASE("block copy says what it does not serve") {
+TEST_CASE("block copy refuses by name what it does not serve") {
   using Params = BlockCopyParams;
   const Params served = {.from = as_const(empty_cache()), .to = empty_cache()};
   expect_refused<Params>(
@@ -137,7 +137,7 @@ TEST_CASE("block copy says what it does not serve") {
        {[](Params& params) { make_packed(params.to.v, 4); }, ""}});
 }
 
-TEST_CASE("gather says what it does not serve") {
+TEST_CASE("gather refuses by name what it does not serve") {
   using Params = GatherParams;
   const Params served = {.kv = as_const(empty_cache()), .k = no_results(16), .v = no_results(8)};
   expect_refused<Params>(launch_gather, served,

@@ -103,7 +103,7 @@ constexpr TypePair kFp8 = {ElementType::kBf16, ElementType::kE4m3};
 
 // A tile has 32 keys in reference decode and 16 in the GQA kernel (fp32: 8); four warps take
 // stretches of whole tiles of 32.
-TEST_CASE("contexts end within tiles, with them, and with the stretches of warps") {
+TEST_CASE("contexts that end within tiles, with them, and with warps' stretches are right") {
   for (const TypePair& types : {kFp32, kFp16, kFp8}) {
     CaseSpec spec = spec_of(types, 64);
     set_contexts(spec, {7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257});
@@ -111,7 +111,7 @@ TEST_CASE("contexts end within tiles, with them, and with the stretches of warps
   }
 }
 
-TEST_CASE("windows begin within tiles, with them, and before the context") {
+TEST_CASE("windows that begin within tiles, with them, and before the context are right") {
   for (const std::int64_t window : {1, 7, 8, 9, 15, 16, 17, 31, 32, 33, 47, 48, 49, 95, 96, 97}) {
     CaseSpec spec = spec_of(kFp16, 64);
     set_contexts(spec, {48, 63, 96, 100});
@@ -135,7 +135,7 @@ TEST_CASE("a thread block of the group kernel takes sixteen heads of a group") {
 }
 
 // With 96 keys, two splits of 48 are full; a window counts from its first visible key.
-TEST_CASE("splits are as many as the longest context fills or begins") {
+TEST_CASE("the longest context determines the number of splits, full or begun") {
   const auto launches = [](const std::vector<std::int64_t>& contexts) {
     CaseSpec spec = spec_of(kFp16, 64);
     set_contexts(spec, contexts);
@@ -152,7 +152,7 @@ TEST_CASE("splits are as many as the longest context fills or begins") {
 
 // Four warps of 32 lanes with four dims each cover 128 dims of a row; the GQA kernels' tables have
 // other limits.
-TEST_CASE("head dims of the plain kernels fill lanes, or end within them") {
+TEST_CASE("the plain kernels serve head dims that fill lanes or end within them, up to 256") {
   for (const TypePair& types : {kFp32, kFp16}) {
     for (const std::int64_t head_dim : {1, 3, 4, 5, 15, 16, 17, 127, 128, 129, 255, 256}) {
       CaseSpec spec = spec_of(types, head_dim);
@@ -168,7 +168,7 @@ TEST_CASE("head dims of the plain kernels fill lanes, or end within them") {
 
 // Blocks of packed values hold whole chunks of 16 bytes, or are read element by element. Whole
 // blocks are fetched for a part of a tile, for one tile, or for several.
-TEST_CASE("blocks are smaller than chunks and tiles, as large, and larger") {
+TEST_CASE("blocks smaller than chunks and tiles, as large, and larger are right") {
   struct Chunked {
     TypePair types;
     std::int64_t chunk;  // slots per 16 bytes
@@ -243,7 +243,7 @@ TEST_CASE("wide prefill looks up 32 tiles at a time") {
   CHECK(launches_of(paged_prefill_backend, spec) == "paged_prefill_wide 1x1x4");
 }
 
-TEST_CASE("calls that are not as usual are not served by wide prefill") {
+TEST_CASE("calls with unusual options, layouts or gaps use ordinary prefill, not the wide one") {
   CaseSpec usual = spec_of(kFp16, 64);
   set_contexts(usual, {40}, 8);
   CHECK(launches_of(paged_prefill_backend, usual) == "paged_prefill_wide 1x1x1");
@@ -270,7 +270,7 @@ TEST_CASE("calls that are not as usual are not served by wide prefill") {
 
 // Prefill treats windows of 2^40 and more as 2^40. Without a mask, rows at negative positions, from
 // which the largest number cannot be subtracted, see keys, too.
-TEST_CASE("windows end within contexts, with them, and far beyond") {
+TEST_CASE("windows that end within contexts, with them, and far beyond are right") {
   constexpr std::int64_t kInt = std::int64_t{1} << 31;
   constexpr std::int64_t kWidest = std::int64_t{1} << 40;
   CaseSpec rows = spec_of(kFp16, 64);

@@ -25,7 +25,7 @@ double ratio_of(TrafficKernel kernel, const TrafficShape& shape) {
          work_of(kernel, shape).bytes;
 }
 
-TEST_CASE("the bytes of a step of decoding, by hand") {
+TEST_CASE("the bytes and operations of a decode step are those counted by hand") {
   // 2 sequences x 100 tokens x 1 KV head x (64 + 64) x 2 bytes, 2 x 7 block ids, 2 lengths, and q,
   // out and lse for 2 x 4 heads.
   const TrafficShape shape = {
@@ -128,7 +128,7 @@ TEST_CASE("splits and their merge move at most 1.05 times what they must") {
   }
 }
 
-TEST_CASE("blocks as large as contexts, or as small as a token, cost decode little") {
+TEST_CASE("blocks as large as contexts, or as small as a token, add little traffic to decode") {
   for (const std::int64_t block_size : {1, 1024}) {
     const TrafficShape shape = {.block_size = block_size, .layout = KvLayout::kTokenMajor};
     CHECK(ratio_of(TrafficKernel::kGqaDecode, shape) <= 1.05);
@@ -148,7 +148,7 @@ TEST_CASE("GQA decode reads K and V once for each sixteen heads of a group") {
 }
 
 // There, the values of a chunk lie in several blocks whose sectors also hold other dims.
-TEST_CASE("packed blocks of two and four slots cost more, of one and eight and more they do not") {
+TEST_CASE("packed blocks of two and four slots cost more traffic, and other sizes do not") {
   const auto ratio = [](std::int64_t block_size) {
     return ratio_of(TrafficKernel::kGqaDecode,
                     {.context_length = 512, .block_size = block_size, .layout = KvLayout::kPacked});
@@ -164,7 +164,7 @@ TEST_CASE("packed blocks of two and four slots cost more, of one and eight and m
   CHECK(ratio_of(TrafficKernel::kGqaDecode, fp8) <= 1.55);
 }
 
-TEST_CASE("no block size, and no group, makes warps of GQA decode wait for banks") {
+TEST_CASE("GQA decode has no bank conflicts at any block size and group") {
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
     for (const std::int64_t block_size : {1, 2, 4, 8, 32, 512}) {
       for (const std::int64_t group : {1, 8, 17}) {
@@ -180,7 +180,7 @@ TEST_CASE("no block size, and no group, makes warps of GQA decode wait for banks
   }
 }
 
-TEST_CASE("no warp of prefill waits for a bank") {
+TEST_CASE("prefill has no bank conflicts") {
   const std::vector<TrafficShape> shapes =
       shapes_of(kernels::paged_prefill_table(), {.context_length = 128, .rows_per_seq = 16});
   for (const TrafficShape& shape : tried_of(shapes)) {
@@ -197,7 +197,7 @@ TEST_CASE("reference decode reads keys and values for each query head of a group
 }
 
 // Except for slots and block ids, which each warp requests.
-TEST_CASE("what moves K and V moves little else") {
+TEST_CASE("kernels that move K and V move at most 1.08 times what they must") {
   for (const TrafficKernel kernel : {TrafficKernel::kKvWrite, TrafficKernel::kBlockCopy,
                                      TrafficKernel::kBlockSwap, TrafficKernel::kGather}) {
     INFO(traffic_kernel_name(kernel));

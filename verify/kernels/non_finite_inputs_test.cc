@@ -190,7 +190,8 @@ TEST_CASE("NaN and infinities reach the rows of a chunk that see them, and no ot
   }
 }
 
-TEST_CASE("so they do in tiles of any head dim, in every layout") {
+TEST_CASE(
+    "NaN and infinities reach only the rows that see them, in tiles of any head dim and layout") {
   const Scene scene = {"a chunk with a window", kChunk, true, 50, {97, 143}};
   for (const std::int64_t head_dim : {80, 96, 128, 192, 256}) {
     const TypePair types = head_dim % 64 == 0 ? kTypePairs[2] : kTypePairs[1];

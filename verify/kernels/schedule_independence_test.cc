@@ -59,7 +59,7 @@ CaseSpec decode_case(TypePair types, KvLayout layout) {
   return spec;
 }
 
-TEST_CASE("no bit of what the decode kernels compute depends on the schedule") {
+TEST_CASE("no bit of the decode kernels' results depends on the schedule") {
   for (const CaseSpec& spec :
        {decode_case({ElementType::kFp32, ElementType::kFp32}, KvLayout::kHeadMajor),
         decode_case({ElementType::kBf16, ElementType::kBf16}, KvLayout::kTokenMajor),
@@ -79,7 +79,7 @@ TEST_CASE("no bit of what the decode kernels compute depends on the schedule") {
   }
 }
 
-TEST_CASE("of two tokens that name one slot the later one stays, whatever the schedule") {
+TEST_CASE("the later of two tokens for one slot stays, whatever the schedule") {
   const reference::TestPoolShape shape = {.layout = KvLayout::kHeadMajor,
                                           .num_blocks = 2,
                                           .block_size = 4,
@@ -154,7 +154,7 @@ std::vector<std::vector<std::byte>> moved_about(const KernelRun& how) {
   return memory;
 }
 
-TEST_CASE("what is appended, swapped, copied and gathered does not depend on the schedule") {
+TEST_CASE("results of append, swap, copy and gather do not depend on the schedule") {
   const auto expected = moved_about({});
   for_each_schedule([&](const KernelRun& how) { CHECK(moved_about(how) == expected); });
 }

@@ -104,7 +104,7 @@ const std::vector<std::pair<std::string, simt::Arithmetic>>& arithmetics() {
   return kAll;
 }
 
-TEST_CASE("the oracle holds of GQA decode, however the hardware rounds") {
+TEST_CASE("GQA decode agrees with the oracle, however the hardware rounds") {
   std::vector<Backend> backends;
   for (const auto& [name, arithmetic] : arithmetics()) {
     const KernelRun how = run_with(arithmetic, simt::SchedulePolicy::kReverse);
@@ -118,7 +118,7 @@ TEST_CASE("the oracle holds of GQA decode, however the hardware rounds") {
   expect_laws_hold({oracle_comparison()}, backends, of_all(decode_cases()));
 }
 
-TEST_CASE("the oracle holds of prefill, however the hardware rounds") {
+TEST_CASE("prefill agrees with the oracle, however the hardware rounds") {
   std::vector<Backend> backends;
   for (const auto& [name, arithmetic] : arithmetics()) {
     backends.push_back(paged_prefill_backend(run_with(arithmetic, simt::SchedulePolicy::kReverse)));
@@ -127,7 +127,7 @@ TEST_CASE("the oracle holds of prefill, however the hardware rounds") {
   expect_laws_hold({oracle_comparison()}, backends, of_all(prefill_cases()));
 }
 
-TEST_CASE("every law holds of GQA decode and of prefill") {
+TEST_CASE("GQA decode and prefill keep every law") {
   const KernelRun how = run_with({}, simt::SchedulePolicy::kRandomWarp);
   const std::vector<Backend> decode = {gqa_decode_backend(how, 40),
                                        gqa_decode_backend(how, kNoSplits)};
@@ -173,7 +173,7 @@ std::int64_t most_rows(const DrawnCases& cases) {
 }
 
 // Covers every row of the tables in every layout that it supports, not only random draws.
-TEST_CASE("whatever is instantiated is right") {
+TEST_CASE("every instantiated kernel is right in every layout that it supports") {
   DrawnCases decode = {
       .name = "instantiated", .count = 1, .times_full = 20, .domain = decode_domain()};
   decode.domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};

@@ -52,7 +52,7 @@ DrawnCases wide_law_cases() {
 
 CaseSets of_all(const DrawnCases& tried) { return {{wide_cases(), wide_law_cases()}, tried}; }
 
-TEST_CASE("the oracle holds of wide prefill, however the hardware rounds") {
+TEST_CASE("wide prefill agrees with the oracle, however the hardware rounds") {
   using enum simt::MatrixSum;
   const std::vector<std::pair<std::string, simt::Arithmetic>> arithmetics = {
       {"to nearest", {}},
@@ -69,7 +69,7 @@ TEST_CASE("the oracle holds of wide prefill, however the hardware rounds") {
   expect_laws_hold({oracle_comparison()}, backends, of_all(wide_cases()));
 }
 
-TEST_CASE("every law holds of wide prefill") {
+TEST_CASE("wide prefill keeps every law") {
   const Backend backend = paged_prefill_backend(
       {.executor = {.schedule = {.policy = simt::SchedulePolicy::kRandomWarp, .seed = 7}}});
   expect_each_law_ran(expect_laws_hold(all_laws(), {backend}, of_all(wide_law_cases())),
@@ -97,7 +97,7 @@ Bits bits_of(const AttentionProblem& problem, const Placement& placement) {
   return seen;
 }
 
-TEST_CASE("no bit depends on whether wide prefill serves a call") {
+TEST_CASE("results have the same bits with wide prefill and without") {
   if (runs_on_hopper()) RECTO_SKIP("another kernel with larger tiles serves these calls");
   const DrawnCases cases = wide_cases();
   for (std::uint64_t number = 0; number < cases.count; ++number) {

@@ -25,28 +25,28 @@ AttentionResult off_by_a_bit(const PagedAttentionInputs& inputs) {
   return result;
 }
 
-TEST_CASE("a sequence that is wrong alone is seen") {
+TEST_CASE("a sequence that is wrong alone is caught") {
   expect_caught_by("a sequence alone", batch_independence_law(), small_case(),
                    wrong_where([](const PagedAttentionInputs& inputs) {
                      return inputs.context_length.size() == 1;
                    }));
 }
 
-TEST_CASE("a kernel that takes the first context for the longest is seen") {
+TEST_CASE("a kernel that takes the first context for the longest is caught") {
   expect_caught_by("the batch backwards", batch_independence_law(), small_case(),
                    wrong_where([](const PagedAttentionInputs& inputs) {
                      return inputs.context_length[0] < inputs.context_length.back();
                    }));
 }
 
-TEST_CASE("a sequence without tokens that spoils the others is seen") {
+TEST_CASE("a sequence without tokens that spoils the others is caught") {
   expect_caught_by("empty sequences between", batch_independence_law(), small_case(),
                    wrong_where([](const PagedAttentionInputs& inputs) {
                      return inputs.context_length[0] == 0;
                    }));
 }
 
-TEST_CASE("a bit that depends on the batch is seen where sequences are said to be independent") {
+TEST_CASE("a bit that depends on the batch is caught if sequences are declared independent") {
   Backend backend = wrong([](const PagedAttentionInputs& inputs) {
     const bool is_alone = inputs.context_length.size() == 1;
     return is_alone ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
@@ -59,7 +59,7 @@ TEST_CASE("a bit that depends on the batch is seen where sequences are said to b
   expect_caught_by("a sequence alone", batch_independence_law(), small_case(), backend);
 }
 
-TEST_CASE("where rows are not independent, the most rows of a call may choose the bits") {
+TEST_CASE("a bit that depends on the number of rows is caught unless rows are declared dependent") {
   Backend backend = wrong([](const PagedAttentionInputs& inputs) {
     return inputs.q.num_rows == 1 ? off_by_a_bit(inputs) : reference::paged_attention(inputs);
   });
@@ -69,7 +69,7 @@ TEST_CASE("where rows are not independent, the most rows of a call may choose th
       batch_independence_law().check(backend, small_case(), BoundKind::kWorstCase).failed());
 }
 
-TEST_CASE("a result that changes from run to run is seen") {
+TEST_CASE("a result that changes from run to run is caught") {
   const auto runs = std::make_shared<int>(0);
   expect_caught_by("the same call again, 100 runs", repetition_law(), small_case(),
                    wrong([runs](const PagedAttentionInputs& inputs) {
@@ -78,7 +78,7 @@ TEST_CASE("a result that changes from run to run is seen") {
                    }));
 }
 
-TEST_CASE("of a case that is too large for a hundred runs a piece has them") {
+TEST_CASE("a case too large for a hundred runs has a hundred runs of a part") {
   LawCase large = small_case();
   std::vector<SequenceProblem>& sequences = large.problem.sequences;
   while (sequences.size() < 20) sequences.push_back(sequences[sequences.size() - 2]);
@@ -94,7 +94,7 @@ TEST_CASE("of a case that is too large for a hundred runs a piece has them") {
   CHECK(*of_the_whole < 100);
 }
 
-TEST_CASE("a merge that changes from run to run is seen, though the case is one split") {
+TEST_CASE("a merge that changes from run to run is caught, though the case is one split") {
   const auto merges = std::make_shared<int>(0);
   expect_caught_by(
       "a short part of the case in two splits, 100 runs", repetition_law(), small_case(),
@@ -106,7 +106,7 @@ TEST_CASE("a merge that changes from run to run is seen, though the case is one 
       }));
 }
 
-TEST_CASE("what another call leaves behind is seen") {
+TEST_CASE("a result that depends on the call before it is caught") {
   const auto last = std::make_shared<double>(NAN);
   expect_caught_by("the same call after another", history_law(), small_case(),
                    wrong([last](const PagedAttentionInputs& inputs) {
@@ -156,7 +156,7 @@ LawCase case_with_plain_table() {
   return law_case;
 }
 
-TEST_CASE("lengths that are kept from an earlier call of equal sizes are seen, by either law") {
+TEST_CASE("lengths kept from an earlier call of equal sizes are caught, by either law") {
   const auto keep_lengths = [](PagedAttentionInputs& inputs, const Plan& plan) {
     inputs.context_length = plan.lengths;
   };
@@ -166,7 +166,7 @@ TEST_CASE("lengths that are kept from an earlier call of equal sizes are seen, b
                    with_stale_plan(keep_lengths));
 }
 
-TEST_CASE("options and tables that are kept from an earlier call of equal sizes are seen") {
+TEST_CASE("options and tables kept from an earlier call of equal sizes are caught") {
   expect_caught_by("the same call after another", history_law(), small_case(),
                    with_stale_plan([](PagedAttentionInputs& inputs, const Plan& plan) {
                      inputs.options.scale = plan.scale;
@@ -192,7 +192,7 @@ Backend keeping_scale_beyond(std::size_t least) {
   });
 }
 
-TEST_CASE("an option that only larger batches keep from an earlier call of as many is seen") {
+TEST_CASE("an option that only larger batches keep from an earlier call is caught") {
   expect_caught_by("the same call after another", history_law(), small_case(),
                    keeping_scale_beyond(1));
   LawCase larger = small_case();

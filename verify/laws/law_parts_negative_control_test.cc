@@ -103,7 +103,7 @@ bool shares_first_block(const PagedAttentionInputs& inputs) {
   return inputs.block_table.data[0] == inputs.block_table.data[inputs.block_table.row_stride];
 }
 
-TEST_CASE("a block that two sequences share, or no longer, is tried") {
+TEST_CASE("prefix blocks are tried both shared by two sequences and apart") {
   LawCase law_case = with_common_prefix();
   expect_caught_by("prefix blocks shared, or no longer", physical_placement_law(), law_case,
                    wrong_where(shares_first_block));
@@ -176,7 +176,7 @@ TEST_CASE("NaN and infinity are tried in K and in V, beyond what each row sees")
   }
 }
 
-TEST_CASE("a score of a masked key that is multiplied by zero is seen by keys alone") {
+TEST_CASE("a masked key's score that is multiplied by zero is caught by NaN in keys alone") {
   expect_caught_by("nan in keys that the first row does not see", masked_keys_law(), small_case(),
                    wrong([](PagedAttentionInputs inputs) {
                      AttentionResult result = reference::paged_attention(inputs);
@@ -188,7 +188,7 @@ TEST_CASE("a score of a masked key that is multiplied by zero is seen by keys al
                    }));
 }
 
-TEST_CASE("exponentials that overflow are seen by a shift up, those that vanish by one down") {
+TEST_CASE("a shift up catches exponentials that overflow, a shift down those that underflow") {
   expect_caught_by("scores shifted up", logit_shift_law(), small_case(),
                    misreporting([](AttentionResult& result) {
                      for (double& lse_ln : result.lse_ln)

@@ -108,7 +108,7 @@ void check_laws(const LawDomain& domain) {
   }
 }
 
-TEST_CASE("every law, and the oracle, hold of every backend of the reference") {
+TEST_CASE("every backend of the reference keeps every law and agrees with the oracle") {
   check_laws(short_contexts());
 }
 
@@ -125,7 +125,7 @@ TEST_CASE("the long contexts are several times as long as any short one") {
   CHECK(long_ones >= static_cast<std::int64_t>(domain.drawn.count) / 2);
 }
 
-TEST_CASE("laws have different names, and a statement each") {
+TEST_CASE("every law has a name of its own and a statement") {
   std::set<std::string> names;
   for (const Law& law : all_laws()) {
     CHECK(names.insert(law.name).second);

@@ -80,7 +80,7 @@ Backend with_lse_ln_where(Backend backend,
   return backend;
 }
 
-TEST_CASE("right backends that give lse for some calls alone pass all laws") {
+TEST_CASE("right backends that give lse for only some calls pass all laws") {
   const auto is_full = [](const PagedAttentionInputs& inputs) {
     return std::ranges::count(inputs.context_length, 0) == 0;
   };
@@ -97,7 +97,7 @@ TEST_CASE("right backends that give lse for some calls alone pass all laws") {
   }
 }
 
-TEST_CASE("without lse, a window that is one key too wide is found") {
+TEST_CASE("a window that is one key too wide is found without lse") {
   Backend wrong = without_lse_ln(named("naive-fp64"));
   wrong.attend = [attend = wrong.attend](PagedAttentionInputs inputs, const CallOptions& options) {
     if (inputs.options.window) ++*inputs.options.window;

@@ -40,7 +40,7 @@ Backend with_offsets() {
   });
 }
 
-TEST_CASE("offsets of 32 bits, with a sign or without, are seen") {
+TEST_CASE("offsets of 32 bits, signed or unsigned, are caught") {
   expect_caught_by("blocks beyond 2^31 elements", relocation_law(), small_case(),
                    with_offsets<std::int32_t>());
   expect_caught_by("blocks beyond 2^31 elements", relocation_law(), small_case(),
@@ -77,7 +77,7 @@ TEST_CASE("blocks lie beyond 2^31 elements and 2^32 bytes, whatever the type of 
   CHECK(furthest_bytes > std::int64_t{1} << 32);
 }
 
-TEST_CASE("a number that another sequence has left behind a context is seen") {
+TEST_CASE("a number that another sequence left behind a context is caught") {
   expect_caught_by(
       "after other sequences, 1", history_law(), small_case(),
       wrong_where([](const PagedAttentionInputs& inputs) {
@@ -102,7 +102,7 @@ Backend adding_to(const std::function<std::uint32_t(const CallOptions&)>& stale)
   return backend;
 }
 
-TEST_CASE("what another call has left where results go is seen") {
+TEST_CASE("a result that depends on what memory for results held before is caught") {
   // Adding zeros changes nothing.
   expect_caught_by("ones of 16 bits in results and workspaces", history_law(), small_case(),
                    adding_to([](const CallOptions& options) { return options.stale_memory; }));

@@ -19,7 +19,7 @@ namespace {
 using reference::AttentionResult;
 using reference::SoftmaxState;
 
-TEST_CASE("logical blocks taken for physical ones are seen") {
+TEST_CASE("logical blocks taken for physical ones are caught") {
   expect_caught(
       physical_placement_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
         std::vector<std::int32_t> row(static_cast<std::size_t>(inputs.block_table.max_blocks));
@@ -30,7 +30,7 @@ TEST_CASE("logical blocks taken for physical ones are seen") {
       }));
 }
 
-TEST_CASE("a result that depends on a block's number in its last bit is seen") {
+TEST_CASE("a last bit that depends on a block's number is caught") {
   expect_caught(physical_placement_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
                   AttentionResult result = reference::paged_attention(inputs);
                   if (inputs.block_table.data[0] % 2 == 1)
@@ -39,7 +39,8 @@ TEST_CASE("a result that depends on a block's number in its last bit is seen") {
                 }));
 }
 
-TEST_CASE("a last bit that depends on a stride is seen, unless strides are said to select tiles") {
+TEST_CASE(
+    "a last bit that depends on a stride is caught unless strides are declared to select tiles") {
   Backend strided = wrong([](PagedAttentionInputs inputs) {
     AttentionResult result = reference::paged_attention(inputs);
     const double away = result.out[0] + 1;
@@ -53,14 +54,14 @@ TEST_CASE("a last bit that depends on a stride is seen, unless strides are said 
   CHECK_FALSE(law.check(strided, small_case(), BoundKind::kWorstCase).failed());
 }
 
-TEST_CASE("a lost partial block is seen") {
+TEST_CASE("a lost partial block is caught") {
   expect_caught(block_size_law(), small_case(),
                 with_contexts([](std::int32_t length, std::int64_t block_size) {
                   return static_cast<std::int32_t>(length / block_size * block_size);
                 }));
 }
 
-TEST_CASE("tiles that are said to be fixed, and follow the block size, are seen") {
+TEST_CASE("tiles declared as fixed that follow the block size are caught") {
   Backend online = backend_of("online-fp64");
   online.capabilities.has_fixed_tiles = true;
   expect_caught(block_size_law(), small_case(), online);
@@ -85,7 +86,7 @@ void expect_split_caught(const Merge& merge) {
   CHECK(verdict.what == "splits of 1 keys");
 }
 
-TEST_CASE("splits merged without weights are seen") {
+TEST_CASE("splits merged without weights are caught") {
   expect_split_caught([](const SoftmaxState& a, const SoftmaxState& b) {
     SoftmaxState merged = a;
     merged.maximum = std::max(a.maximum, b.maximum);
@@ -95,7 +96,7 @@ TEST_CASE("splits merged without weights are seen") {
   });
 }
 
-TEST_CASE("a split that is lost where it does not raise the maximum is seen") {
+TEST_CASE("a lost split is caught even if it does not raise the maximum") {
   expect_split_caught([](const SoftmaxState& a, const SoftmaxState& b) {
     return b.maximum < a.maximum ? a : reference::merge(a, b);
   });
@@ -113,7 +114,7 @@ Backend telling_split_size() {
   return backend;
 }
 
-TEST_CASE("a bit that depends on how long the only split could be is seen") {
+TEST_CASE("a bit that depends on the length of a single split is caught") {
   // 21 keys: one split of 21, and one of 42.
   const LawVerdict verdict =
       split_size_law().check(telling_split_size(), small_case(), BoundKind::kWorstCase);
@@ -145,14 +146,13 @@ TEST_CASE("a split size that a backend refuses is skipped, and the others are tr
   CHECK(*none.skipped == "splits of 1 keys: no splits of 1");
 }
 
-TEST_CASE("heads mixed up in one layout are seen") {
+TEST_CASE("heads mixed up in one layout are caught") {
   expect_caught(cache_layout_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
                   if (inputs.kv.v.layout == KvLayout::kPacked) inputs.kv.v.head_stride = 0;
                 }));
 }
 
-TEST_CASE(
-    "a bit that depends on the rows beside it is seen, where rows are said to be independent") {
+TEST_CASE("a bit that depends on the rows beside it is caught if rows are declared independent") {
   const auto run = [](const PagedAttentionInputs& inputs) {
     AttentionResult result = reference::paged_attention(inputs);
     const double away = result.out[0] + 1;
@@ -165,7 +165,7 @@ TEST_CASE(
   CHECK_FALSE(chunking_law().check(dependent, small_case(), BoundKind::kWorstCase).failed());
 }
 
-TEST_CASE("rows that see what comes after them are seen") {
+TEST_CASE("rows that attend to later keys are caught") {
   expect_caught(chunking_law(), small_case(),
                 mishearing([](PagedAttentionInputs& inputs) { inputs.options.causal = false; }));
 }
@@ -181,11 +181,12 @@ AttentionResult read_one_too_many(PagedAttentionInputs inputs) {
   return result;
 }
 
-TEST_CASE("a slot past the context, read with a weight of zero, is seen") {
+TEST_CASE("a slot past the context that is read with a weight of zero is caught") {
   expect_caught(unaddressed_slots_law(), small_case(), wrong(read_one_too_many));
 }
 
-TEST_CASE("a slot past the context is seen whatever it holds, be it in K alone or in V alone") {
+TEST_CASE(
+    "a slot past the context that is read is caught whatever it holds, in K, in V or in both") {
   const LawVerdict verdict = unaddressed_slots_law().check(
       with_contexts([](std::int32_t length, std::int64_t block_size) {
         return static_cast<std::int32_t>(length + (length % block_size == 0 ? 0 : 1));
@@ -208,7 +209,7 @@ AttentionResult weigh_masked_keys(PagedAttentionInputs inputs) {
   return result;
 }
 
-TEST_CASE("masked keys that are read with a weight of zero are seen") {
+TEST_CASE("masked keys that are read with a weight of zero are caught") {
   expect_caught(masked_keys_law(), small_case(), wrong(weigh_masked_keys));
   LawCase decode = small_case();
   decode.problem.sequences.erase(decode.problem.sequences.begin());
@@ -242,17 +243,17 @@ AttentionResult with_interleaved_groups(PagedAttentionInputs inputs) {
   return result;
 }
 
-TEST_CASE("groups of heads interleaved are seen") {
+TEST_CASE("interleaved groups of heads are caught") {
   expect_caught(repeated_kv_heads_law(), small_case(), wrong(with_interleaved_groups));
 }
 
-TEST_CASE("a window one key too narrow is seen") {
+TEST_CASE("a window one key too narrow is caught") {
   expect_caught(wide_window_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
                   if (inputs.options.window) --*inputs.options.window;
                 }));
 }
 
-TEST_CASE("a window that a kernel's int32 cannot count to is seen") {
+TEST_CASE("a window beyond a kernel's int32 is caught") {
   // As position - window + 1 does in int32 arithmetic once window is beyond 2^31 - 2.
   expect_caught(wide_window_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
                   if (inputs.options.window == std::numeric_limits<std::int32_t>::max())
@@ -260,13 +261,13 @@ TEST_CASE("a window that a kernel's int32 cannot count to is seen") {
                 }));
 }
 
-TEST_CASE("a soft cap that is clipped is seen") {
+TEST_CASE("a clipped soft cap is caught") {
   expect_caught(huge_softcap_law(), small_case(), mishearing([](PagedAttentionInputs& inputs) {
                   inputs.options.softcap = std::min(inputs.options.softcap, 50.0F);
                 }));
 }
 
-TEST_CASE("0 / 0 of a row without keys is seen") {
+TEST_CASE("0 / 0 in a row without keys is caught") {
   expect_caught(zero_context_law(), small_case(), misreporting([](AttentionResult& result) {
                   for (std::size_t i = 0; i < result.lse_ln.size(); ++i)
                     if (std::isinf(result.lse_ln[i]))
@@ -276,14 +277,14 @@ TEST_CASE("0 / 0 of a row without keys is seen") {
                 }));
 }
 
-TEST_CASE("the largest negative number in place of -inf is seen") {
+TEST_CASE("the largest negative number in place of -inf is caught") {
   expect_caught(zero_context_law(), small_case(), misreporting([](AttentionResult& result) {
                   for (double& lse_ln : result.lse_ln)
                     lse_ln = std::max<double>(lse_ln, std::numeric_limits<float>::lowest());
                 }));
 }
 
-TEST_CASE("a sink lost by a row without keys is seen") {
+TEST_CASE("a sink lost by a row without keys is caught") {
   expect_caught(zero_context_law(), with_sinks(small_case()),
                 wrong([](PagedAttentionInputs inputs) {
                   AttentionResult result = reference::paged_attention(inputs);

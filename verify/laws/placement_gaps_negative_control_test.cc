@@ -55,7 +55,7 @@ TEST_CASE("each gap is tried alone") {
   }
 }
 
-TEST_CASE("gaps are widened by what those of the case are multiples of") {
+TEST_CASE("gaps are widened by the unit that the case's gaps are multiples of") {
   for (const std::int64_t unit : {16, 8, 1}) {
     LawCase law_case = case_of_turn(0);
     law_case.placement.gaps.q_heads = 3 * unit;
@@ -105,7 +105,7 @@ TEST_CASE("gaps of out are tried beside those of q, and those of its heads alone
                      wrong_by_out([gap](const RowGaps& gaps) { return gaps.*gap > 16; }));
 }
 
-TEST_CASE("a stride that is taken for dense is seen, whichever it is") {
+TEST_CASE("each stride is caught if it is taken for dense") {
   const std::vector<std::function<void(PagedAttentionInputs&)>> faults = {
       [](PagedAttentionInputs& inputs) { inputs.q.head_stride = inputs.q.head_dim; },
       [](PagedAttentionInputs& inputs) { inputs.kv.k.head_stride = inputs.kv.k.head_dim; },
@@ -120,7 +120,7 @@ TEST_CASE("a stride that is taken for dense is seen, whichever it is") {
     expect_caught(physical_placement_law(), case_of_turn(0), mishearing(fault));
 }
 
-TEST_CASE("gaps of one width throughout would not tell K's strides from V's, and these do") {
+TEST_CASE("gaps of different widths tell K's strides from V's") {
   LawCase law_case = small_case();
   for (SequenceProblem& sequence : law_case.problem.sequences) sequence.v = sequence.k;
   law_case.problem.shape.head_dim_v = law_case.problem.shape.head_dim_k;

@@ -17,13 +17,13 @@ namespace {
 using reference::AttentionResult;
 using reference::SoftmaxState;
 
-TEST_CASE("weights that sum to less than 1 are seen") {
+TEST_CASE("weights that sum to less than 1 are caught") {
   expect_caught(ones_give_one_law(), small_case(), misreporting([](AttentionResult& result) {
                   for (double& out : result.out) out *= 1 - 0x1p-20;
                 }));
 }
 
-TEST_CASE("a sink that is in lse, but not in out, is seen") {
+TEST_CASE("a sink that is in lse, but not in out, is caught") {
   expect_caught(ones_give_one_law(), with_sinks(small_case()),
                 wrong([](PagedAttentionInputs inputs) {
                   AttentionResult result = reference::paged_attention(inputs);
@@ -33,13 +33,13 @@ TEST_CASE("a sink that is in lse, but not in out, is seen") {
                 }));
 }
 
-TEST_CASE("an output beyond all values is seen") {
+TEST_CASE("an output beyond all values is caught") {
   expect_caught(convex_hull_law(), small_case(), misreporting([](AttentionResult& result) {
                   for (double& out : result.out) out += 1.5;
                 }));
 }
 
-TEST_CASE("dims that do not share their weights are seen") {
+TEST_CASE("dims that do not share their weights are caught") {
   LawCase equal_dims = small_case();
   for (SequenceProblem& sequence : equal_dims.problem.sequences)
     for (std::size_t i = 1; i < sequence.v.size(); ++i)
@@ -54,14 +54,14 @@ TEST_CASE("dims that do not share their weights are seen") {
                 }));
 }
 
-TEST_CASE("a bias by position that was not requested is seen") {
+TEST_CASE("a bias by position that was not requested is caught") {
   const std::vector<float> slopes = {0.01F, 0.01F, 0.01F, 0.01F};
   expect_caught(key_permutation_law(), small_case(), mishearing([&](PagedAttentionInputs& inputs) {
                   inputs.options.alibi_slopes = slopes;
                 }));
 }
 
-TEST_CASE("a bias of the wrong sign is seen") {
+TEST_CASE("a bias of the wrong sign is caught") {
   expect_caught(alibi_as_scores_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
                   std::vector<float> slopes(inputs.options.alibi_slopes.begin(),
                                             inputs.options.alibi_slopes.end());
@@ -71,7 +71,7 @@ TEST_CASE("a bias of the wrong sign is seen") {
                 }));
 }
 
-TEST_CASE("slopes that are taken to be positive are seen") {
+TEST_CASE("slopes taken to be positive are caught") {
   expect_caught(alibi_as_scores_law(), small_case(), wrong([](PagedAttentionInputs inputs) {
                   std::vector<float> slopes(inputs.options.alibi_slopes.begin(),
                                             inputs.options.alibi_slopes.end());
@@ -81,7 +81,7 @@ TEST_CASE("slopes that are taken to be positive are seen") {
                 }));
 }
 
-TEST_CASE("lse in base 2 is seen") {
+TEST_CASE("lse in base 2 is caught") {
   const Backend base_two = misreporting([](AttentionResult& result) {
     for (double& lse_ln : result.lse_ln) lse_ln /= std::log(2.0);
   });
@@ -89,14 +89,14 @@ TEST_CASE("lse in base 2 is seen") {
   expect_caught(key_duplication_law(), small_case(), base_two);
 }
 
-TEST_CASE("exponentials without the maximum subtracted are seen") {
+TEST_CASE("exponentials without the maximum subtracted are caught") {
   expect_caught(logit_shift_law(), small_case(), misreporting([](AttentionResult& result) {
                   for (double& lse_ln : result.lse_ln)
                     lse_ln = std::log(static_cast<double>(static_cast<float>(std::exp(lse_ln))));
                 }));
 }
 
-TEST_CASE("a sink that is scaled like a score is seen") {
+TEST_CASE("a sink that is scaled like a score is caught") {
   expect_caught(logit_shift_law(), with_sinks(small_case()), wrong([](PagedAttentionInputs inputs) {
                   std::vector<float> scaled(inputs.options.sinks.begin(),
                                             inputs.options.sinks.end());
@@ -106,13 +106,13 @@ TEST_CASE("a sink that is scaled like a score is seen") {
                 }));
 }
 
-TEST_CASE("a lost last key is seen") {
+TEST_CASE("a lost last key is caught") {
   expect_caught(
       key_duplication_law(), with_sinks(small_case()),
       with_contexts([](std::int32_t length, std::int64_t) { return std::max(0, length - 1); }));
 }
 
-TEST_CASE("windows up to the largest number double, as far as contexts go") {
+TEST_CASE("windows of any size up to the largest integer catch a lost key") {
   constexpr std::int64_t kLongest = 21;
   constexpr std::int64_t kHalf = std::int64_t{1} << 62;  // twice that exceeds int64
   for (const std::int64_t window : {std::int64_t{4}, kLongest - 1, kLongest, kHalf - 1, kHalf,
@@ -145,7 +145,7 @@ void expect_merge_caught(const Law& law, const Backend& faulty) {
   CHECK_FALSE(law.check(faulty, law_case, BoundKind::kWorstCase).comparison.passed());
 }
 
-TEST_CASE("a merge that takes exp(-inf - (-inf)) is seen") {
+TEST_CASE("a merge that takes exp(-inf - (-inf)) is caught") {
   expect_merge_caught(merge_identity_law(),
                       merging([](const SoftmaxState& a, const SoftmaxState& b) {
                         SoftmaxState merged = reference::merge(a, b);
@@ -155,7 +155,7 @@ TEST_CASE("a merge that takes exp(-inf - (-inf)) is seen") {
                       }));
 }
 
-TEST_CASE("a merge whose sum is contracted to one fused multiply-add is seen") {
+TEST_CASE("a merge whose sum is contracted to one fused multiply-add is caught") {
   expect_merge_caught(merge_commutativity_law(),
                       merging([](const SoftmaxState& a, const SoftmaxState& b) {
                         SoftmaxState merged = reference::merge(a, b);
@@ -165,7 +165,7 @@ TEST_CASE("a merge whose sum is contracted to one fused multiply-add is seen") {
                       }));
 }
 
-TEST_CASE("a merge that keeps the zero of the state it began with is seen") {
+TEST_CASE("a merge that keeps the zero of the state it began with is caught") {
   expect_merge_caught(merge_commutativity_law(),
                       merging([](const SoftmaxState& a, const SoftmaxState& b) {
                         SoftmaxState merged = reference::merge(a, b);
@@ -174,7 +174,7 @@ TEST_CASE("a merge that keeps the zero of the state it began with is seen") {
                       }));
 }
 
-TEST_CASE("a merge that adds 0 to what it is given is seen") {
+TEST_CASE("a merge that adds 0 to its result is caught") {
   expect_merge_caught(merge_identity_law(),
                       merging([](const SoftmaxState& a, const SoftmaxState& b) {
                         SoftmaxState merged = reference::merge(a, b);
@@ -183,7 +183,7 @@ TEST_CASE("a merge that adds 0 to what it is given is seen") {
                       }));
 }
 
-TEST_CASE("a merge that forgets to rescale o is seen") {
+TEST_CASE("a merge that forgets to rescale o is caught") {
   expect_merge_caught(merge_associativity_law(),
                       merging([](const SoftmaxState& a, const SoftmaxState& b) {
                         SoftmaxState merged = reference::merge(a, b);

@@ -75,17 +75,17 @@ TEST_CASE("buffers without bytes have addresses on the device, too") {
   }
 }
 
-TEST_CASE("what is read of a pool lies on the device") {
+TEST_CASE("a kernel on the device reads the pool at its device address") {
   const CallOutcome right = outcome_with("right offsets");
   CHECK(is_done(right));
 }
 
-TEST_CASE("the message goes to the host") {
+TEST_CASE("a library's message reaches the host") {
   CHECK(text_of(outcome_with("unsupported")) == "soft caps");
   check_wrong(outcome_with("failed"), "returned 2: 'out of shared memory'");
 }
 
-TEST_CASE("writes that nothing stops are found by comparing what came back") {
+TEST_CASE("writes that no guard stops are found in the buffers that come back") {
   check_wrong(outcome_with("write context_length"),
               "went beyond its memory: a write at byte 4 of context_length, which has 4");
   const CallOutcome beside = outcome_with("write beside lse");
@@ -103,7 +103,7 @@ TEST_CASE("an address of the host is none of the device's") {
   CHECK((text_of(outcome).find(" q, which ") != std::string::npos));
 }
 
-TEST_CASE("a device that fails ends the library's process, and the next call has another one") {
+TEST_CASE("a device error ends the library's process, and the next call has a new one") {
   StandInDevice device;
   device.failure = "an illegal memory access was encountered";
   const auto library = KernelLibrary::open(kFaults, {.device = &device}).value();
@@ -134,7 +134,7 @@ TEST_CASE("a call that finds no room on the device is skipped") {
   CHECK(text_of(outcome) == "the device has no room for the call's memory");
 }
 
-TEST_CASE("a device that gives no memory after an earlier error is reported with that error") {
+TEST_CASE("a device without memory after an earlier error is reported with that error") {
   StandInDevice device;
   device.room_bytes = 1 << 10;
   device.failure = "an illegal memory access was encountered";
@@ -142,7 +142,7 @@ TEST_CASE("a device that gives no memory after an earlier error is reported with
               "left the device with the error 'an illegal memory access was encountered'");
 }
 
-TEST_CASE("a library that takes a device's memory alone is refused where there is none") {
+TEST_CASE("a library that needs device memory is refused where there is none") {
   const std::string path = kFaults + ": ";
   CHECK(KernelLibrary::open(kFaults, {}).status() ==
         Status::invalid_input(path +

@@ -41,7 +41,7 @@ bool survives(const std::function<void()>& access) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_CASE("a sparse buffer is of zeros, whatever was written there before") {
+TEST_CASE("a sparse buffer is filled with zeros, whatever was written there before") {
   const Arena arena = new_arena();
   const BufferRequest request = {
       .name = "pool", .bytes = std::int64_t{512} << 20, .alignment = 16, .is_sparse = true};
@@ -55,7 +55,7 @@ TEST_CASE("a sparse buffer is of zeros, whatever was written there before") {
   }
 }
 
-TEST_CASE("a buffer is aligned, of all ones, and at the end of its pages that it asks for") {
+TEST_CASE("a buffer is aligned, filled with ones, and at the requested end of its pages") {
   const Arena arena = new_arena();
   const GuardedBuffer front = add(*arena, BufferAccess::kRead, GuardedEnd::kFront);
   const GuardedBuffer back = add(*arena, BufferAccess::kRead, GuardedEnd::kBack);
@@ -113,7 +113,7 @@ TEST_CASE("faults are described by the nearest buffer") {
   CHECK(arena->fault_text({.address = 16, .kind = kWrite}) == "a write through a null pointer");
 }
 
-TEST_CASE("another process reads and writes what is open, and nothing else") {
+TEST_CASE("another process can read and write only the open buffers") {
   const Arena arena = new_arena();
   const GuardedBuffer input = add(*arena, BufferAccess::kRead, GuardedEnd::kBack);
   const GuardedBuffer output = add(*arena, BufferAccess::kWrite, GuardedEnd::kFront);

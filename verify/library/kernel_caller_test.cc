@@ -136,7 +136,7 @@ LibraryUnderTest tested_of(Caller& caller) {
   return library_under_test(library.value());
 }
 
-TEST_CASE("a caller's function is judged as a library's is") {
+TEST_CASE("a caller's function is judged as a library's function is") {
   Caller caller(answer_rightly);
   const LibraryUnderTest tested = tested_of(caller);
   REQUIRE(tested.backends.size() == 1);
@@ -158,7 +158,7 @@ TEST_CASE("results without lse are judged by out alone") {
   CHECK(verdict.comparison.elements == 1);
 }
 
-TEST_CASE("a caller's message is the failure, and what it printed is shown") {
+TEST_CASE("a caller's message is the failure, and its output is shown") {
   Caller caller([](const Answered& answered) {
     answered.mailbox.returned = kRectoFailed;
     std::strcpy(answered.mailbox.printed, "line 3, in decode");
@@ -179,7 +179,7 @@ TEST_CASE("a refusal is a skip") {
   CHECK(judged(tested_of(caller).backends[0]).skipped == "more than one sequence");
 }
 
-TEST_CASE("without guards, changed inputs and accesses between arrays are found") {
+TEST_CASE("changed inputs and accesses between arrays are found without guards") {
   const auto message_after = [](const std::function<void(const Answered&)>& stray) {
     Caller caller([stray](const Answered& answered) {
       answer_rightly(answered);

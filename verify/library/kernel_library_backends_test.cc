@@ -46,7 +46,7 @@ std::string failure_with(const LawReport& report, const std::string& part) {
   return "";
 }
 
-TEST_CASE("a library that fails in three ways is shown in all three, each with its smallest case") {
+TEST_CASE("a library's three kinds of failure are all shown, each with its smallest case") {
   const LawReport report = report_with("three faults", {.time_limit_ms = 100});
   REQUIRE(report.failures.size() == 3);
   const std::string crash = failure_with(report, "a call failed\n  prefill was ended by SIGABRT\n");
@@ -60,7 +60,7 @@ TEST_CASE("a library that fails in three ways is shown in all three, each with i
   CHECK(report.counts[0].failures.size() == 3);
 }
 
-TEST_CASE("a crash is a failure with its smallest case, and the run goes on") {
+TEST_CASE("a crash is a failure with its smallest case, and the run continues") {
   const LawReport report = report_with("abort on long contexts");
   REQUIRE(report.counts.size() == 1);
   CHECK(report.counts[0].backend == "faults prefill");
@@ -74,7 +74,7 @@ TEST_CASE("a crash is a failure with its smallest case, and the run goes on") {
   CHECK(report.counts[0].failures.at("SIGABRT").cases >= 1);
 }
 
-TEST_CASE("a loop without end is a failure too, and is not tried for ever") {
+TEST_CASE("an endless loop is a failure, too, and is called only a few times") {
   const LawReport report =
       report_with("loop on long contexts", {.time_limit_ms = 100, .time_outs_max = 3});
   CHECK(!failure_with(report, "a call failed\n  prefill did not return within ").empty());
@@ -83,7 +83,7 @@ TEST_CASE("a loop without end is a failure too, and is not tried for ever") {
   CHECK(report.counts[0].skipped.count("no longer called, after 3 calls that did not return") == 1);
 }
 
-TEST_CASE("offsets of 32 bits are seen, in a library, too") {
+TEST_CASE("a library's offsets of 32 bits are caught") {
   for (const bool is_right : {true, false}) {
     setenv("RECTO_TEST_FAULT", is_right ? "right offsets" : "narrow offsets", 1);
     const LawReport report =
@@ -97,7 +97,7 @@ TEST_CASE("offsets of 32 bits are seen, in a library, too") {
   }
 }
 
-TEST_CASE("a library that takes what stands in its results for its own is seen") {
+TEST_CASE("a library that trusts the old contents of its results is caught") {
   for (const bool is_right : {true, false}) {
     setenv("RECTO_TEST_FAULT", is_right ? "" : "trust what stands there", 1);
     const LawReport report =
@@ -111,14 +111,14 @@ TEST_CASE("a library that takes what stands in its results for its own is seen")
   }
 }
 
-TEST_CASE("what a library does not support is skipped, and counted by its words") {
+TEST_CASE("an unsupported call is skipped, and counted by the library's reason") {
   const LawReport report = report_with("unsupported");
   CHECK(report.failed() == 0);
   CHECK(report.counts[0].skipped.at("soft caps") == 12);
   CHECK_FALSE(report.passed());
 }
 
-TEST_CASE("zeros everywhere do not pass") { CHECK(report_with("").failed() > 0); }
+TEST_CASE("a library that writes only zeros does not pass") { CHECK(report_with("").failed() > 0); }
 
 TEST_CASE("a library that cannot be opened has no backends") {
   CHECK(kernel_library_backends("nowhere.so").status() ==

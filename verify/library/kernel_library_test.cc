@@ -66,7 +66,7 @@ void check_wrong(const char* fault, const std::string& words,
   CHECK(text_of(outcome) == "prefill " + words);
 }
 
-TEST_CASE("a call that goes well gives what was written") {
+TEST_CASE("a successful call returns what the library wrote") {
   const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(), {});
   CHECK(is_done(outcome));
   const reference::AttentionResult result = result_of(outcome);
@@ -117,7 +117,7 @@ TEST_CASE("a write between heads is reported with row, head and byte") {
         "of the gap of 64");
 }
 
-TEST_CASE("what was written is read by heads' and rows' strides") {
+TEST_CASE("results are read by the strides of heads and rows") {
   const CallOutcome outcome = opened()->attend(KernelFunction::kPrefill, placed().inputs(),
                                                {.out_gaps = RowGaps{.rows = 16, .heads = 32}});
   CHECK(is_done(outcome));
@@ -126,7 +126,7 @@ TEST_CASE("what was written is read by heads' and rows' strides") {
   for (const double value : result.out) CHECK(value == 0);
 }
 
-TEST_CASE("a process that ends is reported with how it ended") {
+TEST_CASE("the end of a library's process is reported with its cause") {
   check_wrong("exit", "ended its process, with exit code 0");
   check_wrong("_exit", "ended its process, with exit code 3");
   check_wrong("abort", "was ended by SIGABRT");
@@ -138,7 +138,7 @@ TEST_CASE("a process that ends is reported with how it ended") {
   check_wrong("child keeps looping", "was ended by SIGABRT");
 }
 
-TEST_CASE("a loop without end is ended") {
+TEST_CASE("an endless loop is ended") {
   const CallOutcome outcome = outcome_with("loop", {.time_limit_ms = 200});
   CHECK(kind_of(outcome) == "time-out");
   // On a busy machine, the clock's limit may come first.
@@ -147,11 +147,11 @@ TEST_CASE("a loop without end is ended") {
                  StartsWith("prefill did not return within 1200 ms by the clock"));
 }
 
-TEST_CASE("a limit is on what a call computes, and by the clock there are six of it") {
+TEST_CASE("the time limit counts CPU time, and not time spent waiting") {
   CHECK(is_done(outcome_with("wait for 1.5 s", {.time_limit_ms = 1000})));
 }
 
-TEST_CASE("a call that waits for ever hangs, and is not made again") {
+TEST_CASE("a call that waits for ever is reported as hanging, and is not repeated") {
   const Fault fault("wait for ever");
   const auto library = opened({.time_limit_ms = 100});
   const auto outcome = [&] {
@@ -164,7 +164,7 @@ TEST_CASE("a call that waits for ever hangs, and is not made again") {
   CHECK_FALSE(may_be_machine(outcome()));
 }
 
-TEST_CASE("a call that is late after others is not made alone, but for its caller to repeat") {
+TEST_CASE("a call that is late after others is left to its caller, and fails if late again") {
   const Fault fault("loop on long contexts");
   const auto library = opened({.time_limit_ms = 100});
   AttentionProblem shorter = two_sequences();
@@ -181,7 +181,7 @@ TEST_CASE("a call that is late after others is not made alone, but for its calle
   CHECK_FALSE(may_be_machine(late()));
 }
 
-TEST_CASE("a call that was late after others, and is not when it is made again, does not count") {
+TEST_CASE("a call that was late after others, and is not when repeated, does not count") {
   const std::string seen = std::string(getenv("TEST_TMPDIR")) + "/late-after-others";
   setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
   const Fault fault("loop once on long contexts");
@@ -199,7 +199,7 @@ TEST_CASE("a call that was late after others, and is not when it is made again, 
   unsetenv("RECTO_TEST_SEEN");
 }
 
-TEST_CASE("a call that is late once is made again, and is no failure") {
+TEST_CASE("a call that is late once is repeated, and is not a failure") {
   const std::string seen = std::string(getenv("TEST_TMPDIR")) + "/late-once";
   setenv("RECTO_TEST_SEEN", seen.c_str(), 1);
   const Fault fault("loop once");
@@ -215,11 +215,11 @@ TEST_CASE("a call that is late once is made again, and is no failure") {
   for (const double value : result.out) CHECK(value == 0);
 }
 
-TEST_CASE("what a library printed is shown where it fails") {
+TEST_CASE("output of a failed call is shown with the failure") {
   check_wrong("print and abort", "was ended by SIGABRT\nit printed\n  about to\n  fail!");
 }
 
-TEST_CASE("output of a call that returns is kept, without control characters of terminals") {
+TEST_CASE("output of a call that returns is kept, with control characters escaped") {
   const Fault fault("print");
   const auto library = opened();
   const CallOutcome outcome = library->attend(KernelFunction::kPrefill, placed().inputs(), {});
@@ -237,7 +237,7 @@ TEST_CASE("a library that prints without end is ended before it has filled memor
   CHECK(text_of(outcome).size() < 3000);
 }
 
-TEST_CASE("a status is what it says") {
+TEST_CASE("each status gives its outcome, with the library's message") {
   CHECK(is_unsupported(outcome_with("unsupported")));
   CHECK(text_of(outcome_with("unsupported")) == "soft caps");
   CHECK(text_of(outcome_with("unsupported without a word")) == "unsupported, without a reason");
@@ -254,7 +254,7 @@ TEST_CASE("a status is what it says") {
   CHECK(kind_of(outcome_with("failed by a race")) == "status: race in kernel * of fp16");
 }
 
-TEST_CASE("the call after a fault finds the library as new") {
+TEST_CASE("a call after a crash succeeds in a new process") {
   const Fault fault("abort on long contexts");
   const auto library = opened();
   AttentionProblem shorter = two_sequences();
@@ -273,7 +273,7 @@ CallOutcome outcome_in(KernelLibrary& library, std::int64_t block_size) {
   return library.attend(KernelFunction::kPrefill, other.inputs(), {});
 }
 
-TEST_CASE("a library that never comes back is given up, but for what is known of it") {
+TEST_CASE("a library that keeps not returning is called no more, and known outcomes are kept") {
   const Fault fault("loop");
   const auto library = opened({.time_limit_ms = 50, .time_outs_max = 2});
   const auto is_late = StartsWith("prefill did not return within ");
@@ -285,7 +285,7 @@ TEST_CASE("a library that never comes back is given up, but for what is known of
   CHECK_THAT(text_of(outcome_in(*library, 2)), is_late);
 }
 
-TEST_CASE("calls of trials that do not come back do not count, and are not given up") {
+TEST_CASE("calls of trials that do not return do not count towards the limit") {
   const Fault fault("loop");
   const auto library = opened({.time_limit_ms = 20, .time_outs_max = 1});
   library->restart(CallsAre::kTrials);

@@ -80,7 +80,7 @@ TEST_CASE("a library without the table's function is refused with its declaratio
             "recto_kernel_table(void)` of recto_kernel.h, in C++ within extern \"C\"");
 }
 
-TEST_CASE("tables that cannot be used are refused, by their field") {
+TEST_CASE("unusable tables are refused by their field") {
   CHECK(opened_with("no table") == refused("recto_kernel_table() returned null"));
   CHECK(opened_with("next major version") ==
         refused("abi_major: expected 1, got 2: build the library with this recto's header"));
@@ -101,7 +101,7 @@ TEST_CASE("tables that cannot be used are refused, by their field") {
         refused("memories: expected kRectoHostMemory (1), kRectoDeviceMemory (2) or both, got 0"));
 }
 
-TEST_CASE("the table's function has the time of a call, and code before it that of loading") {
+TEST_CASE("the table's function has the time limit of a call, and loading has its own") {
   const Status late = opened_with("loop in table", {.load_limit_ms = 60'000, .time_limit_ms = 50});
   CHECK(late.code() == StatusCode::kInvalidInput);
   CHECK(late.message().find("recto_kernel_table() did not return within ") != std::string::npos);

@@ -59,7 +59,7 @@ TEST_CASE("a right write is right beyond 32 bits, on the host and on a device") 
   check_right(report_with("", kOnDevice, &device));
 }
 
-TEST_CASE("offsets of 32 bits are seen where they lead, on the host and on a device") {
+TEST_CASE("offsets of 32 bits are caught where they lead, on the host and on a device") {
   StandInDevice device;
   for (const std::string of :
        {"int32 elements", "uint32 elements", "int32 bytes", "uint32 bytes"}) {
@@ -76,7 +76,7 @@ TEST_CASE("offsets of 32 bits are seen where they lead, on the host and on a dev
   }
 }
 
-TEST_CASE("a row of slot -1 that is written is named, with the slot and what was to be there") {
+TEST_CASE("a written row of slot -1 is named, at either end of the pool") {
   const std::string first = failure_with("padding to slot 0");
   INFO(first);
   CHECK_THAT(first, ContainsSubstring("\nagainst the reference's write"));
@@ -93,7 +93,7 @@ TEST_CASE("a write before the cache names the row whose slot is -1") {
   CHECK_THAT(failure, ContainsSubstring(" has slot -1: nothing should be written for it\n"));
 }
 
-TEST_CASE("which caches a write serves is asked without writing") {
+TEST_CASE("a write's unsupported caches are found without writing") {
   const auto tested = library_under_test(kOnHost).value();
   DrawnCases cases{.name = "small", .count = 4};
   for (const ElementType type : {ElementType::kFp32, ElementType::kBf16}) {
@@ -107,13 +107,13 @@ TEST_CASE("which caches a write serves is asked without writing") {
   }
 }
 
-TEST_CASE("a crash that only distant pools bring about says so") {
+TEST_CASE("a crash that only distant pools cause is reported with these pools") {
   const std::string failure = failure_with("abort beyond 32 bits");
   CHECK_THAT(failure, ContainsSubstring("kv_write was ended by SIGABRT\n"));
   CHECK_THAT(failure, ContainsSubstring("in pools whose blocks lie beyond 2^31 elements"));
 }
 
-TEST_CASE("pools that find no room on the device are a part that is skipped") {
+TEST_CASE("pools too large for the device are reported as a skipped part") {
   StandInDevice device;
   device.room_bytes = std::int64_t{1} << 30;
   const LawReport report = report_with("int32 elements", kOnDevice, &device);

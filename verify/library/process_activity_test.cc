@@ -68,7 +68,7 @@ class Process {
   int id_;
 };
 
-TEST_CASE("a process that waits is seen to, and computes nothing") {
+TEST_CASE("a waiting process is recognised, and uses no CPU time") {
   const Process process(wait_for_ever);
   CHECK(process.comes_to_wait());
   const std::int64_t before_ms = cpu_time_ms(process.id());

@@ -20,7 +20,7 @@ TEST_CASE("the structs that others contain have the sizes of version 1") {
   CHECK(sizeof(RectoMutableKvTensor) == 104);
 }
 
-TEST_CASE("the fields of calls and table lie where version 1.0 has them") {
+TEST_CASE("the fields of calls and of the table have the offsets of version 1.0") {
   CHECK(offsetof(RectoAttentionCall, q) == 40);
   CHECK(offsetof(RectoAttentionCall, k) == 96);
   CHECK(offsetof(RectoAttentionCall, v) == 200);

@@ -53,12 +53,12 @@ TEST_CASE("a launch within the limits runs, one beyond them is a finding") {
   CHECK_THAT(text({1, 1, 1}, {1, 1, 1}, SIZE_MAX), ContainsSubstring("shared memory takes"));
 }
 
-TEST_CASE("arguments that are missing are a finding") {
+TEST_CASE("missing arguments are a finding") {
   CHECK_THAT(run({}, Arguments().add(std::uint32_t{1})).text(),
              ContainsSubstring("the arguments have 4 bytes, the parameters 8"));
 }
 
-TEST_CASE("a kernel's own limit of threads holds") {
+TEST_CASE("a launch must keep a kernel's own limit and shape of threads") {
   const std::string text = small_kernel().text();
   std::string limited = text;
   limited.replace(limited.find(")\n{"), 2, ") .maxntid 64, 1, 1\n");
@@ -100,7 +100,7 @@ TEST_CASE("stores of one instruction in one place are races, unless equal ones a
   CHECK_THAT(text_of("%r1", true), ContainsSubstring("another lane overwrites"));
 }
 
-TEST_CASE("a module says which kernels it has, and which of them cannot be run") {
+TEST_CASE("a module lists its kernels, and says which ones cannot be run") {
   TestKernel kernel = small_kernel();
   Result<Module> module = Module::parse(kernel.text());
   REQUIRE(module.is_ok());
@@ -191,7 +191,7 @@ TEST_CASE("mangled names in messages become readable") {
   CHECK(readable_names("_Zone, a_Z5scalePfi") == "_Zone, a_Z5scalePfi");
 }
 
-TEST_CASE("a module says what parameters its kernels have") {
+TEST_CASE("a module lists the parameters of its kernels") {
   TestKernel kernel = small_kernel();
   kernel.parameters += ", .param .f32 scale, .param .align 8 .b8 shape[24]";
   const LoadedKernel loaded(kernel);

@@ -41,7 +41,8 @@ SequenceHandle swapped(CheckedManager& cache, const Ids& ids) {
   return sequence;
 }
 
-TEST_CASE("abort-inflight-load-free: blocks that are being loaded stay until the copies are made") {
+TEST_CASE(
+    "abort-inflight-load-free: blocks that are being loaded stay until the copies are complete") {
   for (const bool is_aborted_first : {true, false}) {
     CheckedManager cache(small_options(4, 4));
     const SequenceHandle aborted = swapped(cache, ids_from(0, 12));
@@ -66,7 +67,7 @@ TEST_CASE("abort-inflight-load-free: blocks that are being loaded stay until the
   }
 }
 
-TEST_CASE("cache-blocks-when-disabled: without a prefix cache nothing is remembered") {
+TEST_CASE("cache-blocks-when-disabled: a manager without prefix caching remembers no block") {
   CacheOptions options = small_options(4);
   options.prefix.caching = cache::PrefixCaching::kOff;
   CheckedManager cache(options);
@@ -78,7 +79,7 @@ TEST_CASE("cache-blocks-when-disabled: without a prefix cache nothing is remembe
   CHECK(cache.manager().statistics() == cache::CacheStatistics{});
 }
 
-TEST_CASE("can-allocate-window-mismatch: what is said to fit does, also with a window") {
+TEST_CASE("can-allocate-window-mismatch: an admitted prompt fits, also with a window") {
   for (std::int64_t blocks = 1; blocks <= 7; ++blocks) {
     for (std::int64_t length = 1; length <= 32; ++length) {
       CacheOptions options = small_options(blocks);
@@ -92,7 +93,7 @@ TEST_CASE("can-allocate-window-mismatch: what is said to fit does, also with a w
   }
 }
 
-TEST_CASE("evict-without-ref-check: what is referenced is not evicted") {
+TEST_CASE("evict-without-ref-check: referenced blocks are not evicted") {
   CheckedManager cache(small_options(4));
   cache.visit(ids_from(0, 8));
   const SequenceHandle reader = cache.admit(ids_from(0, 9));  // of what was the oldest
@@ -105,7 +106,7 @@ TEST_CASE("evict-without-ref-check: what is referenced is not evicted") {
   CHECK(held_blocks(cache, reader) == read);
 }
 
-TEST_CASE("free-counter-after-swap: free, used and cached are what there is, in both tiers") {
+TEST_CASE("free-counter-after-swap: free, used and cached slots add up to the pool in both tiers") {
   CheckedManager cache(small_options(4, 4));
   cache.check_conservation();
   cache.visit(ids_from(0, 16));
@@ -154,7 +155,7 @@ const std::vector<Stage>& stages() {
   return kStages;
 }
 
-TEST_CASE("orphan-blocks-leak: whenever it is aborted, nothing stays, and only what was computed") {
+TEST_CASE("orphan-blocks-leak: an aborted sequence keeps no block, and leaves only computed ones") {
   for (std::size_t stage = 0; stage < stages().size(); ++stage) {
     INFO("stage " << stage);
     CheckedManager cache(small_options(5, 5));
@@ -171,7 +172,7 @@ TEST_CASE("orphan-blocks-leak: whenever it is aborted, nothing stays, and only w
   }
 }
 
-TEST_CASE("pin-without-claim-ghost-free: what is hit leaves the list of what can be evicted") {
+TEST_CASE("pin-without-claim-ghost-free: a block that is hit is no longer evictable") {
   CheckedManager cache(small_options(4));
   cache.visit(ids_from(0, 12));
   CHECK(cache.manager().states().cached == TokenCount(12));
@@ -188,7 +189,7 @@ TEST_CASE("pin-without-claim-ghost-free: what is hit leaves the list of what can
   CHECK(is_disjoint(held_blocks(cache, next), held_blocks(cache, last)));
 }
 
-TEST_CASE("refork-already-separate-seq: a beam that goes on keeps its own blocks") {
+TEST_CASE("refork-already-separate-seq: a beam that continues keeps its own blocks") {
   CheckedManager cache(small_options(8));
   const SequenceHandle parent = cache.computed(ids_from(0, 6));
   const SequenceHandle child = cache.fork(parent);
@@ -208,7 +209,7 @@ TEST_CASE("refork-already-separate-seq: a beam that goes on keeps its own blocks
   }
 }
 
-TEST_CASE("remote-load-abort-leak: an aborted transfer ends like any other, in whatever order") {
+TEST_CASE("remote-load-abort-leak: an aborted transfer frees its blocks, whatever the order") {
   for (const bool is_inward : {false, true}) {
     for (const bool is_all_aborted : {false, true}) {
       CheckedManager cache(small_options(6, 6));
@@ -230,7 +231,7 @@ TEST_CASE("remote-load-abort-leak: an aborted transfer ends like any other, in w
   }
 }
 
-TEST_CASE("spec-lookahead-not-reserved: each position that may be written has a block") {
+TEST_CASE("spec-lookahead-not-reserved: each reserved position has a block") {
   for (std::int64_t context = 1; context <= 12; ++context) {
     for (std::int64_t lookahead = 1; lookahead <= 6; ++lookahead) {
       CheckedManager cache(small_options(8));
@@ -252,7 +253,7 @@ TEST_CASE("spec-lookahead-not-reserved: each position that may be written has a 
 }
 
 // Every length about the edges of blocks, and windows beside multiples of a block.
-TEST_CASE("swa-remove-skipped-off: a block is kept for as long as one of its keys can be seen") {
+TEST_CASE("swa-remove-skipped-off: a block is kept as long as one of its keys is visible") {
   for (std::int64_t window = 1; window <= 10; ++window) {
     CacheOptions options = small_options(8);
     options.groups = {{.num_layers = 1, .window = TokenCount(window)}};

@@ -60,20 +60,20 @@ void check_round_trip(const TestPoolShape& shape) {
   CHECK(device.v.bytes() == expected.v.bytes());
 }
 
-TEST_CASE("offload-padded-page-stride: blocks with gaps between them go and come back") {
+TEST_CASE("offload-padded-page-stride: blocks with gaps between them survive a round trip") {
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor}) {
     for (const std::int64_t padding : {0, 8, 24}) check_round_trip(shape_of(layout, 4, padding));
   }
 }
 
-TEST_CASE("swap-size-factor: a block goes whole, of whatever size it is") {
+TEST_CASE("swap-size-factor: blocks of any size are swapped whole") {
   for (const std::int64_t block_size : {1, 2, 8, 16, 48, 64}) {
     check_round_trip(shape_of(KvLayout::kHeadMajor, block_size, 0));
     check_round_trip(shape_of(KvLayout::kTokenMajor, block_size, 0));
   }
 }
 
-TEST_CASE("swap-v-uses-k: values go to values and keys to keys") {
+TEST_CASE("swap-v-uses-k: keys are copied to keys, and values to values") {
   Caches cache(shape_of(KvLayout::kHeadMajor, 4, 8), 1);
   const Caches before = cache;
   simt::Executor executor({});
@@ -87,7 +87,7 @@ TEST_CASE("swap-v-uses-k: values go to values and keys to keys") {
   check_round_trip(shape_of(KvLayout::kPacked, 4, 0));
 }
 
-TEST_CASE("pad-seq-len-zero-nan-into-cache: rows of padding leave every slot as it was") {
+TEST_CASE("pad-seq-len-zero-nan-into-cache: padding rows change no slot") {
   Caches cache(shape_of(KvLayout::kHeadMajor, 4, 0), 1);
   const Caches before = cache;
   RowPool k({.type = ElementType::kFp16, .num_rows = 4, .num_heads = 2, .head_dim = 16}, 5);

@@ -44,7 +44,7 @@ struct Batch {
   cache::BatchTables tables;
 };
 
-TEST_CASE("block-table-stale-tail: nothing of a longer sequence stays in a row") {
+TEST_CASE("block-table-stale-tail: a row keeps no block of a longer sequence") {
   Batch batch(12);
   const SequenceHandle longer = batch.cache.computed(ids_from(0, 28));
   const SequenceHandle shorter = batch.cache.computed(ids_from(50, 6));
@@ -64,7 +64,7 @@ TEST_CASE("block-table-stale-tail: nothing of a longer sequence stays in a row")
   batch.check_row(0, batch.cache.table(shorter));
 }
 
-TEST_CASE("cudagraph-metadata-not-padded: rows and slots behind the batch are padding") {
+TEST_CASE("cudagraph-metadata-not-padded: rows and slots beyond the batch are padding") {
   Batch batch(12);
   const SequenceHandle sequence = batch.cache.computed(ids_from(0, 9));
   CHECK(batch.tables.assign(1, sequence) == Status::ok());
@@ -82,7 +82,7 @@ TEST_CASE("cudagraph-metadata-not-padded: rows and slots behind the batch are pa
   CHECK(std::count(slots.begin() + 1, slots.end(), cache::kNoSlot) == 5);
 }
 
-TEST_CASE("fa-splitkv-pass-block-oob-full: a full cache takes its last token, and none behind it") {
+TEST_CASE("fa-splitkv-pass-block-oob-full: a full cache takes its last token, and none beyond it") {
   Batch batch(16);  // two sequences of eight blocks of four, and not a slot more
   const SequenceHandle first = batch.cache.admit(ids_from(0, 32));
   const SequenceHandle second = batch.cache.admit(ids_from(50, 32));
@@ -107,7 +107,7 @@ TEST_CASE("fa-splitkv-pass-block-oob-full: a full cache takes its last token, an
   batch.check_row(1, batch.cache.table(second));
 }
 
-TEST_CASE("pad-slot-zero-live: padding of a slot mapping is no slot, though slot 0 is in use") {
+TEST_CASE("pad-slot-zero-live: padding of a slot mapping is -1, though slot 0 is in use") {
   Batch batch(4);
   const SequenceHandle owner = batch.cache.admit(ids_from(0, 4));
   batch.cache.append(owner, 4);
@@ -120,7 +120,7 @@ TEST_CASE("pad-slot-zero-live: padding of a slot mapping is no slot, though slot
   CHECK(slots == std::vector<std::int64_t>{4, 5, -1, -1, -1, -1, -1, -1});
 }
 
-TEST_CASE("unified-cache-cross-seq-cells: rows and slots are those of the sequence that is meant") {
+TEST_CASE("unified-cache-cross-seq-cells: rows and slots belong to the sequence that they name") {
   Batch batch(16);
   Handles owners;
   for (const cache::TokenId first : {0, 30, 60}) {
@@ -152,7 +152,7 @@ TEST_CASE("unified-cache-cross-seq-cells: rows and slots are those of the sequen
   for (std::size_t i = 0; i < 3; ++i) batch.check_row(rows[i], batch.cache.table(owners[i]));
 }
 
-TEST_CASE("offload-transfer-unsynced-reuse: a block in a running copy is no other sequence's") {
+TEST_CASE("offload-transfer-unsynced-reuse: a block that a running copy reads is not handed out") {
   Batch batch(4);
   const SequenceHandle victim = batch.cache.computed(ids_from(0, 12));
   const Moved out = batch.cache.swap_out({victim});

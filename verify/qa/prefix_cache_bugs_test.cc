@@ -26,7 +26,7 @@ Ids joined(const Ids& a, const Ids& b) {
   return ids;
 }
 
-TEST_CASE("dup-same-step-overwrite: of two equal blocks of a step the first stays findable") {
+TEST_CASE("dup-same-step-overwrite: the first of two equal blocks of a step stays findable") {
   for (const bool is_first_released_first : {true, false}) {
     CheckedManager cache(small_options(8));
     const Ids ids = ids_from(0, 8);
@@ -49,7 +49,7 @@ TEST_CASE("dup-same-step-overwrite: of two equal blocks of a step the first stay
   }
 }
 
-TEST_CASE("evict-host-loop-counter: as many blocks are evicted as are needed") {
+TEST_CASE("evict-host-loop-counter: an admission evicts as many blocks as it needs") {
   for (std::int64_t needed = 1; needed <= 6; ++needed) {
     CheckedManager cache(small_options(6));
     cache.visit(ids_from(0, 24));
@@ -72,7 +72,7 @@ TEST_CASE("evict-parent-first: after k evictions of a chain of n blocks n - k ar
   }
 }
 
-TEST_CASE("evictable-double-count: a block is counted once, however many know it") {
+TEST_CASE("evictable-double-count: a shared block is counted once") {
   CheckedManager cache(small_options(8));
   const SequenceHandle owner = cache.computed(ids_from(0, 9));
   const SequenceHandle twin = cache.admit(joined(ids_from(0, 8), {70}));
@@ -102,7 +102,7 @@ TEST_CASE("full-block-count-off-by-one: a hit has floor(min(common, length - 1) 
   }
 }
 
-TEST_CASE("full-hit-breaks-hash-chain: who was found whole is as findable as who was not") {
+TEST_CASE("full-hit-breaks-hash-chain: blocks appended after a whole hit can be found") {
   for (const std::int64_t more : {4, 5, 8}) {
     CheckedManager cache(small_options(8));
     cache.visit(ids_from(0, 8));
@@ -130,7 +130,7 @@ class Listener : public cache::CacheEvents {
   std::vector<cache::BlockHash> parents;
 };
 
-TEST_CASE("hash-granularity-mismatch: a block's hash is that of the tokens in its slots") {
+TEST_CASE("hash-granularity-mismatch: a block's hash covers exactly the tokens in its slots") {
   for (const std::int64_t block_size : {1, 2, 3, 4, 8}) {
     Listener told;
     auto options = small_options(8);
@@ -150,7 +150,7 @@ TEST_CASE("hash-granularity-mismatch: a block's hash is that of the tokens in it
   }
 }
 
-TEST_CASE("hash-last-token-skipped: each token of a block counts, for its hash and for a hit") {
+TEST_CASE("hash-last-token-skipped: each token of a block changes its hash") {
   for (const cache::HashWidth width : {cache::HashWidth::k64, cache::HashWidth::k128}) {
     for (std::size_t position = 0; position < 8; ++position) {
       auto options = small_options(8);
@@ -168,7 +168,7 @@ TEST_CASE("hash-last-token-skipped: each token of a block counts, for its hash a
   }
 }
 
-TEST_CASE("inflight-hit-same-batch: a hit was computed, not only admitted") {
+TEST_CASE("inflight-hit-same-batch: a hit finds computed blocks, not merely admitted ones") {
   CheckedManager cache(small_options(8));
   const Ids ids = ids_from(0, 9);
   const SequenceHandle first = cache.admit(ids);
@@ -183,7 +183,7 @@ TEST_CASE("inflight-hit-same-batch: a hit was computed, not only admitted") {
   CHECK(cache.hit(ids) == 8);
 }
 
-TEST_CASE("lru-heap-stale-entries: what was hit again is evicted by its last use") {
+TEST_CASE("lru-heap-stale-entries: blocks that are hit again are evicted by their last use") {
   CheckedManager cache(small_options(4));
   for (const cache::TokenId first : {0, 10, 20, 30}) cache.visit(ids_from(first, 4));
   CHECK(cache.release(cache.admit(ids_from(10, 5))) == Status::ok());  // evicts 0 for its tail
@@ -208,7 +208,7 @@ cache::Prompt prompt_with(const Ids& ids, const std::vector<MultimodalItem>& ite
   return {.tokens = {.ids = ids, .items = items}, .keys = keys};
 }
 
-TEST_CASE("mm-salt-missing: image, adapter and tenant are part of what is looked for") {
+TEST_CASE("mm-salt-missing: image, adapter and tenant are part of a block's key") {
   CheckedManager cache(small_options(8));
   const Ids ids = ids_from(0, 9);
   using cache::testing::wide_id;
@@ -237,7 +237,7 @@ TEST_CASE("mm-salt-missing: image, adapter and tenant are part of what is looked
   CHECK(hit({{.content_hash = hash, .start = 1, .length = 6}, {6, 7, 1}}, keys) == 4);
 }
 
-TEST_CASE("partial-hash-resurrected: what a block held before it was written into is gone") {
+TEST_CASE("partial-hash-resurrected: a rewritten block is not found by its old contents") {
   CheckedManager cache(small_options(8));
   const SequenceHandle sequence = cache.computed(ids_from(0, 6));
   CHECK(cache.hit(ids_from(0, 7)) == 4);  // of the part of a block nothing is known
@@ -254,7 +254,7 @@ TEST_CASE("partial-hash-resurrected: what a block held before it was written int
   CHECK(cache.hit(other) == 8);
 }
 
-TEST_CASE("prefix-accounting-four-mutants: tenants apart, no hit behind a hole, to the block") {
+TEST_CASE("prefix-accounting-four-mutants: tenants are apart, and hits end at gaps or block ends") {
   CheckedManager cache(small_options(4));
   const cache::CacheKeys keys = {.lora_id = 0, .tenant_salt = 9};
   cache.visit(ids_from(0, 8), keys);
@@ -285,7 +285,7 @@ TEST_CASE("prefix-accounting-four-mutants: tenants apart, no hit behind a hole, 
   CHECK(holed.hit(ids_from(0, 13)) == 4);
 }
 
-TEST_CASE("stale-hash-on-realloc: who got a block anew is not found under what it was") {
+TEST_CASE("stale-hash-on-realloc: a reallocated block is not found by its old contents") {
   CheckedManager cache(small_options(2));
   cache.visit(ids_from(0, 8));
   const SequenceHandle owner = cache.computed(ids_from(50, 8));

@@ -20,7 +20,7 @@ using cache::testing::Moved;
 using cache::testing::prompt_of;
 using cache::testing::small_options;
 
-TEST_CASE("free-ratio-ignores-evictable: what can be evicted counts as available") {
+TEST_CASE("free-ratio-ignores-evictable: evictable blocks count as available") {
   CheckedManager cache(small_options(4));
   cache.visit(ids_from(0, 16));
   REQUIRE(cache.manager().states().free == TokenCount(0));
@@ -31,7 +31,7 @@ TEST_CASE("free-ratio-ignores-evictable: what can be evicted counts as available
   CHECK(cache.try_append({admitted.value().sequence}).is_ok());
 }
 
-TEST_CASE("mtp-lookahead-deadlock: what was admitted with its lookahead can go on") {
+TEST_CASE("mtp-lookahead-deadlock: a sequence admitted with its lookahead can reserve it") {
   const std::int64_t lookahead = 2;
   CheckedManager cache(small_options(4));  // just two prompts of two blocks
   const auto first = cache.try_admit(prompt_of(ids_from(0, 8)), TokenCount(8 + lookahead));
@@ -43,7 +43,7 @@ TEST_CASE("mtp-lookahead-deadlock: what was admitted with its lookahead can go o
   CHECK(cache.available() == 1);
 }
 
-TEST_CASE("prefill-count-before-hit: what is left to compute follows from the same answer") {
+TEST_CASE("prefill-count-before-hit: a resumed sequence has as many tokens as its hit says") {
   for (std::int64_t length = 1; length <= 12; ++length) {
     CheckedManager cache(small_options(4));
     const SequenceHandle sequence = cache.computed(ids_from(0, length));
@@ -58,7 +58,7 @@ TEST_CASE("prefill-count-before-hit: what is left to compute follows from the sa
   }
 }
 
-TEST_CASE("recycle-repeated: what gave its blocks back has none to give back again") {
+TEST_CASE("recycle-repeated: a sequence gives its blocks back only once") {
   CheckedManager cache(small_options(6, 6));
   const SequenceHandle other = cache.computed(ids_from(50, 8));
   const SequenceHandle victim = cache.computed(ids_from(0, 12));
@@ -92,7 +92,7 @@ Ids padded(const std::vector<std::int32_t>& table) {
   return row;
 }
 
-TEST_CASE("stale-computed-gpu-mirror: tables of a batch follow when a context gets shorter") {
+TEST_CASE("stale-computed-gpu-mirror: a batch's tables follow a context that becomes shorter") {
   CheckedManager cache(small_options(12, 12));
   std::vector<std::int32_t> buffer(2 * 8);
   cache::BatchTables tables =
@@ -126,7 +126,8 @@ TEST_CASE("stale-computed-gpu-mirror: tables of a batch follow when a context ge
   check();
 }
 
-TEST_CASE("swapin-ignores-unseen: what is said to come back does, and goes on") {
+TEST_CASE(
+    "swapin-ignores-unseen: a sequence that can be swapped in is, and can append its lookahead") {
   for (std::int64_t length = 1; length <= 9; ++length) {
     for (std::int64_t lookahead = 0; lookahead <= 5; ++lookahead) {
       for (std::int64_t others = 0; others <= 4; ++others) {
@@ -149,7 +150,8 @@ TEST_CASE("swapin-ignores-unseen: what is said to come back does, and goes on") 
   }
 }
 
-TEST_CASE("waiting-remote-break: what waits holds no block that the head of the queue needs") {
+TEST_CASE(
+    "waiting-remote-break: a waiting sequence holds no block that the head of the queue needs") {
   CheckedManager cache(small_options(4, 8));
   const SequenceHandle preempted = cache.computed(ids_from(0, 16));
   CHECK(cache.preempt(preempted) == Status::ok());
@@ -167,7 +169,8 @@ TEST_CASE("waiting-remote-break: what waits holds no block that the head of the 
 }
 
 // Four sequences with the same cached prompt, the last token of which is each one's own.
-TEST_CASE("zero-progress-preempt-cascade: each victim gives a block back, though all share most") {
+TEST_CASE(
+    "zero-progress-preempt-cascade: each victim frees a block, though all share most blocks") {
   CheckedManager cache(small_options(6));
   cache.visit(ids_from(0, 8));
   Handles batch;

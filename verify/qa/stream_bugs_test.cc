@@ -110,8 +110,7 @@ bool is_newest_owner_read(simt::HostRuntime& runtime, Next how) {
   return device.k.code(device.k.place(0, 1, 0, 3)) == rows[1].code(0, 1, 3);
 }
 
-TEST_CASE(
-    "defer-free-inflight-step: what a block's last owner still writes comes before the next") {
+TEST_CASE("defer-free-inflight-step: a block's last owner writes before its next owner") {
   const auto is_right = [](Next how) {
     return is_always_right([how](auto& runtime) { return is_newest_owner_read(runtime, how); });
   };
@@ -146,7 +145,7 @@ bool are_tables_as_planned(simt::HostRuntime& runtime, Reuse reuse) {
   return on_device == planned;
 }
 
-TEST_CASE("host-blocktable-staging-race: tables change in `update` only, not while they are read") {
+TEST_CASE("host-blocktable-staging-race: tables change only in `update`, not while they are read") {
   const auto is_right = [](Reuse reuse) {
     return is_always_right([reuse](auto& run) { return are_tables_as_planned(run, reuse); });
   };

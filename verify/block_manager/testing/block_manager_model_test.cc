@@ -32,7 +32,7 @@ cache::SequenceHandle computed(BlockManagerModel& model, const CacheText& text) 
   return admitted.sequence;
 }
 
-TEST_CASE("a prompt finds whole blocks of what was computed, and computes its last token") {
+TEST_CASE("a prompt hits whole computed blocks, and computes its last token") {
   BlockManagerModel model(small_cache());
   const cache::SequenceHandle first = computed(model, text_of({1, 2, 3, 4}));
   CHECK(model.view(first).value().published.value() == 2);
@@ -45,7 +45,7 @@ TEST_CASE("a prompt finds whole blocks of what was computed, and computes its la
   CHECK(model.cached_prefix(other.prompt()).value() == 0);
 }
 
-TEST_CASE("what was released is evicted when there is nothing free, its end first") {
+TEST_CASE("released blocks are evicted when none is free, the end of their sequence first") {
   BlockManagerModel model(small_cache());
   REQUIRE(model.release(computed(model, text_of({1, 2, 3, 4}))).is_ok());
   CHECK(model.available_blocks().value() == 4);
@@ -58,7 +58,7 @@ TEST_CASE("what was released is evicted when there is nothing free, its end firs
   CHECK(model.states().used.value() == 5);
 }
 
-TEST_CASE("what can't be done changes nothing") {
+TEST_CASE("a refused admission changes nothing") {
   BlockManagerModel model(small_cache());
   computed(model, text_of({1, 2, 3, 4, 5}));
   CHECK(model.admit(text_of({9, 9, 9}).prompt()).status().code() == StatusCode::kExhausted);
@@ -67,7 +67,7 @@ TEST_CASE("what can't be done changes nothing") {
   CHECK(model.admit(text_of({9, 9}).prompt()).is_ok());
 }
 
-TEST_CASE("a writer gets a block of its own, the last holder keeps the old one") {
+TEST_CASE("a writer gets a copy of a shared block, and the last holder keeps the original") {
   BlockManagerModel model(small_cache());
   const cache::SequenceHandle parent = computed(model, text_of({1, 2, 3}));
   const cache::SequenceHandle child = model.fork(parent).value();
@@ -80,7 +80,7 @@ TEST_CASE("a writer gets a block of its own, the last holder keeps the old one")
   CHECK(model.states().used.value() == 6);
 }
 
-TEST_CASE("a window gives back what no later row sees") {
+TEST_CASE("a window gives back the blocks that no later row sees") {
   cache::CacheOptions options = small_cache();
   options.groups = {{.window = TokenCount(2)}};
   BlockManagerModel model(options);
@@ -109,7 +109,7 @@ TEST_CASE("shared blocks go to the host once and come back shared") {
   CHECK(model.swap_in(std::vector{parent, child}).value().copies.size() == 2);
 }
 
-TEST_CASE("with lookahead each gets its own block where its context ends") {
+TEST_CASE("with lookahead, each swapped-in sequence gets its own block at the end of its context") {
   BlockManagerModel model(small_cache());
   const cache::SequenceHandle parent = computed(model, text_of({1, 2, 3}));
   const cache::SequenceHandle child = model.fork(parent).value();
@@ -128,7 +128,7 @@ TEST_CASE("a pinned prefix is not evicted") {
   CHECK(model.admit(text_of({5, 5, 5, 5, 5}).prompt()).is_ok());
 }
 
-TEST_CASE("after a reset nothing is found, and who was there publishes nothing") {
+TEST_CASE("a prefix-cache reset forgets all prefixes, and running sequences publish none") {
   BlockManagerModel model(small_cache());
   const cache::SequenceHandle name = computed(model, text_of({1, 2, 3, 4}));
   model.reset_prefix_cache();

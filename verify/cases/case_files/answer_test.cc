@@ -71,7 +71,7 @@ void check_refused(const NpzArrays& answer, const std::string& message,
   CHECK_THAT(verdict.details(), ContainsSubstring(message));
 }
 
-TEST_CASE("what is expected is right, of every operation, type and layout that is drawn") {
+TEST_CASE("the expected answer is right for every drawn type and layout of each operation") {
   for (const CaseOperation operation : kCaseOperations) {
     DrawnCases cases{.name = "answers", .count = 40};
     cases.domain.has_padding = false;
@@ -123,7 +123,7 @@ TEST_CASE("an element beyond its bound fails, and one within it does not") {
   CHECK_THAT(judge(answer).comparison.text(), ContainsSubstring("seen nan"));
 }
 
-TEST_CASE("a logarithm that is handed in is judged too") {
+TEST_CASE("an answer's lse is judged, too") {
   const CaseArrays arrays = case_arrays(CaseOperation::kDecode, small_case());
   NpzArrays answer = right_answer(CaseOperation::kDecode, small_case());
   answer.emplace(kAnswerLseLn, member(arrays.expected, "expected_lse_ln"));
@@ -136,7 +136,7 @@ TEST_CASE("a logarithm that is handed in is judged too") {
              ContainsSubstring("lse_ln[sequence 0, row 0, head 1]"));
 }
 
-TEST_CASE("bf16 comes back as codes, or in fp32") {
+TEST_CASE("an answer in bf16 may be given as codes or in fp32") {
   const CaseSpec spec = small_case({ElementType::kBf16, ElementType::kBf16});
   NpzArrays answer = right_answer(CaseOperation::kDecode, spec);
   CHECK(!judge(answer, spec).failed());
@@ -177,7 +177,7 @@ TEST_CASE("a code in a wrong slot is reported with that slot") {
                 small_case(), CaseOperation::kKvWrite);
 }
 
-TEST_CASE("an answer is an npy of out, or an npz of names") {
+TEST_CASE("an answer is an npy of out, or an npz of named arrays") {
   const NpzArrays answer = right_answer(CaseOperation::kDecode, small_case());
   const std::string npy = npy_bytes(answer.at(kAnswerOut));
   CHECK(parse_answer("a.out.npy", npy).value() == answer);

@@ -35,7 +35,7 @@ void check_refused(const std::string& bytes, const std::string& message) {
   CHECK_THAT(parsed.status().message(), ContainsSubstring(message));
 }
 
-TEST_CASE("what NumPy wrote is read, and written again byte for byte") {
+TEST_CASE("arrays that NumPy wrote are read, and written again byte for byte") {
   for (const char* name : {"floats.npy", "one_number.npy", "no_items.npy", "text.npy"}) {
     const Result<NpyArray> parsed = parse_npy(file(name));
     INFO(name << ": " << parsed.status());
@@ -53,13 +53,13 @@ TEST_CASE("a header of version 2 is read") {
   CHECK(parse_npy(file("version_2.npy")).value() == parse_npy(file("floats.npy")).value());
 }
 
-TEST_CASE("Fortran's order becomes C's") {
+TEST_CASE("arrays in Fortran's order are read into C's") {
   const NpyArray array = parse_npy(file("fortran.npy")).value();
   CHECK(npy_array_text(array) == "int32 [2, 3, 4]");
   for (std::int32_t i = 0; i < 24; ++i) CHECK(array.at<std::int32_t>(i) == i);
 }
 
-TEST_CASE("of no items the other sizes may be anything, in either order") {
+TEST_CASE("an array without items may have other sizes of any value, in either order") {
   for (const char* order : {"False", "True"}) {
     const std::string header = std::string("{'descr': '<f4', 'fortran_order': ") + order +
                                ", 'shape': (9223372036854775807, 9223372036854775807, 0)}";
@@ -95,7 +95,7 @@ TEST_CASE("an array cut short at any byte is refused, and so is one with a byte 
   check_refused(whole + "x", "items: expected 24 bytes for float32 [2, 3], found 25");
 }
 
-TEST_CASE("each part of a header is looked at") {
+TEST_CASE("each part of a header is checked") {
   check_refused("\x93NUMPY\x03", "version: expected 1.0 or 2.0");
   check_refused(with_header("[]"), "header: expected a dict, found []");
   check_refused(with_header("{'descr': '<f4', 'fortran_order': False, }"),

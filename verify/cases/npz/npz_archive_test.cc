@@ -37,7 +37,7 @@ void check_refused(const std::string& bytes, const std::string& message) {
   CHECK_THAT(parsed.status().message(), ContainsSubstring(message));
 }
 
-TEST_CASE("what is written is read, and written again byte for byte") {
+TEST_CASE("an archive is written the same way each time, and read back") {
   const std::string bytes = npz_bytes(members()).value();
   CHECK(npz_bytes(members()).value() == bytes);
   const Result<NpzArrays> parsed = parse_npz(bytes, kRoom);
@@ -47,7 +47,7 @@ TEST_CASE("what is written is read, and written again byte for byte") {
   for (const NpzMember& member : members()) CHECK(parsed.value().at(member.name) == member.array);
 }
 
-TEST_CASE("what NumPy wrote is read, compressed or not") {
+TEST_CASE("archives that NumPy wrote are read, compressed or not") {
   const NpzArrays plain = parse_npz(file("plain.npz"), kRoom).value();
   CHECK(plain.size() == 5);
   CHECK(npy_array_text(plain.at("out")) == "float32 [2, 3]");
@@ -65,7 +65,7 @@ TEST_CASE("an archive cut short at any byte is refused") {
   check_refused("sequence,head,dim\n0,0,0\n", "expected an npz, which is a zip archive");
 }
 
-TEST_CASE("a damaged item is seen by the archive's checksum, and told by its member") {
+TEST_CASE("the archive's checksum reveals a damaged item, and the message names its member") {
   std::string bytes = npz_bytes(members()).value();
   bytes[bytes.find(std::string("\x00\x00\x00\x3f", 4))] ^= 1;
   check_refused(bytes, "member 'q.npy': CRC error");
@@ -79,7 +79,7 @@ TEST_CASE("members are arrays with a name each") {
   check_refused(renamed, "member 'window.txt': expected a name in .npy");
 }
 
-TEST_CASE("unpacked members have the room that they are given, and no more") {
+TEST_CASE("unpacked members may take as many bytes as allowed, and no more") {
   const std::string bytes = file("compressed.npz");
   const std::int64_t unpacked = 128 + 8 * 64 * 2;
   CHECK(parse_npz(bytes, unpacked).is_ok());

@@ -37,7 +37,7 @@ ModelWeights mean_weights() {
   return weights;
 }
 
-TEST_CASE("a model of one layer is what it is by hand") {
+TEST_CASE("a model of one layer gives the numbers worked out by hand") {
   const ModelWeights weights = mean_weights();
   const DenseModel model(weights, kFp32, {});
   const std::vector<Token> tokens = {0, 3};
@@ -51,7 +51,7 @@ TEST_CASE("a model of one layer is what it is by hand") {
   CHECK(std::abs(hidden.value(1, 1) - sum[1] / norm) < 1e-5);
 }
 
-TEST_CASE("a row knows nothing of later ones") {
+TEST_CASE("a row does not depend on later ones") {
   const ModelWeights weights = drawn_weights({.vocabulary = 8, .layers = 2}, {.seed = 4});
   const DenseModel model(weights, kFp32, {});
   const std::vector<Token> tokens = {1, 5, 2, 7, 0, 3};
@@ -77,7 +77,7 @@ TEST_CASE("K and V are rounded as the cache stores them") {
   CHECK(e4m3 > 2 * bf16);
 }
 
-TEST_CASE("the same seed samples the same tokens, and members part") {
+TEST_CASE("the same seed samples the same tokens, and the members of a request differ") {
   const ModelWeights weights = drawn_weights({.vocabulary = 12, .layers = 1}, {.seed = 4});
   const DenseModel model(weights, kFp32, {});
   GenerationRequest request{.prompt = {1, 2, 3},

@@ -56,7 +56,7 @@ void check_deviations(const std::vector<Flow>& inputs, const Step& step, double 
   }
 }
 
-TEST_CASE("deviations are those of errors that flow through a step") {
+TEST_CASE("deviations match errors that are passed through each operation of a step") {
   RandomStream stream(5);
   Matrix weights(6, 12);
   for (std::int64_t i = 0; i < weights.size(); ++i) weights.data()[i] = draw_normal(stream);
@@ -75,7 +75,8 @@ TEST_CASE("deviations are those of errors that flow through a step") {
       [&](const std::vector<Flow>& in) { return rms_norm(in[0], gains, 1e-5); }, 0.3);
 }
 
-TEST_CASE("an error that crosses no border of a store is gone; one that does is a whole step") {
+TEST_CASE(
+    "an error that crosses no rounding boundary disappears, and one that does is a whole step") {
   // Codes above 1 are 1/8 apart; 1.0625 is a rounding boundary.
   Flow x{Matrix::Constant(1, 3, 1.05), Matrix::Constant(1, 3, 0.0)};
   x.deviation(0, 1) = 0.0125 / kFlowLambda * 0.99;

@@ -34,7 +34,7 @@ void* managed_memory(std::size_t bytes) {
 
 namespace {
 
-TEST_CASE("what was given back is handed out again, by size, and a slab serves many") {
+TEST_CASE("freed memory is handed out again from the same slab") {
   manage_heap();
   const auto first = std::make_unique<std::uint64_t>(7);
   const int slabs_before = slabs;
@@ -47,7 +47,7 @@ TEST_CASE("what was given back is handed out again, by size, and a slab serves m
   CHECK(*first == 7);
 }
 
-TEST_CASE("a thread that hands over a slab may give back an earlier one meanwhile") {
+TEST_CASE("memory may be freed while a new slab is handed out") {
   manage_heap();
   given_back_meanwhile = std::make_unique<int>(5);
   const int slabs_before = slabs;

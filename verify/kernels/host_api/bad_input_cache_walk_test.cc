@@ -24,7 +24,7 @@ void add_op_options(Faults& faults) {
   faults.add_workspace("options.workspace", RECTO_FIELD(Workspace, options.workspace));
 }
 
-TEST_CASE("run_kv_write refuses what is wrong with any field that it is handed") {
+TEST_CASE("run_kv_write refuses a wrong value in any field of its arguments") {
   Faults faults;
   faults.add_rows({"k", "k"}, RECTO_FIELD(RowsView, write.k));
   faults.add_rows({"v", "v"}, RECTO_FIELD(RowsView, write.v));
@@ -86,7 +86,7 @@ void add_copies(Faults& faults) {
       "copies.size: expected an extent below 2^63 bytes");
 }
 
-TEST_CASE("run_block_copy refuses what is wrong with any field that it is handed") {
+TEST_CASE("run_block_copy refuses a wrong value in any field of its arguments") {
   Faults faults;
   faults.add_cache({"kv.k", "kv.k"}, RECTO_FIELD(MutableKvTensorView, copied.k));
   faults.add_cache({"kv.v", "kv.v"}, RECTO_FIELD(MutableKvTensorView, copied.v));
@@ -128,7 +128,7 @@ TEST_CASE("run_block_copy refuses what is wrong with any field that it is handed
        faults);
 }
 
-TEST_CASE("run_block_swap refuses what is wrong with any field that it is handed") {
+TEST_CASE("run_block_swap refuses a wrong value in any field of its arguments") {
   Faults faults;
   faults.add_cache({"from.k", "from.k"}, RECTO_FIELD(KvTensorView, from.k));
   faults.add_cache({"from.v", "from.v"}, RECTO_FIELD(KvTensorView, from.v));
@@ -199,7 +199,7 @@ void add_gathered(Faults& faults) {
       "context_start[1]: expected rows apart from those of sequence 0, got 19");
 }
 
-TEST_CASE("run_gather refuses what is wrong with any field that it is handed") {
+TEST_CASE("run_gather refuses a wrong value in any field of its arguments") {
   Faults faults;
   faults.add_cache({"kv.k", "kv.k"}, RECTO_FIELD(KvTensorView, gather.kv.k));
   faults.add_cache({"kv.v", "kv.v"}, RECTO_FIELD(KvTensorView, gather.kv.v));

@@ -17,7 +17,7 @@ const std::vector<std::string> kKinds = {"shape", "stride",     "type",
                                          "null",  "misaligned", "contents"};
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
-TEST_CASE("a step of one layer refuses what is wrong with any field of the cache of all") {
+TEST_CASE("a step of one layer refuses a wrong value in any field of the cache of all layers") {
   const FieldOf<LayeredCache> cache = RECTO_FIELD(LayeredCache, cache);
   using Cache = LayeredCache;
   Faults faults;
@@ -88,7 +88,7 @@ void add_flash_scalars(Faults& faults) {
       "block_table[0][0]: expected a block id");
 }
 
-TEST_CASE("flash_attn_with_kvcache refuses what is wrong with any of its arguments") {
+TEST_CASE("flash_attn_with_kvcache refuses a wrong value in any of its arguments") {
   Faults faults;
   faults.add_rows({"q", "q"}, RECTO_FIELD(RowsView, flash.q));
   faults.add_cache({"k_cache", "kv.k"}, RECTO_FIELD(MutableKvTensorView, flash.k_cache));
@@ -117,7 +117,7 @@ TEST_CASE("flash_attn_with_kvcache refuses what is wrong with any of its argumen
        faults);
 }
 
-TEST_CASE("paged_attention of vLLM refuses what is wrong with any of its arguments") {
+TEST_CASE("paged_attention of vLLM refuses a wrong value in any of its arguments") {
   Faults faults;
   faults.add_rows({"query", "q"}, RECTO_FIELD(RowsView, vllm.query));
   faults.add_cache({"key_cache", "kv.k"}, RECTO_FIELD(KvTensorView, vllm.key_cache));

@@ -62,7 +62,7 @@ void add_outputs(Faults& faults) {
       "workspace.data: expected memory apart from kv.v at [");
 }
 
-TEST_CASE("run_attention refuses what is wrong with any field that it is handed") {
+TEST_CASE("run_attention refuses a wrong value in any field of its arguments") {
   Faults faults;
   faults.add_rows({"q", "q"}, RECTO_FIELD(RowsView, api.inputs.q));
   faults.add_cache({"kv.k", "kv.k"}, RECTO_FIELD(KvTensorView, api.inputs.kv.k));
@@ -125,7 +125,7 @@ void add_rotary(Faults& faults) {
       "cached_length[2]: expected below rotary.cosines.num_rows = 32, got 32");
 }
 
-TEST_CASE("run_decode_step refuses what is wrong with any field that it is handed") {
+TEST_CASE("run_decode_step refuses a wrong value in any field of its arguments") {
   Faults faults;
   faults.add_rows({"q", "q"}, RECTO_FIELD(RowsView, api.step.q));
   faults.add_rows({"new_k", "new_k"}, RECTO_FIELD(RowsView, api.step.new_k));
@@ -159,7 +159,7 @@ TEST_CASE("run_decode_step refuses what is wrong with any field that it is hande
        faults);
 }
 
-TEST_CASE("planning refuses what is wrong with any option") {
+TEST_CASE("planning refuses a wrong value in any option") {
   const FieldOf<PlanOptions> options = RECTO_FIELD(PlanOptions, api.options);
   const FaultNames names = {"options", "options"};
   Faults faults;

@@ -102,7 +102,7 @@ void run_by_reference(Op op, OpCall& call) {
   if (op == swap_op) reference::swap_blocks(call.from, call.to, call.swaps);
 }
 
-TEST_CASE("calls that are right leave what the reference leaves") {
+TEST_CASE("valid calls leave the cache as the reference does") {
   simt::Executor executor({});
   for (const Op op : {write_op, copy_op, swap_op}) {
     for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
@@ -123,7 +123,7 @@ TEST_CASE("calls that are right leave what the reference leaves") {
   }
 }
 
-TEST_CASE("calls of nothing do nothing, with a check and without") {
+TEST_CASE("calls without tokens or pairs change nothing") {
   simt::Executor executor({});
   for (const Op op : {write_op, copy_op, swap_op}) {
     OpCall call;
@@ -136,7 +136,7 @@ TEST_CASE("calls of nothing do nothing, with a check and without") {
   }
 }
 
-TEST_CASE("the last of repeated slots stays, unless there were to be none") {
+TEST_CASE("the last of repeated slots stays if repeats are allowed") {
   simt::Executor executor({});
   OpCall call;
   call.slots[4] = 7;
@@ -172,7 +172,7 @@ void expect_refused(const std::vector<Fault>& faults) {
   }
 }
 
-TEST_CASE("what slots and pairs hold is looked at on the device") {
+TEST_CASE("the device check refuses wrong slots and pairs") {
   const std::string slot = "expected -1, or a slot id below kv.k.num_blocks * kv.k.block_size = 24";
   const std::string id = "expected a block id from 0 to below ";
   expect_refused({
@@ -217,7 +217,8 @@ TEST_CASE("what slots and pairs hold is looked at on the device") {
   });
 }
 
-TEST_CASE("what can be known on the host is, with a check and without") {
+TEST_CASE(
+    "wrong shapes and workspaces are refused on the host, with a check of contents and without") {
   const std::string at = "workspace.data: expected ";
   expect_refused({
       {write_op, [](auto& c) { c.options.workspace.bytes = 47; },

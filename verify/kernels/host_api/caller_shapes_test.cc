@@ -68,7 +68,7 @@ std::vector<std::int32_t> tables_of_layers(const CallerBatch& batch) {
   return tables;
 }
 
-TEST_CASE("a cache of all layers, a table for each") {
+TEST_CASE("one cache of all layers, with a block table for each, gives the reference's results") {
   constexpr std::int64_t kBlockSize = 16;
   constexpr std::int64_t kLayerSize = kBlocks * kHeads * kBlockSize * kDim;
   CallerBatch batch(kBlockSize);
@@ -218,12 +218,13 @@ void check_flash_attn(kernels::RotaryPairing pairing) {
   expect_right(inputs_over(copy, batch, rows(batch.q, kQHeads), options), plan, outputs);
 }
 
-TEST_CASE("flash_attn_with_kvcache, with rotary embedding of either form") {
+TEST_CASE(
+    "flash_attn_with_kvcache gives the reference's results, with rotary embedding of either form") {
   check_flash_attn(kernels::RotaryPairing::kInterleaved);
   check_flash_attn(kernels::RotaryPairing::kHalves);
 }
 
-TEST_CASE("paged_attention_v1 and v2 of vLLM") {
+TEST_CASE("paged_attention_v1 and v2 of vLLM give the reference's results") {
   constexpr std::int64_t kBlockSize = 16;
   constexpr std::int64_t kPack = 8;
   constexpr std::int64_t kPoolSize = kBlocks * kBlockSize * kHeads * kDim;

@@ -99,7 +99,7 @@ std::vector<float> attended(AttentionKernel kernel, std::int64_t context, std::i
 // The same slots of the same block, at the same distance from a tile's start.
 std::int64_t short_context(std::int64_t context) { return kBlockSize + context % kBlockSize; }
 
-TEST_CASE("attention over the longest context is that over a short one with the same window") {
+TEST_CASE("attention over the longest context equals that over a short one with the same window") {
   for (const AttentionKernel kernel :
        {AttentionKernel::kReferenceDecode, AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode,
         AttentionKernel::kPrefill}) {
@@ -116,7 +116,7 @@ TEST_CASE("attention over the longest context is that over a short one with the 
   }
 }
 
-TEST_CASE("one token more is refused, of options and of a plan that was changed") {
+TEST_CASE("a context one token longer is refused, in options and in a changed plan") {
   LongCall call(kContextLengthMax);
   for (const AttentionKernel kernel :
        {AttentionKernel::kReferenceDecode, AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode,
@@ -140,7 +140,7 @@ TEST_CASE("one token more is refused, of options and of a plan that was changed"
   }
 }
 
-TEST_CASE("a step appends the last token that there can be") {
+TEST_CASE("a step appends the last token of the longest context") {
   LongCall call(kContextLengthMax);
   DeviceCodes new_k(kDim);
   DeviceCodes new_v(kDim);
@@ -177,7 +177,7 @@ TEST_CASE("a step appends the last token that there can be") {
 }
 
 // A pool of one block whose slots are not read.
-TEST_CASE("blocks of more slots than int counts are refused, of as many served") {
+TEST_CASE("blocks with more slots than an int counts are refused, and with as many are served") {
   constexpr std::int64_t kLargest = (std::int64_t{1} << 31) - 16;
   const std::string message =
       ": expected at most 2147483647, got " + std::to_string(std::int64_t{1} << 31);

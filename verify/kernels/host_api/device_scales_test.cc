@@ -98,7 +98,7 @@ void expect_scale_refused(ScaledRun run, void (*plant)(ScaledCall&), const std::
   CHECK((scaled.written() == before));
 }
 
-TEST_CASE("scales that are right are served by every call, and results written") {
+TEST_CASE("valid scales are accepted by every call") {
   simt::Executor executor({});
   for (const ScaledRun run : {attend, step, write, gather, swap}) {
     ScaledCall scaled;
@@ -140,7 +140,7 @@ TEST_CASE("a scale that is zero, negative or not finite is refused by its head")
   swapped([](auto& s) { s.other_v[0] = 0; }, "to.v.scale[0]");
 }
 
-TEST_CASE("without a check, and of caches without scales, none is looked at") {
+TEST_CASE("scales are not checked without a check of contents, nor in caches without scales") {
   simt::Executor executor({});
   ScaledCall scaled;
   scaled.k = {0.0F, 0.0F};

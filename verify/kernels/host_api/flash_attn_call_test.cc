@@ -87,7 +87,7 @@ TEST_CASE("a call without new tokens attends to what a step has appended, as the
   CHECK(before != stepped);  // with one token less
 }
 
-TEST_CASE("without a scale it is 1 / sqrt(headdim), and 0 is a scale like others") {
+TEST_CASE("the default scale is 1 / sqrt(headdim), and 0 is an ordinary scale") {
   FlashCall flash;
   const std::vector<std::uint16_t> untold = result_of_step(flash.call);
   flash.call.softmax_scale = 0.125F;
@@ -97,7 +97,7 @@ TEST_CASE("without a scale it is 1 / sqrt(headdim), and 0 is a scale like others
   CHECK(result_of_step(flash.call) != untold);
 }
 
-TEST_CASE("a window is a number of keys, the largest one as good as none") {
+TEST_CASE("a window counts keys, and the largest window is no limit") {
   constexpr std::int64_t kLargest = std::numeric_limits<std::int64_t>::max();
   FlashCall flash;
   CHECK(step_of(flash.call).value().options.window == std::nullopt);
@@ -113,7 +113,7 @@ TEST_CASE("a window is a number of keys, the largest one as good as none") {
   CHECK(result_of_step(flash.call) != untold);
 }
 
-TEST_CASE("calls that there cannot be are refused, and told what to call instead") {
+TEST_CASE("invalid calls are refused, and the message names the function to call instead") {
   struct Case {
     void (*plant)(FlashCall&);
     std::string of_step;

@@ -84,7 +84,7 @@ Status run(GatherCall& call, std::int64_t max_context_length) {
   return status;
 }
 
-TEST_CASE("a gather that is right leaves what the reference leaves") {
+TEST_CASE("a valid gather leaves the rows as the reference does") {
   for (const KvLayout layout : {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked}) {
     for (const ElementType type : {ElementType::kFp32, ElementType::kBf16, ElementType::kE4m3}) {
       for (const ContentsCheck check : {ContentsCheck::kNone, ContentsCheck::kOnDevice}) {
@@ -102,7 +102,7 @@ TEST_CASE("a gather that is right leaves what the reference leaves") {
   }
 }
 
-TEST_CASE("of nothing, nothing is gathered, with a check and without") {
+TEST_CASE("a gather of no tokens changes nothing, with a check of contents and without") {
   for (const ContentsCheck check : {ContentsCheck::kNone, ContentsCheck::kOnDevice}) {
     GatherCall call;
     call.options.contents_check = check;
@@ -118,7 +118,7 @@ TEST_CASE("of nothing, nothing is gathered, with a check and without") {
   CHECK(empty.has_rows_of(GatherCall()));
 }
 
-TEST_CASE("rows of sequences may touch, and be all that there are") {
+TEST_CASE("rows of sequences may be adjacent, but not overlap") {
   GatherCall call;
   call.starts = {7, 0, 3};
   CHECK(run(call, 9) == Status::ok());
@@ -132,7 +132,7 @@ TEST_CASE("rows of sequences may touch, and be all that there are") {
             "context_start[2]: expected rows apart from those of sequence 0, got 4"));
 }
 
-TEST_CASE("as many tokens as a grid has thread blocks for are gathered, and no more") {
+TEST_CASE("a gather takes as many tokens as a grid has thread blocks for, and no more") {
   GatherCall call;
   CHECK(kernels::kGatheredMax == 2097120);
   call.options = {};

@@ -8,7 +8,7 @@
 namespace recto::verify {
 namespace {
 
-TEST_CASE("a workspace that does not do is refused") {
+TEST_CASE("an unsuitable workspace is refused") {
   expect_refused({
       {run_call, [](auto& c) { c.workspace.bytes = c.plan.workspace_bytes - 1; },
        "workspace.bytes: expected at least 48, got 47"},
@@ -25,7 +25,7 @@ TEST_CASE("a workspace that does not do is refused") {
   });
 }
 
-TEST_CASE("what tables and lengths hold is looked at on the device") {
+TEST_CASE("the device check refuses wrong block ids, lengths and row ranges") {
   expect_refused({
       {run_call, [](auto& c) { c.batch.query_start[0] = 1; }, "query_start[0]: expected 0, got 1"},
       {run_call, [](auto& c) { c.batch.query_start[2] = 0; },
@@ -75,7 +75,7 @@ TEST_CASE("what tables and lengths hold is looked at on the device") {
   });
 }
 
-TEST_CASE("what contexts do not reach may hold anything") {
+TEST_CASE("table entries beyond the contexts may hold anything") {
   simt::Executor executor({});
   for (const Run run : {run_call, run_step}) {
     ApiCall call;

@@ -89,7 +89,7 @@ void expect_invariance(const DrawnCases& cases, const PlanOptions& options) {
   CHECK(sequences >= 40);
 }
 
-TEST_CASE("a row has the bits that it has alone") {
+TEST_CASE("a batch-invariant row has the bits that it has alone") {
   PlanOptions options;
   options.batch_invariance = BatchInvariance::kRows;
   expect_invariance(cases_of("decode", {RowsKind::kDecode}), options);
@@ -133,7 +133,7 @@ OwnRow run_of_rows(const std::vector<std::int64_t>& rows, std::size_t own,
   return {bits_of_rows(result_of(backend.call(placed.inputs())), before, 1), ""};
 }
 
-TEST_CASE("under the same options, beside sequences of no rows, of one, and of several") {
+TEST_CASE("a batch-invariant row has the same bits beside sequences of no, one or several rows") {
   PlanOptions options = {.max_context_length = 4096};
   options.batch_invariance = BatchInvariance::kRows;
   const OwnRow decoded = run_of_rows({1}, 0, options);
@@ -157,7 +157,7 @@ TEST_CASE("under the same options, beside sequences of no rows, of one, and of s
 }
 
 // A split size within the contexts, so that one split and several are merged alike.
-TEST_CASE("and so in splits, as long as their size is the plan's") {
+TEST_CASE("a batch-invariant row has the bits that it has alone in splits of the plan's size") {
   PlanOptions options;
   options.batch_invariance = BatchInvariance::kRows;
   options.split_size = 40;
@@ -165,7 +165,7 @@ TEST_CASE("and so in splits, as long as their size is the plan's") {
 }
 
 // This call is split if the card has room for more thread blocks, and not otherwise.
-TEST_CASE("otherwise splits follow the batch and the card") {
+TEST_CASE("the number of splits follows the batch and the card without batch invariance") {
   const DrawnCases cases = cases_of("decode", {RowsKind::kDecode});
   int plans = 0;
   for (std::uint64_t number = 0; number < cases.count; ++number) {

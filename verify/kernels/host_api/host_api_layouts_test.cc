@@ -16,7 +16,8 @@ namespace {
 
 using enum AttentionKernel;
 
-TEST_CASE("head dims in the table are the GQA kernel's, those beside them the reference kernel's") {
+TEST_CASE(
+    "head dims in the table use the GQA kernel, and head dims beside them the reference kernel") {
   for (const auto& entry : kernels::gqa_decode_table()) {
     if (entry.q_type != ElementType::kFp16 || entry.kv_type != ElementType::kFp16) continue;
     for (const std::int64_t head_dim : {entry.head_dim - 8, entry.head_dim, entry.head_dim + 8}) {
@@ -34,7 +35,7 @@ TEST_CASE("head dims in the table are the GQA kernel's, those beside them the re
   }
 }
 
-TEST_CASE("each head dim has an entry of its own") {
+TEST_CASE("each head dim launches its own entry of the table") {
   for (const auto& entry : kernels::gqa_decode_table()) {
     CaseSpec spec = spec_of(20);
     spec.shape.head_dim_k = spec.shape.head_dim_v = entry.head_dim;
@@ -49,7 +50,7 @@ TEST_CASE("each head dim has an entry of its own") {
   }
 }
 
-TEST_CASE("the plain kernel's largest head dim is 256") {
+TEST_CASE("the reference kernel serves head dims up to 256") {
   PlanOptions options;
   options.kernel = kReferenceDecode;
   for (const std::int64_t head_dim : {255, 256}) {
@@ -94,7 +95,7 @@ class MovedCache {
   PagedKvView view_;
 };
 
-TEST_CASE("caches at multiples of 16 bytes are the GQA kernel's; others are read by less") {
+TEST_CASE("caches aligned to 16 bytes use the GQA kernel, others the reference kernel") {
   struct Place {
     ElementType type;
     std::size_t shift;  // bytes
@@ -128,7 +129,7 @@ TEST_CASE("caches at multiples of 16 bytes are the GQA kernel's; others are read
 }
 
 // A token-major cache of two heads, whose slots are not contiguous; with one head they are.
-TEST_CASE("whole blocks are fetched where a block's slots lie side by side") {
+TEST_CASE("TMA decode serves only blocks whose slots are contiguous") {
   PlanOptions options;
   options.kernel = kTmaDecode;
   const auto placed = [](KvLayout layout, std::int64_t block_size) {

@@ -74,7 +74,7 @@ Outcome outcome_of(AttentionKernel kernel, std::int64_t split_size, std::int64_t
   return outcome;
 }
 
-TEST_CASE("a context longer than its plan is computed whole, by the last split") {
+TEST_CASE("a context longer than planned is computed whole, by the last split") {
   for (const AttentionKernel kernel : {AttentionKernel::kReferenceDecode,
                                        AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode}) {
     for (const std::int64_t split_size : {4, 8, 16, 40}) {
@@ -92,7 +92,7 @@ TEST_CASE("a context longer than its plan is computed whole, by the last split")
 
 // Planned for 8 keys, two splits of 33 keys begin at 0 and 4, and two shares at 0 and 20, which
 // rounds otherwise on tensor cores.
-TEST_CASE("only shares of equal size grow with a context longer than its plan") {
+TEST_CASE("only splits of equal shares grow with a context longer than planned") {
   for (const AttentionKernel kernel : {AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode}) {
     INFO(attention_kernel_name(kernel));
     const Outcome splits = outcome_of(kernel, 4, 8);
@@ -102,7 +102,7 @@ TEST_CASE("only shares of equal size grow with a context longer than its plan") 
   }
 }
 
-TEST_CASE("one split is the whole context, however long") {
+TEST_CASE("a single split is the whole context, however long") {
   for (const AttentionKernel kernel : {AttentionKernel::kReferenceDecode,
                                        AttentionKernel::kGqaDecode, AttentionKernel::kTmaDecode}) {
     INFO(attention_kernel_name(kernel));
@@ -116,7 +116,7 @@ TEST_CASE("one split is the whole context, however long") {
   }
 }
 
-TEST_CASE("a check on the device refuses what is longer, and lets through what is not") {
+TEST_CASE("the device check refuses contexts longer than planned, and no others") {
   for (const std::int64_t max_context : {kLongest - 1, kLongest}) {
     ApiCall call;
     call.options.max_context_length = max_context;

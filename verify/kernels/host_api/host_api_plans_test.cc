@@ -12,7 +12,7 @@
 namespace recto::verify {
 namespace {
 
-TEST_CASE("a plan that there cannot be is refused, whatever it was made of") {
+TEST_CASE("a plan with inconsistent or invalid fields is refused") {
   const std::string by = " from plan.max_context_length and plan.split_size, got ";
   expect_refused({
       {run_call,
@@ -129,7 +129,7 @@ void turn(ApiCall& call) {
   call.step_plan = plan_decode_step(call.step, call.options).value();
 }
 
-TEST_CASE("tables of angles obey the rules of rows, and lie apart from what is written") {
+TEST_CASE("rotary tables obey the rules of rows, and lie apart from memory that is written") {
   const std::string cosines = "rotary.cosines.";
   const std::string sines = "rotary.sines.";
   expect_refused({
@@ -177,7 +177,7 @@ TEST_CASE("tables of angles obey the rules of rows, and lie apart from what is w
   CHECK(odd.message().starts_with("rotary.cosines.data: expected a multiple of 2 bytes, got 0x"));
 }
 
-TEST_CASE("positions that angles do not have are found on the device") {
+TEST_CASE("the device check refuses positions beyond the rotary tables") {
   expect_refused({
       {run_step,
        [](auto& c) {
@@ -200,7 +200,7 @@ TEST_CASE("positions that angles do not have are found on the device") {
   });
 }
 
-TEST_CASE("a workspace has what the call keeps there, and nothing else") {
+TEST_CASE("a workspace has exactly the bytes that the call needs") {
   simt::Executor executor({});
   ApiCall call;
   PlanOptions options = call.options;

@@ -10,7 +10,7 @@
 namespace recto::verify {
 namespace {
 
-TEST_CASE("a call that is right is served, and writes") {
+TEST_CASE("a valid call is served and writes its results") {
   simt::Executor executor({});
   for (const Run run : {run_call, run_step}) {
     ApiCall call;
@@ -22,7 +22,7 @@ TEST_CASE("a call that is right is served, and writes") {
   }
 }
 
-TEST_CASE("what the gate refuses, no kernel is asked") {
+TEST_CASE("the gate refuses invalid calls before a kernel is asked") {
   expect_refused({
       {run_call, [](auto& c) { c.inputs.q.data = nullptr; },
        "q.data: expected an address, got null"},
@@ -73,7 +73,7 @@ TEST_CASE("what the gate refuses, no kernel is asked") {
   });
 }
 
-TEST_CASE("what no kernel serves is refused by name, with what there is") {
+TEST_CASE("calls that no kernel serves are refused by name, with what is served") {
   expect_refused({
       {plan_call,
        [](auto& c) {
@@ -129,7 +129,7 @@ TEST_CASE("what no kernel serves is refused by name, with what there is") {
   });
 }
 
-TEST_CASE("plans that there cannot be are refused") {
+TEST_CASE("plan options out of range are refused") {
   expect_refused({
       {plan_call, [](auto& c) { c.options.max_context_length = -1; },
        "options.max_context_length: expected at least 1, the tokens of the longest context of any "

@@ -51,7 +51,8 @@ PlanOptions with_kernel(AttentionKernel kernel) {
   return options;
 }
 
-TEST_CASE("the oracle holds of calls, by the rule and by each kernel") {
+TEST_CASE(
+    "calls agree with the oracle, with the kernel that the rule chooses and with each kernel") {
   PlanOptions splits;
   splits.split_size = 40;
   PlanOptions invariant;
@@ -71,7 +72,7 @@ TEST_CASE("the oracle holds of calls, by the rule and by each kernel") {
   expect_laws_hold({oracle_comparison()}, backends, of_all(calls()));
 }
 
-TEST_CASE("the oracle holds of steps that append") {
+TEST_CASE("steps that append agree with the oracle") {
   expect_laws_hold(
       {oracle_comparison()},
       {host_api_step_backend(kReversed, {}),
@@ -79,7 +80,7 @@ TEST_CASE("the oracle holds of steps that append") {
       of_all(steps()));
 }
 
-TEST_CASE("every law holds of the host API") {
+TEST_CASE("the host API keeps every law") {
   const std::optional<LawReport> report =
       expect_laws_hold(all_laws(), {host_api_backend(kReversed, {}), host_api_step_backend({}, {})},
                        of_all(law_cases()));

@@ -21,7 +21,7 @@ PlanOptions card_of(std::int64_t num_multiprocessors, std::int64_t max_context_l
   return {.max_context_length = max_context_length, .num_multiprocessors = num_multiprocessors};
 }
 
-TEST_CASE("splits have 64 keys at least") {
+TEST_CASE("splits have at least 64 keys") {
   const auto chosen = [](std::int64_t context) { return choose(spec_of(context), {}); };
   CHECK(chosen(63) == Chosen{"GQA decode, 1 splits of 64", "gqa_decode 1x1x1"});
   CHECK(chosen(64) == Chosen{"GQA decode, 1 splits of 64", "gqa_decode 1x1x1"});
@@ -30,7 +30,7 @@ TEST_CASE("splits have 64 keys at least") {
   CHECK(chosen(129) == Chosen{"GQA decode, 3 splits of 64", "gqa_decode 1x1x3, split_merge 1x2x1"});
 }
 
-TEST_CASE("one split is a launch, several are two, by the plain kernel") {
+TEST_CASE("the reference kernel takes one launch for one split, and two for several") {
   PlanOptions options;
   options.kernel = kReferenceDecode;
   const auto chosen = [&](std::int64_t context) { return choose(spec_of(context), options); };
@@ -41,7 +41,7 @@ TEST_CASE("one split is a launch, several are two, by the plain kernel") {
 }
 
 // The longest context has 3 splits, whatever the plan was made for.
-TEST_CASE("contexts may end where a split does, or beside it") {
+TEST_CASE("plans keep their splits for contexts that end where a split does, or beside it") {
   PlanOptions options = {.max_context_length = 100};
   options.split_size = 40;
   for (const AttentionKernel kernel : {kReferenceDecode, kGqaDecode, kTmaDecode}) {
@@ -71,7 +71,7 @@ TEST_CASE("a context is split until three thread blocks on each multiprocessor f
   CHECK(chosen(10) == "GQA decode, 2 splits of 64");
 }
 
-TEST_CASE("a thread block has sixteen heads of a group, or one of the plain kernel") {
+TEST_CASE("a thread block has sixteen heads of a group, or one head in the reference kernel") {
   const auto chosen = [](std::int64_t group, std::optional<AttentionKernel> kernel) {
     CaseSpec spec = spec_of(40);
     spec.shape.num_q_heads = group;
@@ -109,7 +109,7 @@ TEST_CASE("batch-invariant splits have 1024 keys, whatever the batch and the car
   }
 }
 
-TEST_CASE("one row of each sequence is decode, anything else prefill") {
+TEST_CASE("one row per sequence uses decode, anything else prefill") {
   const auto chosen = [](const std::vector<std::int64_t>& rows, std::int64_t max_query_length,
                          std::int64_t block_size = 8) {
     CaseSpec spec = spec_of(std::ssize(rows), 40);
@@ -151,7 +151,7 @@ bool is_planned(const PlanOptions& options, std::int64_t num_seqs = 1,
   return plan_attention(inputs, options).is_ok();
 }
 
-TEST_CASE("what no grid and no int holds is refused, and one less is planned") {
+TEST_CASE("sizes beyond a grid or an int are refused, and one less is planned") {
   for (const std::int64_t beyond : {0, 1}) {
     INFO(beyond << " beyond the limit");
     const bool is_within = beyond == 0;

@@ -8,7 +8,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("kernels that are instantiated for types alone are listed with the pairs they serve") {
+TEST_CASE("kernels instantiated for types alone are listed with the type pairs that they serve") {
   const std::string written =
       "fp32/fp32, fp32/fp16, fp32/bf16, fp32/e4m3, fp32/e5m2, fp16/fp16, fp16/e4m3, fp16/e5m2, "
       "bf16/bf16, bf16/e4m3, bf16/e5m2";

@@ -63,7 +63,8 @@ void for_each_case(const std::string& target, Visit visit) {
   }
 }
 
-TEST_CASE("what nvcc makes of the kernels is within the probabilistic bound, without a finding") {
+TEST_CASE(
+    "the kernels as nvcc compiles them are within the probabilistic bound, without a finding") {
   for (const char* target : kNvccTargets) {
     const Backend numerics = host_api_backend({}, {});
     for_each_case(target, [&](const TypePair&, const PagedAttentionInputs& inputs,
@@ -121,7 +122,8 @@ Bits compare_bits(const std::string& target, ElementType q) {
   return bits;
 }
 
-TEST_CASE("without contraction, fp32 differs from the fiber executor by library functions alone") {
+TEST_CASE(
+    "fp32 results without contraction differ from the executor's by library functions alone") {
   const Bits bits = compare_bits("sm80-uncontracted", ElementType::kFp32);
   CHECK(bits.unexplained == 0);
   if (is_full_run()) CHECK((bits.cases == 0 || bits.independent > 0));

@@ -69,7 +69,8 @@ Seen seen_in(TypePair types, std::uint64_t count) {
   return seen;
 }
 
-TEST_CASE("twenty cases of any two types have ties, and tell roundings that are nearly right") {
+TEST_CASE(
+    "twenty cases of any fp8 type pair have ties, and tell the right rounding from similar ones") {
   for (const TypePair& types : kTypePairs) {
     if (!is_fp8(types.kv)) continue;
     CAPTURE(types.q, types.kv);
@@ -81,7 +82,7 @@ TEST_CASE("twenty cases of any two types have ties, and tell roundings that are 
   }
 }
 
-TEST_CASE("other tokens of a case are as many, in other slots, and each slot is named once") {
+TEST_CASE("the other tokens of a write are as many, in other slots, each named once") {
   const DrawnCases cases{.name = "other writes", .count = 40};
   for (std::uint64_t number = 0; number < cases.count; ++number) {
     const LawCase law_case = drawn_case(cases, number).law_case;

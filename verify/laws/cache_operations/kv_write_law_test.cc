@@ -195,7 +195,7 @@ TEST_CASE("a write with one fault breaks the law") {
   }
 }
 
-TEST_CASE("a failure of a write that is longer than the case says which sequence is longer") {
+TEST_CASE("a failure of a lengthened write names the sequence that is longer") {
   const std::string failure = report_of(write_512_tokens).failures.at(0);
   INFO(failure);
   CHECK((failure.find("\nagainst the reference's write, with sequence ") != std::string::npos));
@@ -217,7 +217,7 @@ TEST_CASE("a failed write is reported with how its input differs from the case, 
                     "     of ") != std::string::npos));
 }
 
-TEST_CASE("slots cached for the sizes of a write are found by another write of these sizes") {
+TEST_CASE("slots cached by the sizes of a write are caught by another write of these sizes") {
   // Without shrinking: its trials are writes of equal sizes, too.
   const LawReport report = report_of(write_by_plan, 0);
   CHECK(report.failed() > 30);
@@ -226,7 +226,7 @@ TEST_CASE("slots cached for the sizes of a write are found by another write of t
          std::string::npos));
 }
 
-TEST_CASE("a row of slot -1 that is written is named, with what was to be there") {
+TEST_CASE("a row of slot -1 that is written is named with the slot that it was written to") {
   const std::string failure = report_of(write_to_nowhere).failures.at(0);
   INFO(failure);
   CHECK((failure.find(" has slot -1, and was written to block 0, slot 0, which ") !=

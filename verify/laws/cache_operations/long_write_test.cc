@@ -65,7 +65,7 @@ TEST_CASE("added tokens have the sequence's values and differ; a seed of 0 adds 
   CHECK(with_long_write(law_case).text.empty());
 }
 
-TEST_CASE("what has no token to mix is left as it is") {
+TEST_CASE("a case without tokens is not lengthened") {
   LawCase law_case = drawn_case(kWrites, 0).law_case;
   for (SequenceProblem& sequence : law_case.problem.sequences) {
     sequence.context_length = 0;

@@ -183,7 +183,7 @@ TEST_CASE("offsets of 64 bits keep the laws in distant pools") {
   }
 }
 
-TEST_CASE("writes by offsets of 32 bits break them, and are found where they went") {
+TEST_CASE("writes by offsets of 32 bits break the laws, and are found where they went") {
   for (const LawOf law : kLawsOfWrites) {
     for (const auto& [narrow, words] : kNarrowings) {
       const LawReport report = report_of(law(narrow));
@@ -196,7 +196,7 @@ TEST_CASE("writes by offsets of 32 bits break them, and are found where they wen
   }
 }
 
-TEST_CASE("reads by offsets of 32 bits break them") {
+TEST_CASE("reads by offsets of 32 bits break the laws") {
   for (const LawOf law : {gathering_law, copy_from_law, swap_from_law}) {
     for (const auto& [narrow, words] : kNarrowings) {
       const LawReport report = report_of(law(narrow));
@@ -208,7 +208,7 @@ TEST_CASE("reads by offsets of 32 bits break them") {
   }
 }
 
-TEST_CASE("distant pools hold the blocks of near ones, beyond 32 bits") {
+TEST_CASE("distant pools hold the same blocks as near ones, beyond 32 bits") {
   std::vector<float> codes(3 * 64, 1.0F);
   const KvTensorView tensor{.data = codes.data(),
                             .num_blocks = 3,

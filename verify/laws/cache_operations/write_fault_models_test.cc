@@ -61,7 +61,7 @@ void check_named(const std::string& said, const std::string& what) {
   CHECK_THAT(said, ContainsSubstring("\nslots      of 16 tokens: "));
 }
 
-TEST_CASE("a right write is not explained") {
+TEST_CASE("a right write has no explanation") {
   CHECK(said_of([](const KvWriteInputs& inputs) { reference::write_kv(inputs); }) == "nothing");
 }
 
@@ -72,7 +72,7 @@ TEST_CASE("a write that ends at the first slot -1 is named") {
               "tokens after the first slot -1 are not written");
 }
 
-TEST_CASE("tokens of slot -1 that are written somewhere are named, with where") {
+TEST_CASE("tokens of slot -1 that are written are named with where they went") {
   check_named(said_of_slots([](Slots& slots, std::int64_t) { std::ranges::replace(slots, -1, 0); }),
               "tokens of slot -1 are written to slot 0");
   check_named(said_of_slots([](Slots& slots, std::int64_t num_slots) {

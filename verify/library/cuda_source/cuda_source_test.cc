@@ -135,7 +135,7 @@ TEST_CASE("a missing fence or barrier between thread blocks is reported with its
   }
 }
 
-TEST_CASE("memory by which thread blocks are said to communicate is not looked at for races") {
+TEST_CASE("memory declared for communication between thread blocks is not checked for races") {
   if (is_skipped()) return;
   setenv("MERGING_DECODE_IS_MARKED", "1", 1);
   CHECK(merging_decode_report(1).passed());

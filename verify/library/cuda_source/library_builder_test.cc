@@ -13,7 +13,7 @@ using Catch::Matchers::ContainsSubstring;
 
 constexpr const char* kAdapter = "verify/library/cuda_source/testdata/row_decode_adapter.cc";
 
-TEST_CASE("a library is there as long as its owner, and then no more") {
+TEST_CASE("a built library exists as long as its owner") {
   if (!std::filesystem::exists("verify/library/cuda_source/row_decode.so")) {
     return testing::report_skipped("there is no nvcc");
   }
@@ -29,21 +29,21 @@ TEST_CASE("a library is there as long as its owner, and then no more") {
   CHECK(!std::filesystem::exists(std::filesystem::path(path).parent_path()));
 }
 
-TEST_CASE("what the script says is the status") {
+TEST_CASE("the build script's error becomes the status") {
   const Result<BuiltLibrary> none = build_cuda_library({.adapter = "none.cc"});
   REQUIRE(!none.is_ok());
   CHECK(none.status().code() == StatusCode::kInvalidInput);
   CHECK_THAT(none.status().message(), ContainsSubstring("none.cc: No such file"));
 }
 
-TEST_CASE("without nvcc, the message says what to install") {
+TEST_CASE("the message names what to install if nvcc is missing") {
   setenv("RECTO_NVCC", "/nowhere/nvcc", 1);
   const Result<BuiltLibrary> built = build_cuda_library({.adapter = kAdapter});
   unsetenv("RECTO_NVCC");
   CHECK_THAT(built.status().message(), ContainsSubstring("/nowhere/nvcc: No such file"));
 }
 
-TEST_CASE("a kit that is asked for is used, or refused by name") {
+TEST_CASE("a wrong path of a CUDA kit is refused by name") {
   setenv("RECTO_CUDA_KIT", "/nowhere", 1);
   const Result<BuiltLibrary> built = build_cuda_library({.adapter = kAdapter});
   unsetenv("RECTO_CUDA_KIT");

@@ -38,7 +38,7 @@ std::string all_of(int pipe) {
   return text;
 }
 
-TEST_CASE("a folder is there as long as its owner, and then no more, nor are its processes") {
+TEST_CASE("a work folder and its processes exist as long as their owner") {
   fs::path path;
   pid_t worker = 0;
   {
@@ -56,7 +56,7 @@ TEST_CASE("a folder is there as long as its owner, and then no more, nor are its
   CHECK(WIFSIGNALED(status));
 }
 
-TEST_CASE("an owner that goes at once leaves nothing") {
+TEST_CASE("an owner that ends at once leaves no folder") {
   for (int i = 0; i < 100; ++i) {
     fs::path path;
     {

@@ -72,7 +72,7 @@ TEST_CASE("stores by two warps in one place are races, unless they are declared 
   CHECK(findings(&kEqualKernel, options, arrays, 2 * kThreads).empty());
 }
 
-TEST_CASE("lanes that stay together store other values: a race, whatever is declared") {
+TEST_CASE("different values stored by lanes of one warp are a race, whatever is declared") {
   Arrays arrays;
   RunOptions options = {.launch = {.checks = {.races = true}}};
   options.launch.allows_equal_stores = true;
@@ -81,7 +81,7 @@ TEST_CASE("lanes that stay together store other values: a race, whatever is decl
   CHECK(findings(&kEqualKernel, options, arrays).empty());
 }
 
-TEST_CASE("unwritten shared memory holds NaN, where reads of it are declared") {
+TEST_CASE("unwritten shared memory holds NaN if reads of it are declared") {
   Arrays arrays;
   CHECK_THAT(findings(&kEqualKernel, {}, arrays), ContainsSubstring("uninitialised read"));
   const RunOptions options = {.launch = {.checks = {.races = true, .undefined_registers = true}}};

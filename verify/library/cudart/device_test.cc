@@ -28,7 +28,7 @@ TEST_CASE("a launch runs, and its findings name kernel, buffer and thread") {
                                    "memory 0 bytes past the end of x (128 bytes)"));
 }
 
-TEST_CASE("<<<>>> announces the configuration that the launch gets") {
+TEST_CASE("a pushed launch configuration is popped once, unchanged") {
   Arrays arrays;
   arrays.begin();
   void* stream = nullptr;
@@ -99,7 +99,7 @@ TEST_CASE("thread blocks are launched in clusters, which divide the grid") {
   CHECK(arrays.y == std::vector<std::uint32_t>(kThreads, 6));
 }
 
-TEST_CASE("memory of the host program holds nothing until something is written") {
+TEST_CASE("memory that the host program allocates is uninitialised until it is written") {
   Arrays arrays;
   arrays.begin();
   void* memory = nullptr;

@@ -54,7 +54,7 @@ class FatBinary {
   std::vector<std::byte> entries_;
 };
 
-TEST_CASE("PTX is taken out of a fat binary, machine code is passed over") {
+TEST_CASE("PTX is read from a fat binary, and machine code is skipped") {
   FatBinary binary;
   binary.add(2, "machine code");
   binary.add(1, std::string("first\n\0\0\0", 9));
@@ -68,7 +68,7 @@ TEST_CASE("an entry that ends beyond its fat binary is refused") {
   CHECK_THAT(binary.read().status().message(), ContainsSubstring("ends beyond it"));
 }
 
-TEST_CASE("what is no fat binary, or compressed, is refused") {
+TEST_CASE("data that are not a fat binary, or compressed, are refused") {
   FatBinary binary;
   binary.add(1, "text", 0x2000);
   CHECK_THAT(binary.read().status().message(), ContainsSubstring("--no-compress"));

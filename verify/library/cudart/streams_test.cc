@@ -36,7 +36,7 @@ std::vector<std::uint32_t> two_streams(bool has_event, simt::HostOrder order) {
   return arrays.y;
 }
 
-TEST_CASE("a forgotten event shows in a late order, and a right program is right in each") {
+TEST_CASE("a forgotten event shows in a late order, and a right program is right in every order") {
   const std::vector<std::uint32_t> right(kThreads, 6);
   for (const simt::HostOrder order :
        {simt::HostOrder::kEager, simt::HostOrder::kLate, simt::HostOrder::kRandom}) {

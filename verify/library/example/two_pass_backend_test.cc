@@ -32,7 +32,7 @@ std::vector<Law> laws_and_oracle() {
   return laws;
 }
 
-TEST_CASE("every law, and the oracle, hold of it") {
+TEST_CASE("the two-pass backend keeps every law and agrees with the oracle") {
   const Result<CaseChoice> asked = asked_cases({plain_cases()});
   REQUIRE(asked.status() == Status::ok());
   const LawReport report = run_laws(laws_and_oracle(), {two_pass_backend()},
@@ -41,7 +41,7 @@ TEST_CASE("every law, and the oracle, hold of it") {
   CHECK(report.passed());
 }
 
-TEST_CASE("a window that it takes to be one key wider is found, shrunk and printed") {
+TEST_CASE("a window that is one key too wide is found, shrunk and printed") {
   Backend faulty = two_pass_backend();
   faulty.attend = [](PagedAttentionInputs inputs, const CallOptions&) {
     if (inputs.options.window) ++*inputs.options.window;

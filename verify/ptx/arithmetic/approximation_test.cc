@@ -153,7 +153,7 @@ TEST_CASE("perturbed results stay within the documented error, use it, and depen
   }
 }
 
-TEST_CASE("documented errors are those of the ISA") {
+TEST_CASE("documented errors have the values of the ISA") {
   const auto log2_of_error = [](ApproximateFunction function, float x, double exact) {
     return std::log2(documented_error(function, x, exact));
   };
@@ -219,7 +219,7 @@ TEST_CASE("special operands give the documented results, perturbed or not") {
   CHECK(approximate(kEx2, -140, {.flush = true}) == 0);
 }
 
-TEST_CASE("quotients: divisors beyond 2^126 give zero or NaN, except with .full") {
+TEST_CASE("quotients by divisors beyond 2^126 are zero or NaN, except with .full") {
   CHECK(approximate_quotient(kDiv, 1, 0x1p126F, {}) == 0x1p-126F);
   CHECK(approximate_quotient(kDiv, 0x1p100F, 0x1.8p126F, {}) == 0);
   CHECK(bits_of(approximate_quotient(kDiv, -1, 0x1p127F, {})) == 0x80000000);

@@ -113,7 +113,7 @@ void for_each_type(Check check) {
 
 }  // namespace
 
-TEST_CASE("bit fields are those of the ISA's loops") {
+TEST_CASE("bit fields equal those of the ISA's loops") {
   int wrong = 0;
   for_each_type([&]<typename T>(T a, T b, std::uint32_t position, std::uint32_t length) {
     wrong += bfe(a, position, length) != extracted(a, position, length);
@@ -131,7 +131,7 @@ TEST_CASE("bit fields are those of the ISA's loops") {
   CHECK(bfe<std::uint32_t>(0x80, 4, 4) == 8);
 }
 
-TEST_CASE("counts and reversal are those of loops over bits") {
+TEST_CASE("counts and reversals of bits equal those of loops over bits") {
   int wrong = 0;
   for_each_type([&]<typename T>(T a, T, std::uint32_t, std::uint32_t) {
     const unsigned width = 8 * sizeof(T);

@@ -49,7 +49,7 @@ TEST_CASE("min and max order numbers, with -0 below +0") {
   }
 }
 
-TEST_CASE("a number wins over NaN, unless .NaN is given") {
+TEST_CASE("min and max give the number if one operand is NaN, unless .NaN is given") {
   const float nan = float_of(0xffc01234);
   CHECK(min(nan, 1.0F, {}) == 1);
   CHECK(max(1.0F, nan, {}) == 1);

@@ -106,7 +106,7 @@ TEST_CASE("f32 and f64 numbers become integers, near the limits of every type to
         expected_integer<int>(2.5F, Rounding::kUp));
 }
 
-TEST_CASE("NaN becomes 0 in up to 32 bits from f32, else the highest bit") {
+TEST_CASE("NaN from f32 becomes 0 in up to 32 bits, and otherwise the highest bit") {
   CHECK(to_integer<std::int32_t>(NAN, Rounding::kZero) == 0);
   CHECK(to_integer<std::uint64_t>(NAN, Rounding::kZero) == std::uint64_t{1} << 63);
   CHECK(to_integer<std::int32_t>(double{NAN}, Rounding::kZero) == std::numeric_limits<int>::min());
@@ -162,7 +162,7 @@ TEST_CASE("integers become floating-point numbers, rounded once") {
   CHECK(wrong == 0);
 }
 
-TEST_CASE("between floating-point types, .ftz applies to f32 alone") {
+TEST_CASE("conversions between floating-point types apply .ftz to f32 alone") {
   const FloatMode flush = {.flush = true};
   CHECK(to_f32(1e-40, flush) == 0);
   CHECK(to_f32(1e-40, {}) > 0);

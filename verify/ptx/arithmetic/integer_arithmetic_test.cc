@@ -48,7 +48,7 @@ std::uint64_t upper_half(std::uint64_t a, std::uint64_t b) {
 
 }  // namespace
 
-TEST_CASE("products: lower, upper and wide") {
+TEST_CASE("products give their lower, upper or wide part") {
   int wrong = 0;
   for_each_type([&]<typename T>(T a, T b, T) {
     if constexpr (sizeof(T) < 8) {

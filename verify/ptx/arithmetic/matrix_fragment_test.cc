@@ -111,7 +111,7 @@ TEST_CASE("fragments of factors are those of the ISA, element by element") {
   }
 }
 
-TEST_CASE("the formulas tell shapes and registers apart") {
+TEST_CASE("the formulas distinguish shapes and registers") {
   const Fragment& half = kFragments[3];
   CHECK(a_place({16, 5, 1, 0}) != half.a(1, 1, 4));
   CHECK(a_place({16, 5, 1, 0}) == half.a(1, 1, 2));
@@ -131,7 +131,8 @@ TEST_CASE("fragments of sums are those of mma and wgmma") {
   CHECK(seen.size() == 16 * 256);
 }
 
-TEST_CASE("loaded matrices: lane 4 r + c holds columns 2 c and 2 c + 1 of row r, or of column r") {
+TEST_CASE(
+    "lane 4 r + c of a loaded matrix holds columns 2 c and 2 c + 1 of row r, or of column r") {
   Matrix8x8 matrix;
   fill(matrix, 0);
   RegisterRow plain;
@@ -147,7 +148,7 @@ TEST_CASE("loaded matrices: lane 4 r + c holds columns 2 c and 2 c + 1 of row r,
   }
 }
 
-TEST_CASE("stored fragments are what loading gives") {
+TEST_CASE("a stored fragment restores the loaded matrix") {
   Matrix8x8 matrix;
   fill(matrix, 3);
   for (const MatrixOrder order : {MatrixOrder::kPlain, MatrixOrder::kTransposed}) {

@@ -164,7 +164,7 @@ TEST_CASE("a swapped register gives other sums") {
   CHECK(example.wrong_results() > 50);
 }
 
-TEST_CASE("factors of two types, and sums that are others', are refused") {
+TEST_CASE("factors of mixed 16-bit types, and other types' sums and depths, are refused") {
   CHECK_FALSE(is_supported({.a = FactorType::kF16, .b = FactorType::kBf16}));
   CHECK_FALSE(is_supported({.a = FactorType::kS8, .b = FactorType::kS8}));
   CHECK_FALSE(is_supported({.a = FactorType::kBf16, .b = FactorType::kBf16, .sum = SumType::kF16}));

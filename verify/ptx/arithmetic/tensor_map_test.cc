@@ -88,7 +88,7 @@ TEST_CASE("boxes inside and across every border hold the elements of their coord
   }
 }
 
-TEST_CASE("another stride or swizzle gives another copy") {
+TEST_CASE("a wrong stride or swizzle gives another copy") {
   TensorMap map = example();
   map.strides[1] = 272;
   CHECK(copied(map, {}) != expected(example(), {}));

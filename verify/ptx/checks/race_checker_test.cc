@@ -111,7 +111,7 @@ TEST_CASE("threads that arrive at a barrier without waiting are not ordered afte
   CHECK(accesses.read(0, 4) == Kind::kRace);
 }
 
-TEST_CASE("cells are as fine as accesses") {
+TEST_CASE("races are found byte by byte") {
   Accesses accesses;
   CHECK(accesses.write(0, 100, 2) == Kind::kNone);
   CHECK(accesses.write(32, 102, 2) == Kind::kNone);
@@ -131,7 +131,7 @@ TEST_CASE("atomic operations do not race with each other, but with others") {
   CHECK(accesses.read(0, 0) == Kind::kRace);
 }
 
-TEST_CASE("an earlier thread block's accesses to shared memory do not exist") {
+TEST_CASE("accesses by an earlier thread block do not count for shared memory") {
   Accesses accesses;
   CHECK(accesses.write(0, 0) == Kind::kNone);
   accesses.begin_block(2);

@@ -35,21 +35,21 @@ void check_kernel(OwnKernel kernel, const OwnSizes& sizes, double error_max) {
 constexpr double kFp32Error = 1e-6;
 constexpr double kBf16Error = 4e-3;
 
-TEST_CASE("paged decode as nvcc compiles it") {
+TEST_CASE("paged decode as nvcc compiles it is right") {
   check_kernel(OwnKernel::kPagedDecode, {}, kFp32Error);
   check_kernel(OwnKernel::kPagedDecode, {.sequences = 1, .context_length = 1}, kFp32Error);
 }
 
-TEST_CASE("split decode and its merge as nvcc compiles them") {
+TEST_CASE("split decode and its merge as nvcc compiles them are right") {
   check_kernel(OwnKernel::kSplitDecode, {.context_length = 200}, kFp32Error);
 }
 
-TEST_CASE("decode as nvcc compiles it, on tensor cores") {
+TEST_CASE("decode on tensor cores as nvcc compiles it is right") {
   check_kernel(OwnKernel::kGqaDecode, {.context_length = 200}, kBf16Error);
   check_kernel(OwnKernel::kGqaDecode, {.sequences = 1, .context_length = 1}, kBf16Error);
 }
 
-TEST_CASE("prefill as nvcc compiles it, on tensor cores") {
+TEST_CASE("prefill on tensor cores as nvcc compiles it is right") {
   check_kernel(OwnKernel::kPrefill, {.context_length = 90, .query_length = 37}, kBf16Error);
   check_kernel(OwnKernel::kWidePrefill, {.context_length = 90, .query_length = 37}, kBf16Error);
 }

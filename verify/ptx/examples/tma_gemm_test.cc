@@ -144,7 +144,7 @@ std::string without(std::string text, const std::string& part) {
   return text;
 }
 
-TEST_CASE("a product by TMA and wgmma is that of a plain loop, under every schedule") {
+TEST_CASE("a product by TMA and wgmma equals that of a plain loop, under every schedule") {
   const std::optional<std::string> text = ptx_text();
   if (!text) return testing::report_skipped(std::string(kFile) + " does not exist");
   for (const SchedulePolicy policy : simt::kSchedulePolicies) {
@@ -161,7 +161,7 @@ TEST_CASE("a product by TMA and wgmma is that of a plain loop, under every sched
   CHECK(gemm.num_wrong() == 0);
 }
 
-TEST_CASE("faults that are put into the product are found where they are") {
+TEST_CASE("faults planted in the product are found at their place") {
   const std::optional<std::string> text = ptx_text();
   if (!text) return testing::report_skipped(std::string(kFile) + " does not exist");
   struct Fault {

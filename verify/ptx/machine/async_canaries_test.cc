@@ -248,7 +248,7 @@ std::vector<Canary> product_canaries() {
   };
 }
 
-TEST_CASE("an mbarrier that others may not see yet is a race") {
+TEST_CASE("an mbarrier that is used before its initialisation is visible is a race") {
   std::string body = kLoad;
   body.erase(body.find("bar.sync 0;\n"), 12);
   const LaunchReport report = run({}, body, {});
@@ -257,8 +257,7 @@ TEST_CASE("an mbarrier that others may not see yet is a race") {
   CHECK_THAT(report.text(), Catch::Matchers::ContainsSubstring("needs the mbarrier at bar+0"));
 }
 
-TEST_CASE(
-    "each asynchronous fault is found by its check, and nothing is said of the right kernel") {
+TEST_CASE("each asynchronous fault is found by its check, and the right kernel has no finding") {
   std::vector<Canary> canaries = copy_canaries();
   for (const auto& more : {mbarrier_canaries(), cluster_canaries(), product_canaries()}) {
     canaries.insert(canaries.end(), more.begin(), more.end());

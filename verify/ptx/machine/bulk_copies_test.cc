@@ -196,7 +196,7 @@ TEST_CASE("a thread block copies to the shared memory of another") {
   }
 }
 
-TEST_CASE("bulk copies that are none are refused") {
+TEST_CASE("invalid bulk copies are refused") {
   for (const char* instruction :
        {"cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [smem], [%rd1], 16;",
         "cp.async.bulk.shared::cluster.global.bulk_group [smem], [%rd1], 16;",

@@ -263,7 +263,7 @@ std::vector<Canary> meeting_canaries() {
   };
 }
 
-TEST_CASE("each fault is found by its check, and nothing is said of the right kernel") {
+TEST_CASE("each fault is found by its check, and the right kernel has no finding") {
   std::vector<Canary> canaries = memory_canaries();
   for (const auto& more :
        {register_canaries(), order_canaries(), copy_canaries(), meeting_canaries()}) {

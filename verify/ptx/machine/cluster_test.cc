@@ -75,7 +75,7 @@ TEST_CASE("special registers say where a thread block is in its cluster") {
   CHECK(out[3 * 6 + 4] == 4 * 100000 + 3 * 10000 + 6 * 1000 + 100 + 1);
 }
 
-TEST_CASE("a kernel's own clusters, and those that cannot be") {
+TEST_CASE("a kernel's own cluster size is used, and impossible clusters are refused") {
   std::string text = thread_kernel("mov.u32 %r1, %cluster_nctarank;\n" + kGridThread).text();
   text.replace(text.find(")\n{"), 2, ") .reqnctapercluster 2\n");
   std::vector<std::uint64_t> out(4);

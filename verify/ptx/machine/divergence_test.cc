@@ -46,7 +46,7 @@ TEST_CASE("loops whose trip counts differ by lane end with all lanes together") 
                 64, [](unsigned i) { return i * (i + 1) / 2; });
 }
 
-TEST_CASE("nested branches inside loops") {
+TEST_CASE("lanes diverge and meet in nested branches inside loops") {
   const auto expected = [](unsigned i) {
     unsigned total = 0;
     for (unsigned j = 0; j < i % 7; ++j) total += (i ^ j) % 3 == 0 ? j + 1 : (j % 2 == 0 ? 10 : 20);
@@ -64,7 +64,7 @@ TEST_CASE("nested branches inside loops") {
       64, expected);
 }
 
-TEST_CASE("a branch table sends each lane its way") {
+TEST_CASE("a branch table sends each lane to its own target") {
   check_threads(thread_kernel("rem.u32 %r2, %r0, 3;\nt: .branchtargets A, B, C;\n"
                               "brx.idx %r2, t;\nA: mov.u32 %r1, 10;\nbra END;\n"
                               "B: mov.u32 %r1, 20;\nbra END;\nC: mov.u32 %r1, 30;"),

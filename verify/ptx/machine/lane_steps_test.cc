@@ -68,7 +68,7 @@ void check_rows(const std::vector<Row>& rows) {
   }
 }
 
-TEST_CASE("integer instructions") {
+TEST_CASE("integer instructions give the results of the ISA") {
   const std::uint64_t minus = kOnes32;  // -1
   check_rows({
       {"add.s32", {32, 32, 32}, {kOnes32, 2}, 1},
@@ -116,7 +116,7 @@ TEST_CASE("integer instructions") {
   });
 }
 
-TEST_CASE("logic, shifts, moves and selections") {
+TEST_CASE("logic, shifts, moves and selections give the results of the ISA") {
   check_rows({
       {"and.b32", {32, 32, 32}, {0xff00, 0x0ff0}, 0x0f00},
       {"or.b16", {16, 16, 16}, {0xf0, 0x0f}, 0xff},
@@ -141,7 +141,7 @@ TEST_CASE("logic, shifts, moves and selections") {
   });
 }
 
-TEST_CASE("floating-point instructions, in every mode that changes a result") {
+TEST_CASE("floating-point instructions give the results of the ISA in every mode") {
   const std::uint64_t one = 0x3f800000;
   const std::uint64_t third = 0x3eaaaaab;
   const std::uint64_t tiny = 1;  // the smallest subnormal
@@ -189,7 +189,7 @@ TEST_CASE("floating-point instructions, in every mode that changes a result") {
   });
 }
 
-TEST_CASE("comparisons") {
+TEST_CASE("comparisons give the results of the ISA") {
   const std::uint64_t nan = 0x7fc00000;
   check_rows({
       {"setp.lt.s32", {1, 32, 32}, {kOnes32, 0}, 1},
@@ -222,7 +222,7 @@ TEST_CASE("comparisons") {
   });
 }
 
-TEST_CASE("conversions, with registers as wide as the types or wider") {
+TEST_CASE("conversions give the results of the ISA, in registers as wide as the types or wider") {
   check_rows({
       {"cvt.u32.u16", {32, 16}, {0xffff}, 0xffff},
       {"cvt.s32.s16", {32, 16}, {0xffff}, kOnes32},
@@ -264,7 +264,7 @@ TEST_CASE("conversions, with registers as wide as the types or wider") {
   });
 }
 
-TEST_CASE("carries, packs, pairs and sinks") {
+TEST_CASE("carries, packs, pairs and sinks give the results of the ISA") {
   const auto last = [](const std::string& body) {
     TestKernel kernel;
     kernel.body = ".reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n" +

@@ -15,7 +15,7 @@ std::string with_mbarrier(const std::string& arrivals, const std::string& body) 
 const std::string kWait =
     "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar], 0;\n@!%p2 bra WAIT;\n";
 
-TEST_CASE("what threads write before they arrive can be read after a wait") {
+TEST_CASE("writes before an mbarrier's arrival can be read after its wait") {
   const std::string exchange =
       "mov.u32 %r2, smem;\nshl.b32 %r3, %r0, 2;\nadd.u32 %r4, %r2, %r3;\n"
       "st.shared.u32 [%r4], %r0;\n@ARRIVE@"
@@ -36,7 +36,7 @@ TEST_CASE("what threads write before they arrive can be read after a wait") {
   }
 }
 
-TEST_CASE("phases follow one another, and a state or parity names the last two") {
+TEST_CASE("mbarrier phases follow one another, and a state or parity names the last two") {
   check_threads(with_mbarrier("1",
                               "mov.u32 %r1, 0;\n@!%p1 bra DONE;\n"
                               "mbarrier.arrive.shared::cta.b64 %rd1, [bar];\n"
@@ -59,7 +59,7 @@ TEST_CASE("phases follow one another, and a state or parity names the last two")
                 2, [](unsigned i) { return i == 0 ? 2U : 0U; });
 }
 
-TEST_CASE("counts of arrivals and bytes") {
+TEST_CASE("a phase completes when its arrivals and bytes are complete") {
   struct Case {
     std::string arrivals;
     std::string body;  // of thread 0
@@ -141,7 +141,7 @@ TEST_CASE("an mbarrier counts cp.async copies") {
                 64, [](unsigned i) { return i; });
 }
 
-TEST_CASE("mbarrier instructions that are none are refused") {
+TEST_CASE("invalid mbarrier instructions are refused") {
   for (const char* instruction :
        {"mbarrier.init.global.b64 [bar], 1;", "mbarrier.init.shared.b64 [bar];",
         "mbarrier.arrive.shared.b64 [bar];", "mbarrier.arrive.acquire.shared.b64 _, [bar];",

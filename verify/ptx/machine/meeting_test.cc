@@ -33,7 +33,7 @@ TEST_CASE("halves of a warp may meet apart, in masks of their own") {
       32, [](unsigned i) { return i < 16 ? 120U : 376U; });
 }
 
-TEST_CASE("votes, matches, reductions and elections") {
+TEST_CASE("votes, matches, reductions and elections combine the lanes of their mask") {
   check_threads("setp.gt.u32 %p1, %r0, 3;\nvote.sync.ballot.b32 %r1, %p1, -1;", 32,
                 [](unsigned) { return kAll & ~15U; });
   check_threads(

@@ -171,7 +171,7 @@ TEST_CASE("numbers are integers, floats in hexadecimal, or decimals") {
   CHECK(bits("1.5e1") == 0x402e000000000000);
 }
 
-TEST_CASE("what is not PTX is refused with its line") {
+TEST_CASE("text that is not PTX is refused, and the message names the line or the error") {
   const auto refuses = [](const std::string& text, const std::string& why) {
     INFO(text);
     CHECK_THAT(error_of(text), ContainsSubstring(why));

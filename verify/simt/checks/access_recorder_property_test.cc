@@ -146,7 +146,7 @@ void expect_no_false_alarm(Draw& draw, const Setting& setting) {
 
 // When a plain read comes, one atomic operation stands for several, and two of several reading
 // warps are recorded, so some races are missed.
-TEST_CASE("with atomic operations, or messages, records see no race where there is none") {
+TEST_CASE("records report no race where there is none, with atomic operations or messages") {
   property("atomic operations in shared memory", [](Draw& draw) {
     expect_no_false_alarm(draw, {Scope::kBlock, false, true, false});
   });

@@ -12,7 +12,7 @@
 namespace recto::simt {
 namespace {
 
-TEST_CASE("a read within a buffer passes, one past its end is named and does not happen") {
+TEST_CASE("a read within a buffer passes, and one past its end is reported and not made") {
   CheckedRun run;
   const float* in = run.buffer<float>("in", 64, BufferUse::kReadOnly);
   auto* out = run.buffer<float>("out", 64, BufferUse::kWriteFirst);
@@ -70,7 +70,7 @@ TEST_CASE("memory of the host that is not registered may not be touched, nor a n
                 {"reads 4 bytes of memory"});
 }
 
-TEST_CASE("a wrong offset into a sparse pool of many gigabytes needs no memory to be seen") {
+TEST_CASE("a wrong offset into a sparse pool of many gigabytes is found without its memory") {
   CheckedRun run;
   constexpr std::size_t kBytes = std::size_t{20} << 30;
   void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
@@ -91,7 +91,7 @@ TEST_CASE("a wrong offset into a sparse pool of many gigabytes needs no memory t
   munmap(memory, kBytes);
 }
 
-TEST_CASE("memcpy and memset in kernels are looked at, whatever their size") {
+TEST_CASE("memcpy and memset in kernels are checked, whatever their size") {
   CheckedRun run;
   const float* in = run.buffer<float>("in", 40, BufferUse::kReadOnly);
   auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
@@ -145,7 +145,7 @@ TEST_CASE("local memory is a thread's own") {
                 {"thread 0 ", "reads 4 bytes of the local memory of thread 31"});
 }
 
-TEST_CASE("another owner's piece of a pool is seen although it is in bounds") {
+TEST_CASE("an access to another owner's piece of a pool is found although it is in bounds") {
   CheckedRun run;
   const float* pool = run.buffer<float>("pool", 4 * 32, BufferUse::kReadOnly);
   auto* table = run.buffer<int>("block_table", 4, BufferUse::kReadOnly);

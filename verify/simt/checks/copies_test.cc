@@ -20,7 +20,7 @@ struct WordsRun : CheckedRun {
   unsigned* out = buffer<unsigned>("out", 32, BufferUse::kWriteFirst);
 };
 
-TEST_CASE("copies that are waited for, each thread for its own or all at mbarriers, are right") {
+TEST_CASE("copies that are waited for, by their own thread or at mbarriers, are right") {
   for (const SchedulePolicy policy : kSchedulePolicies) {
     for (const auto pipeline : {sum_tiles_by_cp_async, sum_tiles_by_bulk_copies}) {
       WordsRun run({.policy = policy});
@@ -71,14 +71,14 @@ TEST_CASE("a wait for a phase does not order copies that complete in the next on
   CHECK(is_race);
 }
 
-TEST_CASE("bytes of a copy that are read before its wait are found at the kernel's own lines") {
+TEST_CASE("a read of a copy's bytes before its wait is found at the kernel's own line") {
   WordsRun run;
   check_finding(run.run(kOneWarp, look_before_waiting, run.in, run.out), Check::kUnfinishedCopy,
                 {"copies_kernels.cu:", "reads 4 bytes of shared word+0",
                  "began a copy to it, not yet waited for"});
 }
 
-TEST_CASE("what the executor does to refuse a copy is not the kernel's doing") {
+TEST_CASE("a refused copy causes no finding besides its own") {
   const auto fault_of = [](CopyFault fault) {
     WordsRun run;
     return run.run(kOneWarp, copy_wrongly, fault, run.in, run.out);

@@ -38,14 +38,14 @@ LaunchReport add_parts(const Schedule& schedule, Handover handover, int times = 
   return report;
 }
 
-TEST_CASE("the last thread block to come may merge what all have written before fences") {
+TEST_CASE("the last thread block to arrive may merge what all have written before fences") {
   for (const Schedule& schedule : some_schedules()) {
     check_nothing(add_parts(schedule, Handover::kByOneThread, 3));
     check_nothing(add_parts(schedule, Handover::kByAllThreads, 3));
   }
 }
 
-TEST_CASE("without one of the fences, or the barrier before it, merging is a race") {
+TEST_CASE("merging without one of the fences, or the barrier before it, is a race") {
   for (const Schedule& schedule : some_schedules()) {
     for (const Handover handover :
          {Handover::kNoFenceBefore, Handover::kNoFenceAfter, Handover::kFenceOfBlock,
@@ -81,13 +81,13 @@ LaunchReport hand_over(void (*kernel)(float*, int*, float*, int), unsigned block
   return report;
 }
 
-TEST_CASE("a flag hands over to those who look at it, and to no others") {
+TEST_CASE("a flag hands data only to the thread blocks that read it") {
   check_nothing(hand_over(hand_over_by_flag, 2, 1, 0));
   check_finding(hand_over(hand_over_by_flag, 2, 1, 1), Check::kGridRace,
                 {"of block (1, 0, 0) reads 4 bytes of data+0", "of block (0, 0, 0) wrote it"});
 }
 
-TEST_CASE("what was handed over can be handed on") {
+TEST_CASE("data that one thread block hands over can be handed on by the next") {
   check_nothing(hand_over(hand_on_by_flags, 3, 1, 1));
   check_finding(hand_over(hand_on_by_flags, 3, 1, 0), Check::kGridRace,
                 {"of block (2, 0, 0) reads 4 bytes of data+0", "of block (0, 0, 0) wrote it"});
@@ -99,7 +99,7 @@ TEST_CASE("warps of a thread block hand over by fences, too") {
                 {"thread 32 ", "reads 4 bytes of data+0", "thread 0 "});
 }
 
-TEST_CASE("a flag that is no atomic one is not followed, and buffers can be marked") {
+TEST_CASE("a flag without atomic accesses races, unless its buffers are marked as communicating") {
   for (const bool is_told : {false, true}) {
     CheckedRun run;
     auto* data = run.buffer<float>("data", 1, BufferUse::kReadWrite);

@@ -23,7 +23,7 @@ TEST_CASE("shared memory is written before it is read, in each thread block anew
                  "reads 4 bytes of shared sum+0, which no thread of its block has written"});
 }
 
-TEST_CASE("a loop that fills shared memory is seen to the last element") {
+TEST_CASE("a loop that fills shared memory is observed to the last element") {
   CheckedRun run;
   auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
   check_nothing(run.run({"fill", {1}, {32}}, fill_shared_in_loop, out, 256));
@@ -64,7 +64,7 @@ TEST_CASE("an exchange writes unwritten memory, and other atomic operations read
   CHECK(out[31] == 2);
 }
 
-TEST_CASE("what the host program fills or copies to is written from then on") {
+TEST_CASE("memory that the host program fills or copies to counts as written") {
   for (const bool is_copied : {false, true}) {
     CheckedRun run;
     auto* out = run.buffer<float>("out", 32, BufferUse::kWriteFirst);
@@ -108,7 +108,7 @@ TEST_CASE("copies and fills of the host program end where their buffers do") {
         "out of bounds in the host program: fill writes 5 bytes of to+124, beyond its end\n");
 }
 
-TEST_CASE("what is written is known byte by byte") {
+TEST_CASE("written memory is tracked byte by byte") {
   CheckedRun run;
   auto* bytes = run.buffer<std::uint8_t>("bytes", 16, BufferUse::kWriteFirst);
   auto* out = run.buffer<std::uint32_t>("out", 4, BufferUse::kWriteFirst);
@@ -151,7 +151,7 @@ TEST_CASE("an asynchronous copy is waited for before its bytes are used, and bef
   }
 }
 
-TEST_CASE("what a copy reads and writes is looked at like any access") {
+TEST_CASE("an asynchronous copy's accesses are checked like any others") {
   forget_copies();
   // The kernel only copies, so it has no observed accesses.
   CheckedRun run({}, {.unobserved_launches = Severity::kOff});

@@ -69,7 +69,7 @@ TEST_CASE("warps that exchange through shared memory need a barrier of their blo
                "read it, with no __syncthreads in between"});
 }
 
-TEST_CASE("memory that others may still read is not written again before a barrier") {
+TEST_CASE("memory that other threads may still read is overwritten only after a barrier") {
   for (const Schedule& schedule : some_schedules()) {
     check_nothing(run_with(schedule, 64, reuse_shared, kBlockBarrier));
     check_nothing(run_with(schedule, 32, exchange_twice, kWarpBarrier));
@@ -106,7 +106,7 @@ TEST_CASE("halves and bytes of a word are memory of their own") {
                 {"thread 1 ", "writes 2 bytes of words+2", "thread 0 "});
 }
 
-TEST_CASE("atomic operations may meet each other, but not plain accesses") {
+TEST_CASE("atomic operations do not race with each other, but with plain accesses") {
   for (const Schedule& schedule : some_schedules()) {
     CheckedRun run(schedule);
     auto* count = run.buffer<int>("count", 1, BufferUse::kReadWrite);
@@ -144,7 +144,7 @@ TEST_CASE("thread blocks that write to one place race, whatever their order") {
   }
 }
 
-TEST_CASE("what a thread block hands over is ordered by a grid barrier") {
+TEST_CASE("a grid barrier orders the data that thread blocks hand over") {
   for (const Schedule& schedule : some_schedules()) {
     CheckedRun cooperative(schedule);
     auto* shared_data = cooperative.buffer<float>("data", 8, BufferUse::kReadWrite);

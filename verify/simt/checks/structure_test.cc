@@ -29,7 +29,7 @@ TEST_CASE("padding between members is copied with them, and may be unwritten") {
   }
 }
 
-TEST_CASE("a member as large as its structure's alignment is missed when it was not written") {
+TEST_CASE("an unwritten member as large as its structure's alignment is found") {
   for (const auto& run : {exchange<PaddedInt>, exchange<PaddedDouble>, exchange<ThreeFloats>}) {
     const auto [shared, copied] = run(7);
     check_finding(shared, Check::kUninitialised,
@@ -38,7 +38,7 @@ TEST_CASE("a member as large as its structure's alignment is missed when it was 
   }
 }
 
-TEST_CASE("warps of a block may wait for each other by atomic operations, looked at or not") {
+TEST_CASE("warps of a block may wait for each other by atomic operations, observed or not") {
   for (const SchedulePolicy policy : kSchedulePolicies) {
     CheckedRun run({.policy = policy}, {.accesses_max = 1 << 20});
     auto* out = run.buffer<int>("out", 64, BufferUse::kWriteFirst);

@@ -71,7 +71,7 @@ void check(const LineCount& count, std::uint64_t instructions, std::uint64_t byt
   CHECK(count.bank_conflicts == 0);
 }
 
-TEST_CASE("neighbouring threads share sectors, threads apart waste them") {
+TEST_CASE("neighbouring threads share sectors, distant threads waste them") {
   Counted coalesced;
   coalesced.run(64, copy_strided, coalesced.in(), coalesced.out(), 1);
   check(coalesced.sum("global read"), 2, 256, 8, 0);
@@ -101,7 +101,7 @@ TEST_CASE("a vector is one instruction, and what all lanes read counts once") {
   check(one.sum("global read"), 1, 4, 1, 28);
 }
 
-TEST_CASE("a column of 32 is one bank's, unless rows are padded") {
+TEST_CASE("a column of 32 conflicts in one bank, unless its rows are padded") {
   for (const auto& [stride, conflicts] :
        {std::pair<int, std::uint64_t>{1, 0}, {2, 1}, {32, 31}, {33, 0}, {16, 15}, {0, 0}}) {
     // With stride 0 all lanes would write one word, which is a race but no conflict.
@@ -142,7 +142,7 @@ TEST_CASE("vectors of two are served by half warps, vectors of four and matrices
   }
 }
 
-TEST_CASE("lanes that come to an instruction more often do so without the others") {
+TEST_CASE("lanes that reach an instruction more often are counted without the others") {
   Counted counted;
   counted.run(32, read_twice_in_odd_lanes, counted.in(), counted.out());
   // 32 adjacent lanes, then 16 lanes, every second one.
@@ -158,7 +158,7 @@ TEST_CASE("barriers are counted by thread blocks, warp-wide operations by warps"
   CHECK(counted.sum("__shfl_xor_sync").bytes == 0);
 }
 
-TEST_CASE("atomic operations touch what they update") {
+TEST_CASE("atomic operations count the memory that they update") {
   Counted counted;
   counted.run(32, add_in_pairs, counted.out());
   check(counted.sum("global atomic"), 1, 64, 2, 0);
@@ -180,7 +180,7 @@ std::vector<std::string> rows_of(const AccessCounter& counter) {
   return rows;
 }
 
-TEST_CASE("the sum is that of all lines") {
+TEST_CASE("the sum adds up the counts of all lines") {
   Counted counted;
   counted.run(32, copy_strided, counted.in(), counted.out(), 2);
   counted.run(32, pass_strided, counted.out(), 32);

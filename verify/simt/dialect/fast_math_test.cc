@@ -111,7 +111,7 @@ double distance(float a, float b) {
 
 }  // namespace
 
-TEST_CASE("the table is in the order of the functions") {
+TEST_CASE("the table of documented errors is in the order of the functions") {
   const auto rows = device::documented_errors();
   REQUIRE(rows.size() == kTabulatedFunctions);
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -200,7 +200,7 @@ TEST_CASE("special cases are exact even when perturbed") {
   CHECK(same_bits(at(-0.0F, kTanh), -0.0F));
 }
 
-TEST_CASE("perturbations of the library spare what is hardly more than an instruction") {
+TEST_CASE("perturbed library functions leave single-instruction functions accurate") {
   const Results accurate = evaluate({});
   const Results library = evaluate({.fast_math = FastMath::kLibraryPerturbed, .fast_math_seed = 5});
   using enum device::ApproximateFunction;

@@ -67,7 +67,7 @@ float one_step(float sum, const std::vector<float>& a, const std::vector<float>&
 
 }  // namespace
 
-TEST_CASE("sums to nearest are a fused multiply-add after another, in the order of k") {
+TEST_CASE("sums to nearest are a chain of fused multiply-adds in the order of k") {
   for (const int depth : {8, 16}) {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       MatrixProduct product = random_product(seed, depth);
@@ -115,7 +115,8 @@ TEST_CASE("truncated sums are cut off below the largest exponent, in steps") {
 }
 
 // Probes of the kind that Fasi et al. ran on hardware.
-TEST_CASE("what is below the last bit of the largest is lost, one by one, and kept by extra bits") {
+TEST_CASE(
+    "each term loses bits below the last place of the largest one, unless extra bits keep them") {
   // 1 and four times 2^-24, half a unit each: truncation loses all, exact sums and two extra bits
   // keep 2^-22.
   const std::vector<float> ones(4, 1.0F);
@@ -132,7 +133,7 @@ TEST_CASE("what is below the last bit of the largest is lost, one by one, and ke
   CHECK(std::fma(1.0F, 0x1.fp-24F, 1.0F) == 1.0F + 0x1p-23F);
 }
 
-TEST_CASE("the exponent of a product is its factors', before it is normalised") {
+TEST_CASE("a product is aligned by the exponents of its factors, before it is normalised") {
   // 1.5 * 1.5 = 2.25 has exponent 0 here, so one more bit is kept than for 2.25 itself.
   CHECK(one_step(0x1p-23F, {1.5F}, {1.5F}) == 2.25F);
   CHECK(one_step(0x1p-22F, {1.5F}, {1.5F}) == 2.25F + 0x1p-22F);
@@ -141,7 +142,7 @@ TEST_CASE("the exponent of a product is its factors', before it is normalised") 
   CHECK(one_step(0x1p-24F, {1.5F, -1.5F}, {1.5F, 1.5F}) == 0.0F);
 }
 
-TEST_CASE("zeros do not align anything") {
+TEST_CASE("zeros do not affect the alignment of other terms") {
   CHECK(one_step(0x1p-60F, {0.0F, 1.0F}, {60000.0F, 0.0F}) == 0x1p-60F);
   CHECK(one_step(0.0F, {0.0F, -0.0F}, {60000.0F, 1.0F}) == 0.0F);
 }
@@ -172,7 +173,7 @@ TEST_CASE("truncated sums overflow to infinity and keep subnormals") {
   CHECK(one_step(0.0F, {0x1p-100F}, {0x1p-50F}) == 0.0F);
 }
 
-TEST_CASE("both sums are near the exact one, and truncation is on one side") {
+TEST_CASE("both kinds of sums are near the exact sum, and truncation errs in one direction") {
   double drift = 0;
   for (std::uint64_t seed = 0; seed < 20; ++seed) {
     MatrixProduct nearest = random_product(seed, 16);

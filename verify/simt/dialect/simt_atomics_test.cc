@@ -31,7 +31,7 @@ TEST_CASE("each operation gives the old value and leaves the new one") {
   }
 }
 
-TEST_CASE("counters go round") {
+TEST_CASE("atomicInc and atomicDec wrap around at their limit") {
   CHECK(after(6U, [](unsigned* p) { return atomicInc(p, 7); }) == 7);
   CHECK(after(7U, [](unsigned* p) { return atomicInc(p, 7); }) == 0);
   CHECK(after(9U, [](unsigned* p) { return atomicInc(p, 7); }) == 0);
@@ -40,7 +40,7 @@ TEST_CASE("counters go round") {
   CHECK(after(9U, [](unsigned* p) { return atomicDec(p, 7); }) == 7);
 }
 
-TEST_CASE("values become what the address is of, as where CUDA has one function for each type") {
+TEST_CASE("atomic operands convert to the type that their address points to") {
   CHECK(after(4U, [](unsigned* p) { return atomicAdd(p, -1); }) == 3);
   CHECK(after(4ULL, [](unsigned long long* p) { return atomicMax(p, 9); }) == 9);
   CHECK(after(1.5F, [](float* p) { return atomicAdd(p, 1); }) == 2.5F);

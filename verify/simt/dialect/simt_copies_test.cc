@@ -62,7 +62,7 @@ TEST_CASE("asynchronous copies bring 4, 8 and 16 bytes") {
   }
 }
 
-TEST_CASE("what is not read of a copy is filled with zeros") {
+TEST_CASE("bytes that a copy does not read are filled with zeros") {
   for (unsigned source_bytes = 0; source_bytes <= 16; ++source_bytes) {
     alignas(16) std::array<unsigned char, 512> in;
     in.fill(0xab);
@@ -81,7 +81,7 @@ TEST_CASE("a copy that reads nothing may read it from a null pointer") {
   CHECK(out == std::array<unsigned, 4>{});
 }
 
-TEST_CASE("bytes arrive at the wait that covers them, and not before") {
+TEST_CASE("a copy's bytes arrive at the wait that covers them, and not before") {
   const auto in = numbers<unsigned>(96);
   std::vector<unsigned> seen(3 * 96);
   CHECK(run_block({}, copy_groups, in.data(), seen.data()).text().empty());
@@ -122,7 +122,7 @@ TEST_CASE("a pipeline of bulk copies gives the same sums under every schedule") 
   }
 }
 
-TEST_CASE("threads that wait at an mbarrier go on when its phase ends") {
+TEST_CASE("threads that wait at an mbarrier continue when its phase ends") {
   alignas(16) const std::array<unsigned, 4> in = {5, 6, 7, 8};
   for (const Schedule& schedule : schedules()) {
     unsigned sum = 0;
@@ -146,7 +146,7 @@ TEST_CASE("copies that are never waited for are found, with the line that reques
              ContainsSubstring("unfinished copy") && ContainsSubstring("16 bytes were requested"));
 }
 
-TEST_CASE("copies from or to where they cannot be are found") {
+TEST_CASE("copies with misaligned or impossible addresses are found") {
   CHECK_THAT(
       fault_text(CopyFault::kMisalignedDestination),
       ContainsSubstring("misaligned") &&
@@ -166,7 +166,7 @@ TEST_CASE("copies from or to where they cannot be are found") {
 }
 
 #ifndef __SANITIZE_ADDRESS__
-TEST_CASE("a copy from where no memory is faults at its own line") {
+TEST_CASE("a copy from a null pointer faults at its own line") {
   CHECK_THAT(fault_text(CopyFault::kNullSource), ContainsSubstring("fault in kernel 'copies': ") &&
                                                      ContainsSubstring("copies_kernels.cu:") &&
                                                      ContainsSubstring("touches 0x0"));
@@ -186,7 +186,7 @@ TEST_CASE("misuse of an mbarrier is found") {
              ContainsSubstring("that no thread has initialised"));
 }
 
-TEST_CASE("a phase that never ends is a deadlock, with what is waited for") {
+TEST_CASE("a phase that never ends is a deadlock, reported with the waiting thread") {
   for (const CopyFault fault : {CopyFault::kMissingArrival, CopyFault::kMissingBytes}) {
     CHECK_THAT(fault_text(fault), ContainsSubstring("deadlock") &&
                                       ContainsSubstring("thread 0: waiting wait_at_mbarrier at"));

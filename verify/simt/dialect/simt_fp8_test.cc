@@ -64,12 +64,12 @@ unsigned short half_code(double value) { return __half_as_ushort(__double2half(v
 
 }  // namespace
 
-TEST_CASE("fp8 rounds to the nearest code, and of two to the even one") {
+TEST_CASE("fp8 rounds to the nearest code, and of two as near to the even one") {
   CHECK(count_wrong(__NV_E4M3, 0x7e, e4m3_meaning) == 0);
   CHECK(count_wrong(__NV_E5M2, 0x7b, e5m2_meaning) == 0);
 }
 
-TEST_CASE("every fp8 code widens to what its format says") {
+TEST_CASE("every fp8 code widens to the value of its format") {
   for (unsigned code = 0; code < 256; ++code) {
     CAPTURE(code);
     const auto storage = static_cast<__nv_fp8_storage_t>(code);
@@ -87,7 +87,7 @@ TEST_CASE("every fp8 code widens to what its format says") {
   }
 }
 
-TEST_CASE("what overflows fp8 saturates, or is NaN in e4m3 and infinity in e5m2") {
+TEST_CASE("values beyond fp8's range saturate, or become NaN in e4m3 and infinity in e5m2") {
   const auto convert = __nv_cvt_float_to_fp8;
   CHECK(convert(464, __NV_NOSAT, __NV_E4M3) == 0x7e);  // a tie, whose even neighbour is 448
   CHECK(convert(464.1F, __NV_NOSAT, __NV_E4M3) == 0x7f);

@@ -127,10 +127,10 @@ void check_extremes() {
 TEST_CASE("arithmetic of half rounds once") { check_arithmetic<__half>(); }
 TEST_CASE("arithmetic of bfloat16 rounds once") { check_arithmetic<__nv_bfloat16>(); }
 
-TEST_CASE("comparisons of half are false of NaN, unordered ones true") {
+TEST_CASE("comparisons of half with NaN are false, and unordered ones true") {
   check_comparisons<__half>();
 }
-TEST_CASE("comparisons of bfloat16 are false of NaN, unordered ones true") {
+TEST_CASE("comparisons of bfloat16 with NaN are false, and unordered ones true") {
   check_comparisons<__nv_bfloat16>();
 }
 

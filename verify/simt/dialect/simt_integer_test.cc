@@ -50,7 +50,7 @@ TEST_CASE("bits are counted and reversed") {
   CHECK(__brevll(1) == 1ULL << 63);
 }
 
-TEST_CASE("bytes are chosen by the lowest three bits of each digit") {
+TEST_CASE("__byte_perm selects bytes by the lowest three bits of each digit") {
   CHECK(__byte_perm(0x33221100, 0x77665544, 0x3210) == 0x33221100);
   CHECK(__byte_perm(0x33221100, 0x77665544, 0x7654) == 0x77665544);
   CHECK(__byte_perm(0x33221100, 0x77665544, 0x0246) == 0x00224466);
@@ -109,7 +109,7 @@ TEST_CASE("absolute differences do not overflow, their sums do") {
   CHECK(__usad(1U, ~0U, 3U) == 1U);
 }
 
-TEST_CASE("conversions to integers round as they say, and saturate") {
+TEST_CASE("conversions to integers round in the direction of their name, and saturate") {
   CHECK(__float2int_rn(2.5F) == 2);
   CHECK(__float2int_rn(-3.5F) == -4);
   CHECK(__float2int_rz(-3.9F) == -3);
@@ -138,7 +138,7 @@ TEST_CASE("casts keep bits") {
   CHECK(__longlong_as_double(__double_as_longlong(-2.5)) == -2.5);
 }
 
-TEST_CASE("max and min of mixed integers are of the type of their sum") {
+TEST_CASE("max and min of mixed integers have the type of their sum") {
   static_assert(std::is_same_v<decltype(max(1, 2U)), unsigned>);
   static_assert(std::is_same_v<decltype(min(1, 2LL)), long long>);
   CHECK(max(-1, 2U) == ~0U);
@@ -160,7 +160,7 @@ TEST_CASE("max and min of numbers drop NaN and know the sign of zero") {
   CHECK(min(-INFINITY, 2.0F) == -INFINITY);
 }
 
-TEST_CASE("what is stated to be rounded once is, and saturation takes NaN for zero") {
+TEST_CASE("intrinsics of a stated rounding round once, and __saturatef turns NaN into zero") {
   CHECK(__fmaf_rn(0x1.000002p0F, 0x1.000002p0F, -0x1.000004p0F) == 0x1p-46F);
   CHECK(__fmul_rn(0x1.000002p0F, 0x1.000002p0F) == 0x1.000004p0F);
   CHECK(__fadd_rn(1.0F, 0x1p-24F) == 1.0F);

@@ -191,7 +191,7 @@ TEST_CASE("ldmatrix.trans gives each lane two elements of a column") {
   }
 }
 
-TEST_CASE("each element of a, b and the sum stands where the PTX ISA's tables say") {
+TEST_CASE("each element of a and b is in the register of the PTX ISA's tables") {
   for (const MatrixShape shape : {MatrixShape::kM16n8k16, MatrixShape::kM16n8k8}) {
     INFO("depth " << depth_of(shape));
     CHECK(misplaced_in_a<__half>(shape) == 0);
@@ -221,7 +221,7 @@ TEST_CASE("a product of whole matrices is that of a plain loop") {
   }
 }
 
-TEST_CASE("what ldmatrix cannot load is found") {
+TEST_CASE("invalid ldmatrix addresses and missing lanes are found") {
   std::array<unsigned, 32> out = {};
   const auto text = [&](MatrixFault fault) {
     return run_warp(load_wrongly, fault, out.data()).text();

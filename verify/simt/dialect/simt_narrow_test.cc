@@ -119,7 +119,7 @@ void check_directed(std::uint64_t seed) {
 
 }  // namespace
 
-TEST_CASE("every code of 16 bits widens to what its format says") {
+TEST_CASE("every 16-bit code widens to the value of its format") {
   const auto check = []<NarrowFormat kFormat>() {
     int wrong = 0;
     for (std::uint32_t code = 0; code < 1 << 16; ++code) {
@@ -137,7 +137,7 @@ TEST_CASE("every code of 16 bits widens to what its format says") {
   check.operator()<kBfloat16>();
 }
 
-TEST_CASE("every code of 16 bits comes back from fp64, NaNs as the canonical one") {
+TEST_CASE("every 16-bit code converts to fp64 and back, NaN to the canonical code") {
   const auto check = []<NarrowFormat kFormat>() {
     int wrong = 0;
     for (std::uint32_t code = 0; code < 1 << 16; ++code) {
@@ -150,18 +150,19 @@ TEST_CASE("every code of 16 bits comes back from fp64, NaNs as the canonical one
   check.operator()<kBfloat16>();
 }
 
-TEST_CASE("rounding takes the nearest number, and of two the even one") {
+TEST_CASE("rounding takes the nearest number, and of two as near the even one") {
   check_nearest<kHalf>(1);
   check_nearest<kBfloat16>(2);
   check_nearest<kE5m2>(3);
 }
 
-TEST_CASE("rounding in a direction takes the next number there") {
+TEST_CASE("directed rounding takes the next number in its direction") {
   check_directed<kHalf>(4);
   check_directed<kBfloat16>(5);
 }
 
-TEST_CASE("what overflows is infinity, or the largest number if rounding stays below") {
+TEST_CASE(
+    "values that overflow become infinity, or the largest number if rounding stays below it") {
   const double above = 65520;  // half way between the largest half and the next power of two
   CHECK(narrowed<kHalf>(std::nextafter(above, 0.0)) == 0x7bff);
   CHECK(narrowed<kHalf>(above) == 0x7c00);
@@ -229,7 +230,7 @@ TEST_CASE("a fused multiply-add rounds once") {
 
 // 259 and 261 have nine bits: each lies half way between two bfloat16 numbers, and fp64 loses the
 // 2^-120 beside them.
-TEST_CASE("a fused multiply-add of bfloat16 sees what fp64 rounds off") {
+TEST_CASE("a fused multiply-add of bfloat16 uses bits that fp64 would round off") {
   const auto code = [](double x) { return narrowed<kBfloat16>(x); };
   CHECK(fused<kBfloat16>(7, 37, 0) == code(260));
   CHECK(fused<kBfloat16>(7, 37, 0x1p-120F) == code(260));

@@ -70,7 +70,7 @@ void run_warp(void (*kernel)(Parameters...), Arguments... arguments) {
   }
 }
 
-TEST_CASE("each function of a tainted number is tainted, and of no other") {
+TEST_CASE("a function of a tainted number is tainted, and other numbers are not") {
   for (const NamedMap& map : kMapKernels) {
     INFO(map.name);
     Numbers<float> in(32, 0.5F);
@@ -106,7 +106,7 @@ TEST_CASE("a softmax sum is tainted by a tail that goes into it, not by one that
   CHECK(out.tainted() == all_of(1));
 }
 
-TEST_CASE("copies in the background hand taint on") {
+TEST_CASE("asynchronous copies pass taint on") {
   for (const MapKernel kernel : {copy_through_shared, copy_bulk_through_shared}) {
     Numbers<float> in(32, 0.5F);
     in.taint(kTainted);
@@ -130,7 +130,7 @@ bool survives(const std::function<void()>& run) {
   return WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-TEST_CASE("a copy in the background from an address that is tainted ends the program") {
+TEST_CASE("an asynchronous copy from a tainted address ends the program") {
   const auto copies_from = [](bool is_index_tainted, int is_read) {
     return survives([=] {
       Numbers<int> index(32, 1);
@@ -148,7 +148,7 @@ TEST_CASE("a copy in the background from an address that is tainted ends the pro
   CHECK(copies_from(true, 0));
 }
 
-TEST_CASE("atomic operations leave taint, and tell of what was there") {
+TEST_CASE("atomic operations store taint, and return that of the old value") {
   for (const AtomicWay way : {AtomicWay::kAdd, AtomicWay::kExchange, AtomicWay::kMaximum,
                               AtomicWay::kCompareAndSwap, AtomicWay::kIncrement}) {
     INFO("way " << static_cast<int>(way));
@@ -197,7 +197,7 @@ void check_product(ProductKernel<T> kernel) {
   CHECK(out.tainted() == kNone);
 }
 
-TEST_CASE("a product of matrices is tainted in the row and in the column of what is") {
+TEST_CASE("a product of matrices is tainted in the row and the column of a tainted element") {
   check_product<__half>(multiply_tainted_half);
   check_product<__nv_bfloat16>(multiply_tainted_bfloat16);
 }

@@ -41,7 +41,7 @@ void operator delete(void* memory, std::size_t) noexcept { operator delete(memor
 
 namespace recto::simt {
 
-TEST_CASE("a kernel that does not give up is silent") { CHECK(text_of(Trap::kNone).empty()); }
+TEST_CASE("a kernel without a trap has no finding") { CHECK(text_of(Trap::kNone).empty()); }
 
 TEST_CASE("__trap is a finding at its line") {
   CHECK_THAT(text_of(Trap::kTrap), ContainsSubstring("assertion in kernel 'give_up'") &&
@@ -56,7 +56,7 @@ TEST_CASE("a failed assertion is a finding with its condition") {
                  ContainsSubstring("fails assert(threadIdx.x != 3 || trap != Trap::kFailed"));
 }
 
-TEST_CASE("a kernel that gives up leaves no memory behind") {
+TEST_CASE("a kernel ended by a trap or assertion leaks no memory") {
   for (const Trap trap : {Trap::kTrap, Trap::kFailedAssertion}) {
     CHECK(!text_of(trap).empty());
     const long before = allocations;

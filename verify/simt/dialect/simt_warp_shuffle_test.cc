@@ -132,7 +132,7 @@ void require_shuffles() {
 
 }  // namespace
 
-TEST_CASE("a shuffle takes from the lane that the PTX ISA says, or is refused") {
+TEST_CASE("a shuffle reads the lane that the PTX ISA defines, or is refused") {
   require_shuffles<int>();
   require_shuffles<float>();
   require_shuffles<double>();

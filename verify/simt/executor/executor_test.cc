@@ -129,7 +129,7 @@ __global__ void count_blocks(unsigned* count, unsigned* seen) {
   seen[blockIdx.x * blockDim.x + threadIdx.x] = *count;
 }
 
-TEST_CASE("after the barrier of a cooperative grid all threads see what all have done") {
+TEST_CASE("all threads see all writes after the barrier of a cooperative grid") {
   for (const ExecutorOptions& options : all_schedules()) {
     Executor executor(options);
     unsigned count = 0;
@@ -178,7 +178,7 @@ std::vector<unsigned> order_of_threads(const Schedule& schedule) {
   return order;
 }
 
-TEST_CASE("a schedule is what its name says, and the same for the same seed") {
+TEST_CASE("a schedule has the order of its name, and the same order for the same seed") {
   std::vector<unsigned> ascending(96);
   std::iota(ascending.begin(), ascending.end(), 0U);
   std::vector<unsigned> descending(ascending.rbegin(), ascending.rend());
@@ -216,7 +216,7 @@ __global__ void meet_blocks(std::atomic<unsigned>* running, unsigned count,
   if (*running < count) *met = false;
 }
 
-TEST_CASE("thread blocks are spread over all of the machine's cores unless told otherwise") {
+TEST_CASE("thread blocks are spread over all of the machine's cores by default") {
   const unsigned cores = std::max(1U, std::thread::hardware_concurrency());
   std::atomic<unsigned> running = 0;
   std::atomic<bool> met = true;
@@ -241,7 +241,7 @@ TEST_CASE("preemption without an observer that preempts is refused, not forgotte
   CHECK(count == 1);
 }
 
-TEST_CASE("an executor knows which kernels it has launched") {
+TEST_CASE("an executor lists the kernels that it has launched") {
   Executor executor({});
   const auto nothing = +[](int) {};
   for (const char* kernel : {"first", "second", "first"}) launch(executor, {kernel}, nothing, 0);

@@ -76,12 +76,12 @@ __global__ void sleep_for(int milliseconds) {
   std::this_thread::sleep_for(std::chrono::milliseconds(milliseconds));
 }
 
-TEST_CASE("many thread blocks that end are not taken for one that does not") {
+TEST_CASE("many thread blocks that end are not mistaken for one that does not") {
   Executor executor({.stall_seconds = 1});
   CHECK(launch(executor, {"kernel", {80}, {1}}, sleep_for, 50).text() == "");
 }
 
-TEST_CASE("a spinning kernel is reported though others are launched all the time") {
+TEST_CASE("a spinning kernel is reported though other kernels are launched meanwhile") {
   int flag = 0;
   // Sets the flag after a while, because no other code would end the kernel if the test failed.
   const std::jthread others([&flag](const std::stop_token& stop) {

@@ -102,7 +102,7 @@ __global__ void note_places(std::uintptr_t* out) {
   out[1] = reinterpret_cast<std::uintptr_t>(dynamic);
 }
 
-TEST_CASE("dynamic shared memory lies nowhere else, even if there is none of it") {
+TEST_CASE("dynamic shared memory lies apart from shared variables, even if it is empty") {
   for (const std::size_t bytes : {0, 1, 64}) {
     std::uintptr_t places[2] = {};
     Executor executor({});
@@ -112,7 +112,7 @@ TEST_CASE("dynamic shared memory lies nowhere else, even if there is none of it"
   }
 }
 
-TEST_CASE("dynamic shared memory is aligned to the 16 bytes that are promised, and no more") {
+TEST_CASE("dynamic shared memory is aligned to 16 bytes, and to no more") {
   std::uintptr_t places[2] = {};
   Executor executor({});
   CHECK(launch(executor, {"places", {1}, {1}, 64}, note_places, places).passed());
@@ -243,7 +243,7 @@ __global__ void shuffle_in_short_warp(int* out) {
   out[threadIdx.x] = __shfl_xor_sync(0xffffffff, static_cast<int>(threadIdx.x), 1);
 }
 
-TEST_CASE("lanes that do not exist are not waited for") {
+TEST_CASE("missing lanes of a partial warp are not waited for") {
   Executor executor({});
   std::vector<int> out(6);
   CHECK(launch(executor, {"short", {1}, {6}}, shuffle_in_short_warp, out.data()).passed());
@@ -275,7 +275,7 @@ __global__ void fail_in_blocks(unsigned first) {
   if (blockIdx.x >= first && threadIdx.x == 0) __syncwarp(0x2);
 }
 
-TEST_CASE("what is reported does not depend on the number of OS threads") {
+TEST_CASE("findings do not depend on the number of OS threads") {
   for (const SchedulePolicy policy : kSchedulePolicies) {
     std::string texts[2];
     for (unsigned os_threads : {1U, 2U}) {
@@ -288,7 +288,7 @@ TEST_CASE("what is reported does not depend on the number of OS threads") {
   }
 }
 
-TEST_CASE("an executor goes on after a kernel that was abandoned") {
+TEST_CASE("an executor works on after a kernel that was abandoned") {
   Executor executor({});
   CHECK_FALSE(launch(executor, {"bad", {2}, {64}}, meet_at_two_barriers).passed());
   std::vector<int> out(6);

@@ -67,7 +67,7 @@ void keep_values(void* argument) {
   Fiber::switch_between(self.fiber, *self.home);
 }
 
-TEST_CASE("a switch keeps what a call must keep") {
+TEST_CASE("a switch of fibers preserves the values that a call must preserve") {
   Fiber home;
   std::string log;
   OwnFiber a{.home = &home, .log = &log, .name = 'a'};

@@ -12,7 +12,7 @@ namespace {
 
 using Catch::Matchers::ContainsSubstring;
 
-TEST_CASE("instructions of sm_90 are asked of cards that have them") {
+TEST_CASE("instructions of sm_90 are probed only on cards that have them") {
   std::set<std::string> names;
   std::set<std::string> left_out;
   for (const Probe& probe : probes()) {
@@ -24,7 +24,7 @@ TEST_CASE("instructions of sm_90 are asked of cards that have them") {
   CHECK(left_out == std::set<std::string>{"copy_bulk", "mbarrier"});
 }
 
-TEST_CASE("what is compiled for older cards, too, is asked of none") {
+TEST_CASE("an instruction compiled for older cards is not probed on any card") {
   Probe probe = {.compute_capability = 90, .is_compiled = false};
   CHECK_THAT(why_not_run(probe, 80), ContainsSubstring("the card is too old"));
   CHECK_THAT(why_not_run(probe, 90), ContainsSubstring("compiled for older cards"));

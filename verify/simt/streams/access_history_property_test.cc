@@ -141,7 +141,7 @@ TEST_CASE("neighbours with the same history are one piece") {
   CHECK(history.note(3, all).size() == 2);
 }
 
-TEST_CASE("streams that go on for long, or one after the other, need no more chains") {
+TEST_CASE("streams that run long, or one after the other, need no more chains") {
   OperationOrder order;
   OperationId first = order.add({});
   OperationId second = order.add({});

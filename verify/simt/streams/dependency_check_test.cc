@@ -109,7 +109,7 @@ TEST_CASE("a missing dependency is reported with both operations, their accesses
   CHECK_THAT(device.text(), ContainsSubstring("1 byte of memory at 0x"));
 }
 
-TEST_CASE("ranges beside each other are apart, and one byte in common is enough") {
+TEST_CASE("adjacent ranges do not conflict, and one common byte does") {
   for (const HostOptions& options : all_orders()) {
     Device apart(options);
     apart.first.fill(apart.bytes.data(), 1, 100);
@@ -123,7 +123,7 @@ TEST_CASE("ranges beside each other are apart, and one byte in common is enough"
   }
 }
 
-TEST_CASE("what the host has waited for comes before what it asks for then") {
+TEST_CASE("operations that the host waited for come before its later requests") {
   for (const HostOptions& options : all_orders()) {
     Device device(options);
     copy_in(device, device.first);
@@ -141,7 +141,7 @@ TEST_CASE("what the host has waited for comes before what it asks for then") {
   }
 }
 
-TEST_CASE("order goes on from stream to stream") {
+TEST_CASE("order is transitive from stream to stream") {
   for (const HostOptions& options : all_orders()) {
     for (const bool second_waits : {true, false}) {
       Device device(options);
@@ -156,7 +156,8 @@ TEST_CASE("order goes on from stream to stream") {
   }
 }
 
-TEST_CASE("a host that has waited for an event knows what came before it, and nothing after") {
+TEST_CASE(
+    "a host that waited for an event is ordered after the operations before it, not after it") {
   for (const HostOptions& options : all_orders()) {
     for (const bool asks : {false, true}) {
       Device device(options);
@@ -188,7 +189,8 @@ Graph two_branches(Device& device, std::size_t from) {
   return graph;
 }
 
-TEST_CASE("branches of a graph are unordered at each replay, and replays of one graph are not") {
+TEST_CASE(
+    "branches of a graph are unordered at each replay, and replays of one graph are ordered") {
   for (const HostOptions& options : all_orders()) {
     Device right(options);
     Graph apart = two_branches(right, 8);
@@ -240,7 +242,7 @@ TEST_CASE("a runtime without the check reports nothing, nor does a stream withou
 }
 
 // Four streams that pass a tile of a ring to each other.
-TEST_CASE("thousands of operations are as silent as a few") {
+TEST_CASE("thousands of ordered operations cause no report") {
   for (const HostOrder order : {HostOrder::kEager, HostOrder::kLate}) {
     Device device({order});
     std::vector<std::unique_ptr<Stream>> streams;

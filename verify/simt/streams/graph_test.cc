@@ -10,7 +10,7 @@
 namespace recto::simt {
 namespace {
 
-TEST_CASE("a graph does at each replay what its streams did, with what is in memory then") {
+TEST_CASE("each replay of a graph repeats its operations on the memory of that time") {
   for (const HostOptions& options : all_orders()) {
     Executor executor({});
     HostRuntime runtime(executor, options);
@@ -31,7 +31,7 @@ TEST_CASE("a graph does at each replay what its streams did, with what is in mem
   }
 }
 
-TEST_CASE("a capture draws in streams that wait for it, and wants them back") {
+TEST_CASE("a capture includes streams that wait for it, and they must join again") {
   for (const HostOptions& options : all_orders()) {
     Executor executor({});
     HostRuntime runtime(executor, options);
@@ -59,7 +59,7 @@ TEST_CASE("a capture draws in streams that wait for it, and wants them back") {
   }
 }
 
-TEST_CASE("captures that are not what they should be are refused") {
+TEST_CASE("invalid captures are refused") {
   Executor executor({});
   HostRuntime runtime(executor, {});
   Stream stream(runtime);
@@ -76,7 +76,7 @@ TEST_CASE("captures that are not what they should be are refused") {
   CHECK(stream.end_capture(graph).is_ok());
 }
 
-TEST_CASE("a stream that is waited for while it is captured spoils the capture, and runs nothing") {
+TEST_CASE("a wait for a capturing stream invalidates the capture, and runs nothing") {
   Executor executor({});
   HostRuntime runtime(executor, {.order = HostOrder::kLate});
   Stream other(runtime);
@@ -95,7 +95,7 @@ TEST_CASE("a stream that is waited for while it is captured spoils the capture, 
   CHECK(stream.end_capture(graph).is_ok());
 }
 
-TEST_CASE("an event of a capture is nothing that the host can wait for") {
+TEST_CASE("the host cannot wait for an event of a capture") {
   Executor executor({});
   HostRuntime runtime(executor, {});
   Stream stream(runtime);
@@ -110,7 +110,7 @@ TEST_CASE("an event of a capture is nothing that the host can wait for") {
   }
 }
 
-TEST_CASE("an event of a capture that is over, or of another runtime, is not waited for") {
+TEST_CASE("an event of an earlier capture, or of another runtime, is not waited for") {
   Executor executor({});
   HostRuntime runtime(executor, {.order = HostOrder::kLate});
   Stream stream(runtime);

@@ -94,14 +94,14 @@ TEST_CASE("a copy or a fill that does not wait for the kernel before it is found
              {kAdd + "(operation 1) reads 4 bytes of values+60; fill (operation 2) writes"});
 }
 
-TEST_CASE("kernels that hand on without an event are found") {
+TEST_CASE("kernels that pass data between streams without an event are found") {
   check_pair([](Device& d) { d.launch_add(d.first, d.values, d.results); },
              [](Device& d) { d.launch_add(d.second, d.results + 15, d.results + 32); },
              {kAdd + "(operation 1) writes 4 bytes of results+60; " + kAdd +
               "(operation 2) reads the same"});
 }
 
-TEST_CASE("what a kernel copies in the background it has read") {
+TEST_CASE("a kernel's asynchronous copies count as its reads") {
   check_pair(
       [](Device& d) {
         launch_kernel("copy", {.block = {32}, .stream = &d.first}, copy_in_background, d.values,
@@ -162,7 +162,7 @@ TEST_CASE("conflicting branches of a graph are found, except in kernels without 
   }
 }
 
-TEST_CASE("a launch tells what it has touched if it is asked to") {
+TEST_CASE("a launch reports the memory that it accessed if requested") {
   Device device({});
   LaunchConfig config = {"even", {1}, {3}};
   CHECK(device.run(config, write_alternate, device.values, 1).touched.empty());

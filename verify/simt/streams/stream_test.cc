@@ -87,7 +87,7 @@ TEST_CASE("a host that reads a result too early, or changes an input too early, 
             1.0F) < kOrders);
 }
 
-TEST_CASE("kernels' arguments are taken at the launch") {
+TEST_CASE("a kernel's arguments are copied at the launch") {
   CHECK(count_right(
             [](HostRuntime& runtime) {
               Stream stream(runtime);
@@ -101,7 +101,7 @@ TEST_CASE("kernels' arguments are taken at the launch") {
             5.0F) == kOrders);
 }
 
-TEST_CASE("events order streams that part and meet again") {
+TEST_CASE("events order streams that fork and join") {
   CHECK(count_right(
             [](HostRuntime& runtime) {
               Stream stream(runtime);
@@ -127,7 +127,7 @@ float read_after_event(HostRuntime& runtime, const std::function<void(const Even
   return seen;
 }
 
-TEST_CASE("a host that waits for an event, or asks until it has passed, sees what came before") {
+TEST_CASE("a host that waits for an event, or asks until it has passed, sees earlier writes") {
   const auto count = [](const std::function<void(const Event&)>& wait) {
     return count_right([&](HostRuntime& runtime) { return read_after_event(runtime, wait); }, 2.0F);
   };
@@ -155,7 +155,7 @@ TEST_CASE("an event of a late runtime has not passed when the host first asks") 
   CHECK(values[0] == 2.0F);
 }
 
-TEST_CASE("a launch that is not valid says so at once, and in the report") {
+TEST_CASE("an invalid launch is reported at once, and in the report") {
   Executor executor({});
   Stream stream(executor);
   std::vector<float> values(4);
@@ -168,7 +168,7 @@ TEST_CASE("a launch that is not valid says so at once, and in the report") {
         std::string("expected a stream of the executor, got null"));
 }
 
-TEST_CASE("a null pointer to copy from or to, or to fill, is a finding; of no bytes it is not") {
+TEST_CASE("a null pointer in a copy or fill is a finding, unless the size is zero") {
   std::vector<float> values(4, 1.0F);
   const auto text_of = [](const std::function<void(Stream&)>& ask) {
     Executor executor({});
