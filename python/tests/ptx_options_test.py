@@ -50,11 +50,21 @@ ret;
 """.replace(".reg .f32", ".reg .pred %p<2>;\n.reg .f32")
 
 
+def aligned(values, dtype):
+    """An array that begins a sector of 32 bytes."""
+    values = np.asarray(values, dtype)
+    room = np.zeros(values.nbytes + 32, np.uint8)
+    begin = -room.ctypes.data % 32
+    array = room[begin:begin + values.nbytes].view(dtype).reshape(values.shape)
+    array[...] = values
+    return array
+
+
 class Options(unittest.TestCase):
     def setUp(self):
-        self.x = np.linspace(-3, 3, 32, dtype=np.float32)
-        self.y = np.zeros((4, 32), np.float32)
-        self.cluster = np.zeros(4, np.uint32)
+        self.x = aligned(np.linspace(-3, 3, 32), np.float32)
+        self.y = aligned(np.zeros((4, 32)), np.float32)
+        self.cluster = aligned(np.zeros(4), np.uint32)
         self.arguments = (self.x, self.y, self.cluster)
 
     def test_thread_blocks_of_a_cluster(self):
