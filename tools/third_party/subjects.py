@@ -63,6 +63,18 @@ PREFILL_BARRIERS = (
                "          warp_idx_x * KTraits::NUM_MMA_Q * 16 + lane_idx / 8, lane_idx % 8);\n"),
 )
 
+# Rows without a key exit early, and store lse where a batch that is not packed has it: in the
+# memory of other sequences, or beyond all (flash-attention issue 2842).
+LSE_OFFSET = (
+    Edit("flash_fwd_kernel.h",
+         before="        const index_t row_offset_lseaccum = ((n_split_idx * params.b + bidb) * "
+                "params.h + bidh) * params.seqlen_q + m_block * kBlockM;\n",
+         after="        const index_t row_offset_lseaccum = (Split || !params.unpadded_lse ?\n"
+               "            ((n_split_idx * params.b + bidb) * params.h + bidh) * params.seqlen_q :"
+               "\n            bidh * params.total_q + binfo.q_offset(params.seqlen_q, 1, bidb)\n"
+               "        ) + m_block * kBlockM;\n"),
+)
+
 SUBJECTS = {subject.name: subject for subject in (
     # vLLM multiplies weights and values in their own type.
     Subject("vllm-v1-fp16", VLLM, "vllm_adapter.cc", ("csrc",),
@@ -92,6 +104,14 @@ SUBJECTS = {subject.name: subject for subject in (
             ("--type", "fp16,bf16", "--layout", "token-major", "--head-dim", "64",
              "--block-size", "256,512", "--without", "sinks,negative-scale"),
             macros=("ADAPTER_HEAD_DIM=64",), nvcc_options=FAST_MATH),
+    # One kernel in twelve, which compiles in minutes.
+    *(Subject(f"flash-attn-fp16{name}", FLASH_ATTN, "flash_attn_adapter.cc",
+              ("csrc/flash_attn/src", "csrc/cutlass/include"),
+              ("--type", "fp16", "--layout", "token-major", "--head-dim", "64",
+               "--block-size", "256,512", "--without",
+               "sinks,negative-scale,alibi,window,softcap"),
+              macros=("ADAPTER_HEAD_DIM=64", "FEWER_KERNELS"), nvcc_options=FAST_MATH, edits=edits)
+      for name, edits in (("", ()), ("-with-lse-offset", LSE_OFFSET))),
 )}
 
 
