@@ -59,6 +59,20 @@ TEST_CASE("forms that cannot be run are refused, before anything runs") {
   refuses("call.uni malloc, (%r1);", "is not defined");
 }
 
+TEST_CASE("functions that call each other exponentially often are refused with a line") {
+  TestKernel kernel;
+  kernel.declarations = ".func f0() { }\n";
+  for (int i = 1; i < 63; ++i) {
+    const std::string call = "call f" + std::to_string(i - 1) + "; ";
+    kernel.declarations += ".func f" + std::to_string(i) + "() { " + call + call + "}\n";
+  }
+  kernel.body = "call f62;\nret;";
+  CHECK_THAT(refusal_of(kernel), Catch::Matchers::ContainsSubstring("k: line ") &&
+                                     Catch::Matchers::ContainsSubstring("the calls are too many"));
+  kernel.body = "call f9;\nret;";
+  CHECK(refusal_of(kernel).empty());
+}
+
 TEST_CASE("products of warpgroups have factors of 1 and -1, and transpositions of 0 and 1") {
   const auto refusal = [](const std::string& last) {
     TestKernel kernel;

@@ -8,6 +8,10 @@ namespace recto::ptx {
 namespace {
 
 constexpr std::size_t kStepsMax = std::size_t{1} << 22;
+// Registers and instructions of the functions that are called, as often as they are: functions that
+// emit no steps may be called exponentially often. A call takes as long as some of these.
+constexpr std::size_t kCalledMax = std::size_t{1} << 20;
+constexpr std::size_t kCallSize = 16;
 
 using DecodeFunction = void (*)(Decoding& at);
 
@@ -76,8 +80,12 @@ void decode_instruction(Decoding& at) {
 }  // namespace
 
 void decode_function(Decoding& at, Frame& frame) {
-  Frame* const caller = at.exchange_frame(&frame);
   const text::Function& function = *frame.function;
+  if (frame.caller != nullptr) {
+    const std::size_t size = kCallSize + function.registers.size() + function.instructions.size();
+    if (at.count_called(size) > kCalledMax) return at.fail("the calls are too many");
+  }
+  Frame* const caller = at.exchange_frame(&frame);
   for (const text::Register& reg : function.registers) {
     const unsigned bits = bits_of(reg.type);
     if (bits > 64) at.fail("register '" + reg.name + "' has 128 bits");
