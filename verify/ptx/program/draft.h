@@ -59,6 +59,7 @@ class DraftBuilder {
   Step& emit(Action action, const Fields& fields = {});
   Step& emit(Action action, Detail detail, const Fields& fields = {});
   // At most four operands. False if there is no such form.
+  bool is_guard(ValuePlace value) const { return guard_.predicate == value; }
   bool emit_form(std::string_view form, ValuePlace d, std::initializer_list<ValuePlace> operands);
   std::uint32_t num_steps() const {
     return static_cast<std::uint32_t>(draft_.program.steps.size());
