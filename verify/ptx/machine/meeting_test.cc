@@ -73,6 +73,27 @@ TEST_CASE("block barriers order shared memory, and reduce predicates") {
       70, [](unsigned) { return 1U; });
 }
 
+TEST_CASE("a reduction of a barrier defines its result") {
+  check_threads(
+      "setp.lt.u32 %p1, %r0, 40;\n@%p1 mov.u32 %r1, 1;\n@%p1 add.u32 %r2, %r1, 1;\n"
+      "bar.red.popc.u32 %r1, 0, %p1;",
+      70, [](unsigned) { return 40U; });
+}
+
+TEST_CASE("lanes without a row of a matrix need no address") {
+  const auto body = [](const std::string& count, const std::string& registers) {
+    return "mov.u32 %r9, smem;\nsetp.lt.u32 %p1, %r0, 8;\n"
+           "@%p1 mad.lo.u32 %r4, %r0, 16, %r9;\n"
+           "stmatrix.sync.aligned.m8n8.x1.shared.b16 [%r4], {%r0};\nbar.warp.sync -1;\n"
+           "ldmatrix.sync.aligned.m8n8." +
+           count + ".shared.b16 {" + registers + "}, [%r4];";
+  };
+  check_threads(body("x1", "%r1"), 32, [](unsigned i) { return i; });
+  const OutRun run = run_out(thread_kernel(body("x2", "%r1, %r2")), 32, {.checks = Checks::all()});
+  CHECK_THAT(run.report.text(),
+             Catch::Matchers::ContainsSubstring("uses a register that was never written"));
+}
+
 TEST_CASE("named barriers hand data from warps that arrive to warps that wait") {
   check_threads(
       "mov.u32 %r2, smem;\nand.b32 %r3, %r0, 31;\nshl.b32 %r3, %r3, 2;\n"
