@@ -108,8 +108,8 @@ void decode_compare(Decoding& at) {
     if (!has_halves) {
       selected(p, d);
     } else {
-      const ValuePlace lower = selected(p, at.add_value(2));
-      at.emit_lanes("pack.b32", d, {lower, selected(q, at.add_value(2))});
+      const ValuePlace lower = selected(p, at.add_temporary(2));
+      at.emit_lanes("pack.b32", d, {lower, selected(q, at.add_temporary(2))});
     }
     return;
   }

@@ -83,7 +83,7 @@ void decode_system_call(Decoding& at, const Call& call) {
     load.memory = {location.space, 8, at.constant(8, 0),
                    static_cast<std::int64_t>(location.address)};
     load.element_bytes = load.width = width;
-    load.defs = {at.add_value(width)};
+    load.defs = {at.add_temporary(width)};
     detail.uses.push_back(load.defs[0]);
     at.emit(Action::kLoad, std::move(load));
   }
