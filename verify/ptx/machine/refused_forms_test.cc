@@ -59,6 +59,71 @@ TEST_CASE("forms that cannot be run are refused, before anything runs") {
   refuses("call.uni malloc, (%r1);", "is not defined");
 }
 
+TEST_CASE("hints that PTX has run, others are refused") {
+  const auto refusal = [](const std::string& instruction) {
+    TestKernel kernel;
+    kernel.declarations = ".func f() { ret.uni; }";
+    kernel.body = ".reg .pred %p<3>;\n.reg .b32 %r<3>;\n.reg .b64 %rd<3>;\n.reg .f32 %f<3>;\n" +
+                  instruction + ";\nret;";
+    return refusal_of(kernel);
+  };
+  for (const char* instruction :
+       {"elect.sync _|%p1, -1",
+        "activemask.b32 %r1",
+        "griddepcontrol.wait",
+        "griddepcontrol.launch_dependents",
+        "nanosleep.u32 %r1",
+        "pmevent 1",
+        "pmevent.mask 3",
+        "prefetch.global.L2 [%rd1]",
+        "prefetch.L1 [%rd1+4]",
+        "prefetch.tensormap [%rd1]",
+        "prefetch.param.tensormap [out]",
+        "prefetch.global.L2::evict_last [%rd1]",
+        "prefetchu.L1 [%rd1]",
+        "discard.global.L2 [%rd1], 128",
+        "call.uni f",
+        "ret.uni",
+        "applypriority.L2::evict_normal [%rd1], 128",
+        "createpolicy.cvt.L2.b64 %rd1, %rd2",
+        "createpolicy.fractional.L2::evict_last.L2::evict_unchanged.b64 %rd1, %f1",
+        "createpolicy.range.global.L2::evict_last.b64 %rd1, [%rd2], 256, %r1"}) {
+    CHECK(refusal(instruction) == "");
+  }
+  for (const char* instruction : {"elect %r1|%p1, -1",
+                                  "elect.sync.b32 %r1|%p1, -1",
+                                  "activemask %r1",
+                                  "activemask.b64 %rd1",
+                                  "griddepcontrol",
+                                  "griddepcontrol.wait.all",
+                                  "griddepcontrol.wait 1",
+                                  "nanosleep 5",
+                                  "nanosleep.u64 %rd1",
+                                  "nanosleep.u32 %r1, %r2",
+                                  "pmevent.any 1",
+                                  "prefetch [%rd1]",
+                                  "prefetch.shared.L1 [%rd1]",
+                                  "prefetch.global.L3 [%rd1]",
+                                  "prefetch.global.L2 %rd1",
+                                  "prefetch.L2::evict_last [%rd1]",
+                                  "prefetchu.L2 [%rd1]",
+                                  "discard.L1 [%rd1], 128",
+                                  "discard.global.L2 [%rd1], 64",
+                                  "discard.global.L2 [%rd1]",
+                                  "call.sys f",
+                                  "exit.uni",
+                                  "ret.sync",
+                                  "trap.all",
+                                  "applypriority.L2::evict_last [%rd1], 128",
+                                  "createpolicy.b64 %rd1",
+                                  "createpolicy.fractional.L2.b64 %rd1",
+                                  "createpolicy.cvt.L2.b64 %rd1",
+                                  "createpolicy.range.L2::evict_last.b64 %rd1, %f1"}) {
+    INFO(instruction);
+    CHECK_THAT(refusal(instruction), Catch::Matchers::ContainsSubstring("k: line "));
+  }
+}
+
 TEST_CASE("functions that call each other exponentially often are refused with a line") {
   TestKernel kernel;
   kernel.declarations = ".func f0() { }\n";
