@@ -52,6 +52,11 @@ TEST_CASE("forms that cannot be run are refused, before anything runs") {
         "set.eq.f16.f16x2 %h1, %r1, %r2;",
         "set.eq.f32.f16x2 %f1, %r1, %r2;",
         "set.eq.f16x2.s32 %r1, %r2, %r3;",
+        "cvt.rn.satfinite.relu.f16x2.f32 %r1, %f1, %f2;",
+        "cvt.rn.relu.satfinite.tf32.f32 %r1, %f1;",
+        "cvt.rna.relu.tf32.f32 %r1, %f1;",
+        "cvt.rm.satfinite.f16.f32 %h1, %f1;",
+        "mad24.lo.sat.s32 %r1, %r2, %r3, %r4;",
         "movmatrix.sync.aligned.m8n8.trans.b16 %r1, %r2;",
         "max.xorsign.abs.f32 %f1, %f2, %f3;"}) {
     refuses(instruction, "");
