@@ -161,9 +161,7 @@ void BlockBarriers::give_results(const Barrier& barrier, Warp& warp,
 }
 
 void BlockBarriers::report_exits(const Barrier& barrier) {
-  if (barrier.count != 0 || exited_ == 0 || memory_.run().options.allows_exit_before_barrier) {
-    return;
-  }
+  if (barrier.count != 0 || exited_ == 0) return;
   for (const Warp& warp : warps_) {
     const LaneMask lanes = barrier.waiting[warp.number];
     if (lanes == 0) continue;
