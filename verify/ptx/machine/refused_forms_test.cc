@@ -147,6 +147,23 @@ TEST_CASE("functions that call each other exponentially often are refused with a
   CHECK(refusal_of(kernel).empty());
 }
 
+TEST_CASE("more branches and values than liveness can take are refused with a line") {
+  const auto repeated = [](const std::string& text, int count) {
+    std::string all;
+    for (int i = 0; i < count; ++i) all += text;
+    return all;
+  };
+  TestKernel kernel;
+  kernel.declarations = ".func f0() { .reg .pred %p<2>;\n" +
+                        repeated("@%p1 ret;\nsetp.lt.and.u32 %p1, 1, 2, !%p1;\n", 30) +
+                        "}\n.func f1() { " + repeated("call f0; ", 32) + "}\n";
+  kernel.body = repeated("call f1; ", 32) + "\nret;";
+  CHECK_THAT(refusal_of(kernel), Catch::Matchers::ContainsSubstring("k: line 68: ") &&
+                                     Catch::Matchers::ContainsSubstring("values are too many"));
+  kernel.body = "call f1;\nret;";
+  CHECK(refusal_of(kernel).empty());
+}
+
 TEST_CASE("products of warpgroups have factors of 1 and -1, and transpositions of 0 and 1") {
   const auto refusal = [](const std::string& last) {
     TestKernel kernel;

@@ -12,6 +12,8 @@ constexpr std::size_t kStepsMax = std::size_t{1} << 22;
 // emit no steps may be called exponentially often. A call takes as long as some of these.
 constexpr std::size_t kCalledMax = std::size_t{1} << 20;
 constexpr std::size_t kCallSize = 16;
+// Branches times values, of which liveness takes bits. Large kernels have some millions.
+constexpr std::size_t kLivenessMax = std::size_t{1} << 31;
 
 using DecodeFunction = void (*)(Decoding& at);
 
@@ -125,7 +127,19 @@ Result<Draft> decode(const text::Module& module, const Symbols& symbols,
   if (!at.status().is_ok()) return at.status().in(kernel.name);
   at.begin_instruction({}, "exit", {});
   at.emit(Action::kExit);  // behind the last instruction
-  return at.finish();
+  Draft draft = at.finish();
+  const auto branches = static_cast<std::size_t>(
+      std::count_if(draft.program.steps.begin(), draft.program.steps.end(), [](const Step& step) {
+        return step.action == Action::kBranch || step.action == Action::kBranchTable ||
+               step.action == Action::kExit;
+      }));
+  if (branches * draft.values.size() > kLivenessMax) {
+    return Status::invalid_input("line " + std::to_string(kernel.line) + ": " +
+                                 std::to_string(branches) + " branches and " +
+                                 std::to_string(draft.values.size()) + " values are too many")
+        .in(kernel.name);
+  }
+  return draft;
 }
 
 }  // namespace recto::ptx
