@@ -109,8 +109,18 @@ TEST_CASE("a module lists its kernels, and says which ones cannot be run") {
              ContainsSubstring("the module has no kernel 'other'"));
   kernel.declarations = ".shared .align 4 .b8 large[300000];";
   CHECK_THAT(refusal_of(kernel), ContainsSubstring("shared variables take 300000 bytes"));
-  kernel.declarations = ".global .align 4 .b8 large[1099511627776];";
-  CHECK_THAT(refusal_of(kernel), ContainsSubstring("variables take"));
+  for (const char* bytes : {"1099511627776", "4294967295", "1073741821"}) {
+    kernel.declarations = ".global .b8 small[4];\n.global .b8 large[" + std::string(bytes) + "];";
+    CHECK_THAT(refusal_of(kernel), ContainsSubstring("line 5: variables take"));
+  }
+}
+
+TEST_CASE("variables of a module are aligned as they say") {
+  TestKernel kernel = small_kernel();
+  kernel.declarations =
+      ".global .b8 small[3];\n.global .align 65536 .b8 large[8];\n" + kernel.declarations;
+  const LoadedKernel loaded(kernel);
+  CHECK(loaded.module().variables().buffers().at(1).begin % 65536 == 0);
 }
 
 TEST_CASE("a vector of one register, as Triton writes it, is that register") {

@@ -1,6 +1,7 @@
 #include "verify/ptx/module.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <cstring>
 #include <utility>
 
@@ -12,14 +13,18 @@
 namespace recto::ptx {
 namespace {
 
-constexpr std::uint64_t kVariableBytesMax = std::uint64_t{1} << 32;
-constexpr std::uint64_t kAlignment = 256;  // of the memory of a module's variables
+constexpr std::uint64_t kVariableBytesMax = std::uint64_t{1} << 30;
+constexpr std::uint64_t kAlignmentMin = 256;  // of the memory of a module's variables
+
+std::uint64_t aligned(std::uint64_t address, std::uint64_t alignment) {
+  return (address + alignment - 1) / alignment * alignment;
+}
 
 }  // namespace
 
 struct Module::State {
   text::Module text;
-  std::vector<std::byte> storage;
+  std::unique_ptr<void, decltype(&std::free)> storage{nullptr, &std::free};
   DeviceMemory variables;
   Symbols symbols;
 
@@ -37,25 +42,35 @@ Status Module::State::place_variables() {
   };
   std::vector<Placed> placed;
   std::uint64_t bytes = 0;
+  std::uint64_t alignment = kAlignmentMin;
   const auto place = [&](const text::Variable& variable, const std::string& name) {
-    if (variable.space != text::Space::kGlobal && variable.space != text::Space::kConst) return;
-    bytes = (bytes + variable.alignment - 1) / variable.alignment * variable.alignment;
+    if (variable.space != text::Space::kGlobal && variable.space != text::Space::kConst) {
+      return Status::ok();
+    }
+    bytes = aligned(bytes, variable.alignment);
+    alignment = std::max<std::uint64_t>(alignment, variable.alignment);
     placed.push_back({&variable, name, bytes});
     bytes += variable.bytes;
+    if (bytes <= kVariableBytesMax) return Status::ok();
+    return Status::invalid_input("line " + std::to_string(variable.line) + ": variables take " +
+                                 std::to_string(bytes) + " bytes, more than " +
+                                 std::to_string(kVariableBytesMax));
   };
-  for (const text::Variable& variable : text.variables) place(variable, variable.name);
+  for (const text::Variable& variable : text.variables) {
+    RECTO_RETURN_IF_ERROR(place(variable, variable.name));
+  }
   for (const text::Function& function : text.functions) {
     for (const text::Variable& variable : function.variables) {
-      place(variable, function.name + "/" + variable.name);
+      RECTO_RETURN_IF_ERROR(place(variable, function.name + "/" + variable.name));
     }
   }
-  if (bytes > kVariableBytesMax) {
-    return Status::invalid_input("variables take " + std::to_string(bytes) + " bytes, more than " +
-                                 std::to_string(kVariableBytesMax));
+  // Zeros that the system gives once they are touched.
+  storage.reset(std::calloc(1, bytes + alignment));
+  if (storage == nullptr) {
+    return Status::invalid_input("there is no memory for " + std::to_string(bytes) +
+                                 " bytes of variables");
   }
-  storage.assign(bytes + kAlignment, std::byte{0});
-  const auto start = reinterpret_cast<std::uintptr_t>(storage.data());
-  const std::uintptr_t begin = (start + kAlignment - 1) / kAlignment * kAlignment;
+  const std::uintptr_t begin = aligned(reinterpret_cast<std::uintptr_t>(storage.get()), alignment);
   for (const Placed& each : placed) {
     symbols[each.name] = begin + each.offset;
     const bool is_const = each.variable->space == text::Space::kConst;

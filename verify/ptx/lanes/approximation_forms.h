@@ -61,6 +61,9 @@ constexpr LaneForm kApproximationForms[] = {
     NARROW("ex2", ".ftz", "bf16", kBf16, kEx2),
     NARROW("tanh", "", "f16", kF16, kTanh),
     NARROW("tanh", "", "bf16", kBf16, kTanh),
+    // The ISA documents no error of it either: two roundings.
+    lanes("rsqrt.approx.f64",
+          [](double a) -> double { return rcp(recto::ptx::sqrt(a, FloatMode{}), FloatMode{}); }),
     lanes("rcp.approx.ftz.f64",
           [](double a) -> double { return approximate_upper_half(ApproximateFunction::kRcp, a); }),
     lanes(

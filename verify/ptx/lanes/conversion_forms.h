@@ -151,12 +151,13 @@ using Held = std::conditional_t<sizeof(T) == 1, std::uint16_t, T>;
             narrowed_nearest<kF16>(rounded_to_integral(widened<kF16>(a), rounding), {}));         \
       })
 
-#define PACKED_MODES(MAKE)                                                                    \
-  MAKE("", Rounding::kNearestEven, false, false), MAKE(".rz", Rounding::kZero, false, false), \
-      MAKE(".relu", Rounding::kNearestEven, true, false),                                     \
-      MAKE(".rz.relu", Rounding::kZero, true, false),                                         \
-      MAKE(".satfinite", Rounding::kNearestEven, false, true),                                \
-      MAKE(".satfinite.relu", Rounding::kNearestEven, true, true)
+#define LIMITED_MODES(MAKE)                                        \
+  MAKE(".relu", Rounding::kNearestEven, true, false),              \
+      MAKE(".rz.relu", Rounding::kZero, true, false),              \
+      MAKE(".satfinite", Rounding::kNearestEven, false, true),     \
+      MAKE(".rz.satfinite", Rounding::kZero, false, true),         \
+      MAKE(".relu.satfinite", Rounding::kNearestEven, true, true), \
+      MAKE(".rz.relu.satfinite", Rounding::kZero, true, true)
 #define PACKED(suffix, rounding_, relu_, satfinite_)                             \
   PACKED_AS(suffix, "f16x2", kF16, std::uint32_t, rounding_, relu_, satfinite_), \
       PACKED_AS(suffix, "bf16x2", kBf16, std::uint32_t, rounding_, relu_, satfinite_)
@@ -166,15 +167,15 @@ using Held = std::conditional_t<sizeof(T) == 1, std::uint16_t, T>;
         return static_cast<D>(packed<kFormat>(                                               \
             a, b, {.rounding = rounding_, .relu = relu_, .satfinite = satfinite_}));         \
       })
-#define SCALAR_RELU(suffix, rounding_)                                    \
-  lanes("cvt" suffix ".relu.f16.f32",                                     \
-        [](float a) -> std::uint16_t {                                    \
-          return static_cast<std::uint16_t>(                              \
-              to_narrow<kF16>(a, {.rounding = rounding_, .relu = true})); \
-        }),                                                               \
-      lanes("cvt" suffix ".relu.bf16.f32", [](float a) -> std::uint16_t { \
-        return static_cast<std::uint16_t>(                                \
-            to_narrow<kBf16>(a, {.rounding = rounding_, .relu = true}));  \
+#define SCALAR(suffix, rounding_, relu_, satfinite_)                                               \
+  lanes("cvt" suffix ".f16.f32",                                                                   \
+        [](float a) -> std::uint16_t {                                                             \
+          return static_cast<std::uint16_t>(to_narrow<kF16>(                                       \
+              a, {.rounding = rounding_, .relu = relu_, .satfinite = satfinite_}));                \
+        }),                                                                                        \
+      lanes("cvt" suffix ".bf16.f32", [](float a) -> std::uint16_t {                               \
+        return static_cast<std::uint16_t>(                                                         \
+            to_narrow<kBf16>(a, {.rounding = rounding_, .relu = relu_, .satfinite = satfinite_})); \
       })
 
 // fp8 pairs are in 16 bits.
@@ -193,8 +194,8 @@ using Held = std::conditional_t<sizeof(T) == 1, std::uint16_t, T>;
             return unpacked_to_f16x2<kFormat>(a, {.relu = relu_});                                 \
           })
 
-#define TF32(suffix, mode) \
-  lanes("cvt" suffix ".tf32.f32", [](float a) -> std::uint32_t { return to_tf32(a, mode); })
+#define TF32(suffix, ...) \
+  lanes("cvt" suffix ".tf32.f32", [](float a) -> std::uint32_t { return to_tf32(a, __VA_ARGS__); })
 
 constexpr LaneForm kConversionForms[] = {
     FROM_INTEGERS(INTEGER_TO_INTEGER, "u8", std::uint8_t),
@@ -230,17 +231,24 @@ constexpr LaneForm kConversionForms[] = {
     EXACT(".sat", false, true),
     EXACT(".ftz.sat", true, true),
     INTEGRAL_ROUNDINGS(INTEGRAL, "", float),
-    PACKED_MODES(PACKED),
-    SCALAR_RELU("", Rounding::kNearestEven),
-    SCALAR_RELU(".rz", Rounding::kZero),
+    PACKED("", Rounding::kNearestEven, false, false),
+    PACKED(".rz", Rounding::kZero, false, false),
+    LIMITED_MODES(PACKED),
+    LIMITED_MODES(SCALAR),
     FP8("e4m3", kE4m3, "", false),
     FP8("e4m3", kE4m3, ".relu", true),
     FP8("e5m2", kE5m2, "", false),
     FP8("e5m2", kE5m2, ".relu", true),
-    TF32("", FloatMode{}),
-    TF32(".rz", FloatMode{.rounding = Rounding::kZero}),
-    TF32(".rna", FloatMode{.rounding = Rounding::kNearestAway}),
-    TF32(".relu", FloatMode{.relu = true}),
+    TF32("", {}),
+    TF32(".relu", {.relu = true}),
+    TF32(".satfinite", {.satfinite = true}),
+    TF32(".satfinite.relu", {.relu = true, .satfinite = true}),
+    TF32(".rz", {.rounding = Rounding::kZero}),
+    TF32(".rz.relu", {.rounding = Rounding::kZero, .relu = true}),
+    TF32(".rz.satfinite", {.rounding = Rounding::kZero, .satfinite = true}),
+    TF32(".rz.satfinite.relu", {.rounding = Rounding::kZero, .relu = true, .satfinite = true}),
+    TF32(".rna", {.rounding = Rounding::kNearestAway}),
+    TF32(".rna.satfinite", {.rounding = Rounding::kNearestAway, .satfinite = true}),
 };
 
 }  // namespace

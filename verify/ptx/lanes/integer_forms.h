@@ -51,6 +51,13 @@ namespace {
   UNARY("neg." type, T, Unsigned<T>{0} - static_cast<Unsigned<T>>(a)), \
       UNARY("abs." type, T, abs_integer(a))
 
+#define MUL24_FORMS(type, T)                                                                \
+  BINARY("mul24.lo." type, T, mul24_lo(a, b)), BINARY("mul24.hi." type, T, mul24_hi(a, b)), \
+      TERNARY("mad24.lo." type, T,                                                          \
+              static_cast<Unsigned<T>>(mul24_lo(a, b)) + static_cast<Unsigned<T>>(c)),      \
+      TERNARY("mad24.hi." type, T,                                                          \
+              static_cast<Unsigned<T>>(mul24_hi(a, b)) + static_cast<Unsigned<T>>(c))
+
 // Shapes of 32 and 64 bits that are signed or not.
 #define FIELD_FORMS(type, T)                                                                     \
   lanes("bfind." type, [](T a) -> std::uint32_t { return bfind(a); }),                           \
@@ -187,13 +194,9 @@ constexpr LaneForm kIntegerForms[] = {
     TERNARY("mad.hi.sat.s32", std::int32_t, clamped_s32(std::int64_t{mul_hi(a, b)} + c)),
     PAIR_FORMS("s16x2", std::int16_t),
     PAIR_FORMS("u16x2", std::uint16_t),
-    BINARY("mul24.lo.s32", std::int32_t, mul24_lo(a, b)),
-    BINARY("mul24.lo.u32", std::uint32_t, mul24_lo(a, b)),
-    BINARY("mul24.hi.s32", std::int32_t, mul24_hi(a, b)),
-    BINARY("mul24.hi.u32", std::uint32_t, mul24_hi(a, b)),
-    TERNARY("mad24.lo.s32", std::int32_t,
-            static_cast<std::uint32_t>(mul24_lo(a, b)) + static_cast<std::uint32_t>(c)),
-    TERNARY("mad24.lo.u32", std::uint32_t, mul24_lo(a, b) + c),
+    MUL24_FORMS("s32", std::int32_t),
+    MUL24_FORMS("u32", std::uint32_t),
+    TERNARY("mad24.hi.sat.s32", std::int32_t, clamped_s32(std::int64_t{mul24_hi(a, b)} + c)),
     PRMT_FORM("", kIndex),
     PRMT_FORM(".f4e", kF4e),
     PRMT_FORM(".b4e", kB4e),

@@ -136,6 +136,7 @@ bool AsyncCopies::arrive(const WarpStep& at, const Detail& detail) {
     Mbarrier& object = *found->object;
     if (detail.mbarrier.increments) ++object.pending;
     std::vector<Copy> copies = std::exchange(thread(at, lane).copies, {});
+    if (!copies.empty()) begin_copy(at, lane, object);
     if (BlockChecker* const checker = memory_.checker(); checker != nullptr) {
       const std::uint32_t operation = begin_operation(object.stream, object.phase);
       for (const Copy& copy : copies) {
@@ -164,6 +165,24 @@ bool AsyncCopies::arrive(const WarpStep& at, const Detail& detail) {
 std::uint32_t AsyncCopies::begin_operation(std::uint32_t stream, std::uint32_t index) {
   if (memory_.checker() == nullptr) return 0;
   return memory_.run().checker->begin_operation({stream, index});
+}
+
+void AsyncCopies::begin_copy(const WarpStep& at, unsigned lane, Mbarrier& object) const {
+  object.last_copy = {object.phase, at.step.place,
+                      memory_.reporter().thread_place(at.warp.thread(lane))};
+}
+
+void AsyncCopies::check_ends(const WarpStep& last) {
+  if (memory_.checker() == nullptr) return;
+  const Mbarrier* const object = memory_.mbarriers().find_unseen_copy();
+  if (object == nullptr) return;
+  Finding found = memory_.reporter().finding(
+      Check::kUnfinishedCopy, last.warp.thread(last.first_lane()), last.step,
+      "exits as the last of its thread block before a copy to its shared memory has ended");
+  found.other_thread = object->last_copy->thread;
+  found.other_place = memory_.run().code_place(object->last_copy->place);
+  found.other_what = "the copy begins";
+  memory_.reporter().report(std::move(found));
 }
 
 void AsyncCopies::exit(const WarpStep& at) {

@@ -34,6 +34,8 @@ class AsyncCopies {
 
   // Reports copies that these lanes have not waited for.
   void exit(const WarpStep& at);
+  // Once no thread runs any more: copies to the thread block's memory that nobody has waited for.
+  void check_ends(const WarpStep& last);
 
  private:
   struct Copy {
@@ -83,6 +85,7 @@ class AsyncCopies {
   bool touch_shared(const BulkCopy& bulk, const BlockMemory::SharedPlace& place,
                     const Access& access);
   std::uint32_t begin_operation(std::uint32_t stream, std::uint32_t index);
+  void begin_copy(const WarpStep& at, unsigned lane, Mbarrier& object) const;
 
   BlockMemory& memory_;
   std::vector<Thread> threads_;

@@ -4,6 +4,8 @@
 #include <bit>
 #include <utility>
 
+#include "verify/ptx/machine/undefined_registers.h"
+
 namespace recto::ptx {
 
 void BlockBarriers::begin() {
@@ -141,11 +143,13 @@ void BlockBarriers::release(std::uint32_t number) {
   ++memory_.run().progress;
 }
 
-void BlockBarriers::give_results(const Barrier& barrier, const Warp& warp,
+void BlockBarriers::give_results(const Barrier& barrier, Warp& warp,
                                  const Warp::Group& group) const {
   const Program& program = memory_.run().program;
-  const Detail& detail = program.details[program.steps[group.step].detail];
+  const Step& step = program.steps[group.step];
+  const Detail& detail = program.details[step.detail];
   if (detail.defs.empty()) return;
+  if (step.is_tracked) pass_undefined(program, {warp, step, group.lanes});
   if (detail.width == kPredicateWidth) {
     const bool truth = detail.barrier == BarrierMode::kAnd ? barrier.all : barrier.any;
     warp.set_mask(detail.defs[0], group.lanes, truth ? kAllLanes : 0);
@@ -157,9 +161,7 @@ void BlockBarriers::give_results(const Barrier& barrier, const Warp& warp,
 }
 
 void BlockBarriers::report_exits(const Barrier& barrier) {
-  if (barrier.count != 0 || exited_ == 0 || memory_.run().options.allows_exit_before_barrier) {
-    return;
-  }
+  if (barrier.count != 0 || exited_ == 0) return;
   for (const Warp& warp : warps_) {
     const LaneMask lanes = barrier.waiting[warp.number];
     if (lanes == 0) continue;

@@ -41,7 +41,7 @@ class BlockBarriers {
   bool is_elsewhere(std::size_t group, const WarpStep& at, std::uint32_t number);
   bool is_complete(const Barrier& barrier) const;
   void release(std::uint32_t number);
-  void give_results(const Barrier& barrier, const Warp& warp, const Warp::Group& group) const;
+  void give_results(const Barrier& barrier, Warp& warp, const Warp::Group& group) const;
   void report_exits(const Barrier& barrier);
 
   BlockMemory& memory_;

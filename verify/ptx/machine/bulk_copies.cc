@@ -135,6 +135,7 @@ bool AsyncCopies::load_bulk(BulkCopy& bulk) {
       return false;
     }
     const std::uint32_t operation = begin_operation(object->stream, object->phase);
+    begin_copy(bulk.at, bulk.lane, *object);
     if (!has_source && !touch_other_side(bulk, AccessKind::kAsyncRead, operation)) return false;
     has_source = true;
     const MbarrierAt found{object, {owner, rank, signal->offset}};

@@ -86,6 +86,9 @@ TEST_CASE("integer instructions give the results of the ISA") {
       {"mad.lo.s32", {32, 32, 32, 32}, {3, 4, 5}, 17},
       {"mad.wide.u32", {64, 32, 32, 64}, {kOnes32, 2, 3}, 2 * kOnes32 + 3},
       {"mul24.lo.u32", {32, 32, 32}, {0xff000003, 2}, 6},
+      {"mad24.hi.s32", {32, 32, 32, 32}, {0x400000, 0x800000, 5}, 0xe0000005},
+      {"mad24.hi.u32", {32, 32, 32, 32}, {0xffffff, 0xffffff, 1}, 0xfffffe01},
+      {"mad24.hi.sat.s32", {32, 32, 32, 32}, {0x7fffff, 0x7fffff, 0x7fffffff}, 0x7fffffff},
       {"sad.s32", {32, 32, 32, 32}, {minus, 2, 10}, 13},
       {"div.s32", {32, 32, 32}, {kOnes32 - 6, 2}, kOnes32 - 2},
       {"div.u32", {32, 32, 32}, {7, 0}, kOnes32},
@@ -164,6 +167,8 @@ TEST_CASE("floating-point instructions give the results of the ISA in every mode
       {"rcp.approx.ftz.f32", {32, 32}, {0x40000000}, 0x3f000000},
       {"sqrt.rn.f32", {32, 32}, {0x40800000}, 0x40000000},
       {"rsqrt.approx.f32", {32, 32}, {0x40800000}, 0x3f000000},
+      {"rsqrt.approx.f64", {64, 64}, {0x4010000000000000}, 0x3fe0000000000000},
+      {"rsqrt.approx.f64", {64, 64}, {0x8000000000000000}, 0xfff0000000000000},
       {"ex2.approx.ftz.f32", {32, 32}, {0x40400000}, 0x41000000},
       {"lg2.approx.f32", {32, 32}, {0x41000000}, 0x40400000},
       {"tanh.approx.f32", {32, 32}, {0}, 0},
@@ -260,39 +265,14 @@ TEST_CASE("conversions give the results of the ISA, in registers as wide as the 
       {"cvt.rz.f16.bf16", {16, 16}, {0x4780}, 0x7bff},
       {"cvt.f64.bf16", {64, 16}, {0x3f80}, 0x3ff0000000000000},
       {"cvt.rmi.bf16.bf16", {16, 16}, {0xbfc0}, 0xc000},
+      {"cvt.rn.relu.satfinite.f16x2.f32", {32, 32, 32}, {0x7f800000, 0xbf800000}, 0x7bff0000},
+      {"cvt.rz.satfinite.bf16x2.f32", {32, 32, 32}, {0xff800000, 0x3f800000}, 0xff7f3f80},
+      {"cvt.rn.satfinite.f16.f32", {16, 32}, {0x7f800000}, 0x7bff},
+      {"cvt.rz.relu.satfinite.bf16.f32", {16, 32}, {0x7f800000}, 0x7f7f},
+      {"cvt.rna.satfinite.tf32.f32", {32, 32}, {0x7f800000}, 0x7f7fe000},
+      {"cvt.rn.satfinite.relu.tf32.f32", {32, 32}, {0xff800000}, 0},
       {"cvt.rna.tf32.f32", {32, 32}, {0x3f801000}, 0x3f802000},
   });
-}
-
-TEST_CASE("carries, packs, pairs and sinks give the results of the ISA") {
-  const auto last = [](const std::string& body) {
-    TestKernel kernel;
-    kernel.body = ".reg .pred %p<9>;\n.reg .b16 %h<9>;\n.reg .b32 %r<9>;\n.reg .b64 %rd<9>;\n" +
-                  body + "\nld.param.u64 %rd8, [out];\nst.global.u64 [%rd8], %rd1;\nret;";
-    const OutRun run = run_out(kernel, 1);
-    CHECK(run.report.text().empty());
-    return run.out[0];
-  };
-  CHECK(last("add.cc.u32 %r1, -1, 2;\naddc.cc.u32 %r2, -1, 0;\naddc.u32 %r3, 5, 0;\n"
-             "mov.b64 %rd1, {%r2, %r3};") == (std::uint64_t{6} << 32));
-  CHECK(last("sub.cc.u32 %r1, 0, 1;\nsubc.u32 %r2, 7, 0;\nmov.b64 %rd1, {%r1, %r2};") ==
-        (std::uint64_t{6} << 32 | kOnes32));
-  CHECK(last("mad.lo.cc.u32 %r1, 65536, 65535, 65536;\nmadc.hi.u32 %r2, 65536, 65536, 2;\n"
-             "mov.b64 %rd1, {%r1, %r2};") == (std::uint64_t{4} << 32));
-  CHECK(last("mov.b64 %rd2, 0x1122334455667788;\nmov.b64 {%h1, _, %h3, %h4}, %rd2;\n"
-             "mov.b32 %r1, {%h4, %h1};\nmov.b64 {_, %r2}, %rd2;\nmov.b64 %rd1, {%r1, %r2};") ==
-        0x1122334477881122);
-  CHECK(last("setp.lt.s32 %p1|%p2, 1, 2;\nselp.b64 %rd1, 1, 0, %p1;\n"
-             "@%p2 mov.b64 %rd1, 7;") == 1);
-  CHECK(last("mov.pred %p1, 1;\nsetp.eq.and.s32 %p1|%p2, 1, 2, !%p1;\n"
-             "selp.b64 %rd1, 1, 0, %p2;") == 0);
-  CHECK(last("setp.eq.f16x2 %p1|%p2, 0x3c000000, 0x3c003c00;\nselp.b64 %rd1, 1, 0, %p2;\n"
-             "@%p1 mov.b64 %rd1, 7;") == 1);
-  CHECK(last("mov.pred %p1, 0;\nlop3.or.b32 %r1|%p2, 12, 10, 9, 0xe8, %p1;\n"
-             "lop3.and.b32 _|%p3, 12, 10, 9, 0xe8, %p1;\nselp.b32 %r2, 1, 0, %p2;\n"
-             "selp.b32 %r3, 1, 0, %p3;\nmad.lo.u32 %r1, %r1, 10, %r2;\n"
-             "mad.lo.u32 %r1, %r3, 1000, %r1;\ncvt.u64.u32 %rd1, %r1;") == 81);
-  CHECK(last("lop3.b32 %r1, 12, 10, 9, 0xe8;\ncvt.u64.u32 %rd1, %r1;") == 8);
 }
 
 }  // namespace

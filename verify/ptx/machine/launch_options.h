@@ -42,8 +42,6 @@ struct LaunchOptions {
   std::uint64_t steps_max = std::uint64_t{1} << 32;
   bool is_cooperative = false;  // all thread blocks run side by side
   bool counts = false;          // fills LaunchReport::counters
-  // Threads may exit before a barrier at which others wait, as sm_70 and later allow.
-  bool allows_exit_before_barrier = false;
   // Threads of a thread block may store to one place in one instruction, as Triton's kernels do
   // where warps hold the same numbers. Stores of one warp must be equal.
   bool allows_equal_stores = false;

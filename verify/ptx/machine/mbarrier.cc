@@ -13,6 +13,11 @@ constexpr std::uint32_t kObjectBytes = 8;
 
 }  // namespace
 
+bool Mbarrier::has_unseen_copy() const {
+  if (!last_copy) return false;
+  return phase == last_copy->phase || (phase == last_copy->phase + 1 && !is_end_seen);
+}
+
 std::string Mbarrier::text() const {
   std::string text = "phase " + std::to_string(phase) + ", with " + std::to_string(pending) +
                      " of " + std::to_string(expected) + " arrivals";
@@ -35,7 +40,9 @@ std::string Mbarriers::init(std::uint32_t address, std::uint32_t count, std::uin
 
 std::string Mbarriers::invalidate(std::uint32_t address) {
   const auto found = objects_.find(address);
-  if (!found->second.deliveries.empty()) return "while a copy is under way";
+  if (!found->second.deliveries.empty() || found->second.has_unseen_copy()) {
+    return "while a copy is under way";
+  }
   objects_.erase(found);
   return {};
 }
@@ -107,13 +114,24 @@ std::string Mbarriers::deliver(Mbarrier& object) {
   return problem;
 }
 
-bool Mbarriers::deliver_all() {
-  bool delivers = false;
+Mbarriers::Delivered Mbarriers::deliver_all() {
+  Delivered delivered;
   for (auto& [address, object] : objects_) {
-    delivers |= !object.deliveries.empty();
-    deliver(object);
+    delivered.has_copies |= !object.deliveries.empty();
+    delivered.problem = deliver(object);
+    if (delivered.problem.empty()) continue;
+    delivered.address = address;
+    delivered.copy = object.last_copy.value_or(CopyBegin{});
+    break;
   }
-  return delivers;
+  return delivered;
+}
+
+const Mbarrier* Mbarriers::find_unseen_copy() const {
+  for (const auto& [address, object] : objects_) {
+    if (object.has_unseen_copy()) return &object;
+  }
+  return nullptr;
 }
 
 }  // namespace recto::ptx

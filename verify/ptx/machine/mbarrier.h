@@ -6,10 +6,12 @@
 #include <cstdint>
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "verify/ptx/checks/grid_checker.h"
+#include "verify/ptx/machine/finding.h"
 
 namespace recto::ptx {
 
@@ -18,6 +20,13 @@ struct Delivery {
   std::function<void()> copy;
   std::uint32_t bytes = 0;     // that it reports
   std::uint32_t arrivals = 0;  // of cp.async.mbarrier.arrive
+};
+
+// Where an asynchronous copy began, and in which phase of the object that counts it.
+struct CopyBegin {
+  std::uint32_t phase = 0;
+  std::uint32_t place = 0;  // of the program
+  ThreadPlace thread = {};
 };
 
 struct Mbarrier {
@@ -32,7 +41,10 @@ struct Mbarrier {
   // What threads knew when they arrived, and what those who see the last phase's end know.
   Clocks arriving = {};
   Clocks ended = {};
+  std::optional<CopyBegin> last_copy = {};
 
+  // No thread has seen the end of the phase in which the last copy began.
+  bool has_unseen_copy() const;
   std::string text() const;  // "phase 3, with 1 of 2 arrivals and 256 bytes missing"
 };
 
@@ -53,8 +65,16 @@ class Mbarriers {
   std::string expect(Mbarrier& object, std::int64_t bytes);
   // Asynchronous copies that the object awaits take place.
   std::string deliver(Mbarrier& object);
-  // The same for all objects. Whether there was a copy.
-  bool deliver_all();
+  // The same for all objects, up to the first problem.
+  struct Delivered {
+    bool has_copies = false;
+    std::string problem = {};  // and the object that has it
+    std::uint32_t address = 0;
+    CopyBegin copy = {};
+  };
+  Delivered deliver_all();
+  // The first object with a copy whose end nobody has seen, or null.
+  const Mbarrier* find_unseen_copy() const;
 
   // Grows with each phase that ends.
   std::uint32_t num_ended() const { return num_ended_; }

@@ -141,6 +141,24 @@ TEST_CASE("an mbarrier counts cp.async copies") {
                 64, [](unsigned i) { return i; });
 }
 
+TEST_CASE("a copy that arrives too often is a fault even if nobody waits for it") {
+  const TestKernel kernel = thread_kernel(
+      with_mbarrier("1",
+                    "mov.u32 %r2, smem;\nld.param.u64 %rd1, [out];\n"
+                    "mbarrier.init.shared::cta.b64 [bar+8], 1;\n"
+                    "cp.async.ca.shared.global [%r2], [%rd1], 8;\n"
+                    "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];\n"
+                    "cp.async.mbarrier.arrive.noinc.shared::cta.b64 [bar];\n"
+                    "WAIT: mbarrier.try_wait.parity.shared::cta.b64 %p2, [bar+8], 0;\n"
+                    "@!%p2 bra WAIT;"));
+  for (const Schedule& schedule : test_schedules()) {
+    const OutRun run = run_out(kernel, 1, {.checks = Checks::all(), .schedule = schedule});
+    INFO(schedule.seed);
+    CHECK_THAT(run.report.text(),
+               Catch::Matchers::ContainsSubstring("the mbarrier bar+0 in phase 1"));
+  }
+}
+
 TEST_CASE("invalid mbarrier instructions are refused") {
   for (const char* instruction :
        {"mbarrier.init.global.b64 [bar], 1;", "mbarrier.init.shared.b64 [bar];",

@@ -112,10 +112,9 @@ void check_lanes_agree(BlockMemory& memory, const WarpStep& at, const Detail& de
   }
 }
 
-// Lanes 0 to 7 have the addresses of the rows of the first matrix, and so on.
 bool access_rows(BlockMemory& memory, const WarpStep& at, const Detail& detail, AccessKind kind,
                  LaneAddresses& pointers) {
-  const LaneMask rows = detail.count == 4 ? kAllLanes : (LaneMask{1} << kRows * detail.count) - 1;
+  const LaneMask rows = lanes_with_rows(detail);
   if (const LaneMask missing = rows & ~at.lanes; missing != 0) {
     memory.reporter().abandon(Check::kWarpMask, at.warp.thread(at.first_lane()), at.step,
                               "needs a row's address of lane " +

@@ -14,6 +14,11 @@ bool atomic(BlockMemory& memory, const WarpStep& at, const Detail& detail);
 bool load_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail);
 bool store_matrix(BlockMemory& memory, const WarpStep& at, const Detail& detail);
 
+// The lanes with the addresses of the matrices' rows: 0 to 7 those of the first, and so on.
+inline LaneMask lanes_with_rows(const Detail& detail) {
+  return detail.count == 4 ? kAllLanes : (LaneMask{1} << 8 * detail.count) - 1;
+}
+
 struct AtomicValues {
   std::uint64_t old = 0;
   std::uint64_t b = 0;

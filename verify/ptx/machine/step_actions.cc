@@ -177,12 +177,14 @@ Next ThreadBlock::branch_by_table(std::size_t index, const WarpStep& at) {
 
 Next ThreadBlock::exit(std::size_t index, const WarpStep& at) {
   copies_.exit(at);
+  warpgroups_.exit(at);
   const bool goes_on = at.warp.exit(index, at.lanes);
   complete_meetings(at.warp);
   barriers_.exit(static_cast<std::uint32_t>(std::popcount(at.lanes)));
   cluster_->exit(cluster_lanes(at));
   ++run_.progress;
   if (has_finished()) {
+    copies_.check_ends(at);
     memory_.end();
     warpgroups_.check_ends(at.step);
   }

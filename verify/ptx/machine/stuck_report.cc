@@ -19,6 +19,21 @@ struct Waiting {
 
 }  // namespace
 
+bool ThreadBlock::deliver_copies() {
+  const Mbarriers::Delivered delivered = memory_.mbarriers().deliver_all();
+  if (!delivered.problem.empty()) {
+    Finding found;
+    found.check = Check::kMbarrier;
+    found.kernel = program_.kernel;
+    found.thread = delivered.copy.thread;
+    found.place = run_.code_place(delivered.copy.place);
+    found.what = "reports a copy to the mbarrier " + memory_.shared_text(delivered.address) + " " +
+                 delivered.problem;
+    reporter_.abandon(std::move(found));
+  }
+  return delivered.has_copies;
+}
+
 void ThreadBlock::report_stuck() {
   using Wait = Warp::Wait;
   // What names the error best: a meeting of lanes, then an mbarrier, then barriers.

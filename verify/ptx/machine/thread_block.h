@@ -38,7 +38,7 @@ class ThreadBlock {
 
   // For a thread block that is stuck. Copies without a wait take place, and waits at
   // mbarriers, which may end before their phases do, end; false if there were none.
-  bool deliver_copies() { return memory_.mbarriers().deliver_all(); }
+  bool deliver_copies();
   bool expire_waits();
   void report_stuck();
 

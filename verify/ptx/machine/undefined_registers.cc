@@ -2,6 +2,8 @@
 
 #include <iterator>
 
+#include "verify/ptx/machine/memory_steps.h"
+
 namespace recto::ptx {
 namespace {
 
@@ -64,8 +66,11 @@ LaneMask undefined_uses(const Program& program, const WarpStep& at, LaneMask ena
   LaneMask undefined = bits_of_uses(at);
   if (has_detail(at.step.action)) {
     const Detail& detail = program.details[at.step.detail];
-    undefined |= bits_of(at.warp, detail.memory.address) | bits_of(at.warp, detail.source.address) |
-                 bits_of(at.warp, detail.signal.address);
+    const bool has_rows =
+        at.step.action == Action::kLoadMatrix || at.step.action == Action::kStoreMatrix;
+    const LaneMask with_address = has_rows ? lanes_with_rows(detail) : kAllLanes;
+    undefined |= (bits_of(at.warp, detail.memory.address) & with_address) |
+                 bits_of(at.warp, detail.source.address) | bits_of(at.warp, detail.signal.address);
     for (const ValuePlace place : detail.bulk.coordinates) undefined |= bits_of(at.warp, place);
     // A product that does not add does not read its sums.
     const bool ignores_sums =

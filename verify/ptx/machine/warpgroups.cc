@@ -251,6 +251,18 @@ void Warpgroups::compute(const WarpStep& at, const Detail& detail, const std::by
   }
 }
 
+void Warpgroups::exit(const WarpStep& at) {
+  const std::vector<Product>& pending = warps_[at.warp.number].pending;
+  if (pending.empty() || memory_.checker() == nullptr) return;
+  Finding found =
+      memory_.reporter().finding(Check::kUnfinishedCopy, at.warp.thread(at.first_lane()), at.step,
+                                 "exits before its product has ended");
+  const Program& program = memory_.run().program;
+  found.other_place = memory_.run().code_place(program.steps[pending[0].step].place);
+  found.other_what = "the product begins";
+  memory_.reporter().report(std::move(found));
+}
+
 void Warpgroups::check_ends(const Step& last) {
   for (std::size_t i = 0; i < groups_.size(); ++i) {
     if (groups_[i].records.empty()) continue;

@@ -27,6 +27,8 @@ class Warpgroups {
   // Before a step of which the program says that it may touch registers of products. False after a
   // finding.
   bool check_registers(const Warp& warp, const Step& step);
+  // Reports a product that the warp, whose lanes exit, has not waited for.
+  void exit(const WarpStep& at);
   // Once no warp runs any more: warps whose warpgroup has executed more than they.
   void check_ends(const Step& last);
 

@@ -78,6 +78,19 @@ TEST_CASE("a value that some path reads before it is written is live at the entr
   CHECK_FALSE(program.steps[0].is_tracked);
 }
 
+TEST_CASE("temporaries of guarded instructions, and what nobody reads, are not live at the entry") {
+  for (const char* instruction :
+       {"setp.lt.and.u32 %p2, %r1, 7, !%p1;", "setp.ne.u32 %p2|_, %r1, 1;",
+        "mapa.u64 %rd2, %rd1, %r1;", "set.eq.f16x2.f16x2 %r2, %r1, %r1;", "mov.u32 %r2, %clock;",
+        "cvt.u32.u8 %rd2, %rd1;", "atom.shared.add.u32 _, [%r1], 1;"}) {
+    Draft draft = draft_of("mov.u32 %r1, 0;\nmov.u64 %rd1, 0;\nsetp.eq.u32 %p1, %r1, 0;\n@%p1 " +
+                           std::string(instruction) + "\nret;");
+    INFO(instruction);
+    CHECK(liveness_of(draft, control_flow_of(draft.program)).live_at_entry.empty());
+    CHECK_FALSE(layout(std::move(draft), {.tracks_undefined = true}).tracks_undefined);
+  }
+}
+
 TEST_CASE("places are shared by values that do not meet, and never across widths") {
   std::string body;
   for (int i = 0; i < 100; ++i) {

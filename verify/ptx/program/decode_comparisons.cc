@@ -108,15 +108,20 @@ void decode_compare(Decoding& at) {
     if (!has_halves) {
       selected(p, d);
     } else {
-      const ValuePlace lower = selected(p, at.add_value(2));
-      at.emit_lanes("pack.b32", d, {lower, selected(q, at.add_value(2))});
+      const ValuePlace lower = selected(p, at.add_temporary(2));
+      at.emit_lanes("pack.b32", d, {lower, selected(q, at.add_temporary(2))});
     }
     return;
   }
-  // Both results are computed before either is written: one may be `other`.
-  if (has_two && !has_halves) q = combined(at.emit_value("not.pred", kPredicateWidth, {truth}));
-  if (has_two) at.emit_lanes("mov.pred", at.result(results.parts[1], kPredicateWidth), {q});
-  at.emit_lanes("mov.pred", at.result(has_two ? results.parts[0] : results, kPredicateWidth), {p});
+  // Both results are computed before either is written: one may be `other`. One may be the guard,
+  // which is written last.
+  const ValuePlace to_p = at.result(has_two ? results.parts[0] : results, kPredicateWidth);
+  if (!has_two) return at.emit_lanes("mov.pred", to_p, {p});
+  if (!has_halves) q = combined(at.emit_value("not.pred", kPredicateWidth, {truth}));
+  const ValuePlace to_q = at.result(results.parts[1], kPredicateWidth);
+  if (!at.is_guard(to_q)) at.emit_lanes("mov.pred", to_q, {q});
+  at.emit_lanes("mov.pred", to_p, {p});
+  if (at.is_guard(to_q)) at.emit_lanes("mov.pred", to_q, {q});
 }
 
 // lop3.b32 d, a, b, c, table, and lop3.{and, or}.b32 d|p, a, b, c, table, q: p is (d != 0) op q.

@@ -83,11 +83,34 @@ void decode_system_call(Decoding& at, const Call& call) {
     load.memory = {location.space, 8, at.constant(8, 0),
                    static_cast<std::int64_t>(location.address)};
     load.element_bytes = load.width = width;
-    load.defs = {at.add_value(width)};
+    load.defs = {at.add_temporary(width)};
     detail.uses.push_back(load.defs[0]);
     at.emit(Action::kLoad, std::move(load));
   }
   at.emit(is_print ? Action::kPrint : Action::kAssert, std::move(detail));
+}
+
+// The spaces and levels of caches that an instruction knows.
+bool take_cache_level(Decoding& at) {
+  using enum MemorySpace;
+  const std::optional<MemorySpace> space = at.take_space();
+  const auto is_in = [&](std::initializer_list<MemorySpace> spaces) {
+    return !space || std::find(spaces.begin(), spaces.end(), *space) != spaces.end();
+  };
+  if (at.opcode() == "prefetchu") return !space && at.take("L1");
+  if (at.opcode() == "discard") return is_in({kGlobal}) && at.take("L2");
+  if (at.opcode() == "applypriority") return is_in({kGlobal}) && at.take("L2::evict_normal");
+  if (at.take("tensormap")) return is_in({kConst, kParam});
+  if (at.take("L1") || at.take("L2")) return is_in({kGlobal, kLocal});
+  return space == kGlobal && (at.take("L2::evict_last") || at.take("L2::evict_normal"));
+}
+
+// The priority of a policy, and perhaps one for the rest.
+bool take_priorities(Decoding& at) {
+  const bool is_known = at.take("L2::evict_last") || at.take("L2::evict_normal") ||
+                        at.take("L2::evict_first") || at.take("L2::evict_unchanged");
+  at.skip({"L2::evict_first", "L2::evict_unchanged"});
+  return is_known;
 }
 
 }  // namespace
@@ -106,6 +129,8 @@ void decode_branch(Decoding& at) {
 
 // call[.uni] (results), name, (arguments): the function's steps stand here.
 void decode_call(Decoding& at) {
+  at.skip({"uni"});
+  if (at.has_more()) return at.refuse();
   const std::optional<Call> call = read_call(at);
   if (!call) return;
   const std::vector<text::Function>& functions = at.module().functions;
@@ -129,7 +154,10 @@ void decode_call(Decoding& at) {
   if (at.status().is_ok()) decode_function(at, frame);
 }
 
+// ret[.uni], exit
 void decode_exit(Decoding& at) {
+  if (at.opcode() == "ret") at.skip({"uni"});
+  if (at.has_more() || !at.operands().empty()) return at.refuse();
   Frame& frame = at.frame();
   if (at.opcode() == "exit" || frame.caller == nullptr) {
     at.emit(Action::kExit);
@@ -139,14 +167,57 @@ void decode_exit(Decoding& at) {
   at.emit(Action::kBranch);
 }
 
-void decode_trap(Decoding& at) { at.emit(Action::kTrap); }
+void decode_trap(Decoding& at) {
+  if (at.has_more() || !at.operands().empty()) return at.refuse();
+  at.emit(Action::kTrap);
+}
 
-// Hints for caches, clocks and launches.
-void decode_hint(Decoding& at) { at.emit(Action::kNothing); }
+// griddepcontrol.{launch_dependents, wait}: launches follow one another here.
+void decode_launch_control(Decoding& at) {
+  const bool is_known = at.take("launch_dependents") || at.take("wait");
+  if (!is_known || at.has_more() || !at.operands().empty()) return at.refuse();
+  at.emit(Action::kNothing);
+}
 
-// createpolicy: caches do not exist here, so every policy is the same.
+// nanosleep.u32 time, pmevent[.mask] event
+void decode_pause(Decoding& at) {
+  const bool is_known =
+      at.opcode() == "nanosleep" ? at.take("u32") : at.take("mask") || !at.has_more();
+  if (!is_known || at.has_more()) return at.refuse();
+  if (!at.has_operands(1)) return;
+  at.source32(at.operands()[0]);
+  at.emit(Action::kNothing);
+}
+
+// prefetch[.space].level [a], prefetch[.space].tensormap [a], prefetchu.L1 [a],
+// discard[.global].L2 [a], 128 and applypriority[.global].L2::evict_normal [a], 128
+void decode_cache_hint(Decoding& at) {
+  if (!take_cache_level(at) || at.has_more()) return at.refuse();
+  const bool has_size = at.opcode() == "discard" || at.opcode() == "applypriority";
+  if (!at.has_operands(has_size ? 2 : 1)) return;
+  at.memory(at.operands()[0], MemorySpace::kGeneric);
+  if (has_size && (at.operands()[1].kind != OperandKind::kInteger || at.operands()[1].bits != 128))
+    return at.fail("expected a size of 128");
+  at.emit(Action::kNothing);
+}
+
+// createpolicy.fractional.L2::evict...[.L2::evict...].b64 d[, fraction],
+// createpolicy.range[.global].L2::evict...[.L2::evict...].b64 d, [a], size, size and
+// createpolicy.cvt.L2.b64 d, property: caches do not exist here, so every policy is the same.
 void decode_policy(Decoding& at) {
-  if (at.operands().empty()) return at.refuse();
+  const std::vector<Operand>& operands = at.operands();
+  const bool is_conversion = at.take("cvt");
+  const bool is_range = !is_conversion && at.take("range");
+  if (is_range) at.skip({"global"});
+  const bool is_known =
+      is_conversion ? at.take("L2") : (is_range || at.take("fractional")) && take_priorities(at);
+  if (!is_known || !at.take("b64") || at.has_more()) return at.refuse();
+  const bool has_default = !is_conversion && !is_range && operands.size() == 1;
+  if (!at.has_operands(is_range ? 4 : has_default ? 1 : 2)) return;
+  if (is_range) at.memory(operands[1], MemorySpace::kGeneric);
+  for (std::size_t i = is_range ? 2 : 1; i < operands.size(); ++i) {
+    at.source(operands[i], is_conversion ? Width{8} : Width{4}, ScalarType::kF32);
+  }
   at.emit_lanes("mov.b64", at.result(at.operands()[0], 8), {at.constant(8, 0)});
 }
 

@@ -87,7 +87,10 @@ void decode_fence(Decoding& at) {
   Detail detail;
   detail.is_proxy = at.has_modifier("proxy");
   detail.is_of_block = at.has_modifier("cta");
-  if (detail.is_proxy && at.has_modifier("alias")) return decode_hint(at);
+  if (detail.is_proxy && at.has_modifier("alias")) {
+    at.emit(Action::kNothing);
+    return;
+  }
   at.emit(Action::kFence, std::move(detail));
 }
 
@@ -165,7 +168,9 @@ void decode_reduction(Decoding& at) {
   emit_exchange(at, Action::kReduce, std::move(detail), {.a = a});
 }
 
+// activemask.b32 d
 void decode_active_mask(Decoding& at) {
+  if (!at.take("b32") || at.has_more()) return at.refuse();
   if (!at.has_operands(1)) return;
   if (at.operands()[0].kind == OperandKind::kPair) return at.refuse();
   at.emit(Action::kActiveMask, Detail{}, at.results(at.operands()[0]));
@@ -173,6 +178,7 @@ void decode_active_mask(Decoding& at) {
 
 // elect.sync d|p, mask
 void decode_election(Decoding& at) {
+  if (!at.take("sync") || at.has_more()) return at.refuse();
   if (!at.has_operands(2)) return;
   if (at.operands()[0].kind != OperandKind::kPair) return at.refuse();
   emit_exchange(at, Action::kElect, Detail{}, {});

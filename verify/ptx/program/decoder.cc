@@ -8,6 +8,12 @@ namespace recto::ptx {
 namespace {
 
 constexpr std::size_t kStepsMax = std::size_t{1} << 22;
+// Registers and instructions of the functions that are called, as often as they are: functions that
+// emit no steps may be called exponentially often. A call takes as long as some of these.
+constexpr std::size_t kCalledMax = std::size_t{1} << 20;
+constexpr std::size_t kCallSize = 16;
+// Branches times values, of which liveness takes bits. Large kernels have some millions.
+constexpr std::size_t kLivenessMax = std::size_t{1} << 31;
 
 using DecodeFunction = void (*)(Decoding& at);
 
@@ -16,7 +22,7 @@ const std::unordered_map<std::string_view, DecodeFunction>& decode_functions() {
   static const std::unordered_map<std::string_view, DecodeFunction> kFunctions = {
       {"activemask", decode_active_mask},
       {"addc", decode_carry},
-      {"applypriority", decode_hint},
+      {"applypriority", decode_cache_hint},
       {"atom", decode_atomic},
       {"bar", decode_barrier},
       {"barrier", decode_barrier},
@@ -28,12 +34,12 @@ const std::unordered_map<std::string_view, DecodeFunction>& decode_functions() {
       {"createpolicy", decode_policy},
       {"cvt", decode_convert},
       {"cvta", decode_address_conversion},
-      {"discard", decode_hint},
+      {"discard", decode_cache_hint},
       {"elect", decode_election},
       {"exit", decode_exit},
       {"fence", decode_fence},
       {"getctarank", decode_rank_of_address},
-      {"griddepcontrol", decode_hint},
+      {"griddepcontrol", decode_launch_control},
       {"isspacep", decode_space_test},
       {"ld", decode_load_or_store},
       {"ldmatrix", decode_matrix_move},
@@ -46,10 +52,10 @@ const std::unordered_map<std::string_view, DecodeFunction>& decode_functions() {
       {"membar", decode_fence},
       {"mma", decode_matrix_product},
       {"mov", decode_move},
-      {"nanosleep", decode_hint},
-      {"pmevent", decode_hint},
-      {"prefetch", decode_hint},
-      {"prefetchu", decode_hint},
+      {"nanosleep", decode_pause},
+      {"pmevent", decode_pause},
+      {"prefetch", decode_cache_hint},
+      {"prefetchu", decode_cache_hint},
       {"red", decode_atomic},
       {"redux", decode_reduction},
       {"ret", decode_exit},
@@ -76,8 +82,12 @@ void decode_instruction(Decoding& at) {
 }  // namespace
 
 void decode_function(Decoding& at, Frame& frame) {
-  Frame* const caller = at.exchange_frame(&frame);
   const text::Function& function = *frame.function;
+  if (frame.caller != nullptr) {
+    const std::size_t size = kCallSize + function.registers.size() + function.instructions.size();
+    if (at.count_called(size) > kCalledMax) return at.fail("the calls are too many");
+  }
+  Frame* const caller = at.exchange_frame(&frame);
   for (const text::Register& reg : function.registers) {
     const unsigned bits = bits_of(reg.type);
     if (bits > 64) at.fail("register '" + reg.name + "' has 128 bits");
@@ -117,7 +127,19 @@ Result<Draft> decode(const text::Module& module, const Symbols& symbols,
   if (!at.status().is_ok()) return at.status().in(kernel.name);
   at.begin_instruction({}, "exit", {});
   at.emit(Action::kExit);  // behind the last instruction
-  return at.finish();
+  Draft draft = at.finish();
+  const auto branches = static_cast<std::size_t>(
+      std::count_if(draft.program.steps.begin(), draft.program.steps.end(), [](const Step& step) {
+        return step.action == Action::kBranch || step.action == Action::kBranchTable ||
+               step.action == Action::kExit;
+      }));
+  if (branches * draft.values.size() > kLivenessMax) {
+    return Status::invalid_input("line " + std::to_string(kernel.line) + ": " +
+                                 std::to_string(branches) + " branches and " +
+                                 std::to_string(draft.values.size()) + " values are too many")
+        .in(kernel.name);
+  }
+  return draft;
 }
 
 }  // namespace recto::ptx

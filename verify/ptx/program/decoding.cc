@@ -147,10 +147,10 @@ ValuePlace Decoding::predicate(const Operand& operand) {
 }
 
 ValuePlace Decoding::result(const Operand& operand, Width width) {
-  if (operand.kind == OperandKind::kSink) return add_value(width);
+  if (operand.kind == OperandKind::kSink) return add_temporary(width);
   if (operand.kind != OperandKind::kRegister) {
     fail("the result must be a register");
-    return add_value(width);
+    return add_temporary(width);
   }
   if (register_width(operand) != width) {
     fail("register " + frame_->function->registers[operand.index].name + " has another width");
@@ -203,7 +203,7 @@ ValuePlace Decoding::special_register(const Operand& operand, Width width) {
       "%clock", "%clock_hi", "%clock64", "%globaltimer", "%globaltimer_lo", "%globaltimer_hi"};
   if (operand.name == "WARP_SZ") return constant(width, kWarpSize);
   if (kClocks.count(operand.name) != 0) {
-    const ValuePlace now = add_value(width);
+    const ValuePlace now = add_temporary(width);
     emit(Action::kClock, {.d = now, .d_width = width});
     return now;
   }
@@ -226,7 +226,7 @@ void Decoding::emit_lanes(std::string_view form, ValuePlace d,
 
 ValuePlace Decoding::emit_value(std::string_view form, Width width,
                                 std::initializer_list<ValuePlace> operands) {
-  const ValuePlace d = add_value(width);
+  const ValuePlace d = add_temporary(width);
   emit_lanes(form, d, operands);
   return d;
 }

@@ -3,6 +3,7 @@
 // What functions that decode an instruction work with: its modifiers, its operands as values, and
 // the draft of the kernel.
 
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -43,6 +44,9 @@ class Decoding : public InstructionReader, public DraftBuilder {
   Frame& frame() { return *frame_; }
   Frame* exchange_frame(Frame* frame) { return std::exchange(frame_, frame); }
 
+  // Adds the size of a function that is called; the sum so far.
+  std::size_t count_called(std::size_t size) { return called_ += size; }
+
   void begin(const text::Instruction& instruction);
   const text::Instruction& instruction() const { return *instruction_; }
   std::string_view opcode() const { return instruction_->opcode; }
@@ -82,6 +86,7 @@ class Decoding : public InstructionReader, public DraftBuilder {
   Frame* frame_ = nullptr;
   const text::Instruction* instruction_ = nullptr;
   Status status_;
+  std::size_t called_ = 0;
 };
 
 }  // namespace recto::ptx

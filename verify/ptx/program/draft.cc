@@ -77,6 +77,12 @@ ValuePlace DraftBuilder::add_value(Width width) {
   return static_cast<ValuePlace>(draft_.values.size() - 1);
 }
 
+ValuePlace DraftBuilder::add_temporary(Width width) {
+  const ValuePlace added = add_value(width);
+  draft_.values[added].is_temporary = true;
+  return added;
+}
+
 ValuePlace DraftBuilder::add_argument(const ArgumentRow& argument) {
   const ValuePlace added = add_value(argument.width);
   draft_.values[added].kind = ValueKind::kArgument;

@@ -22,6 +22,8 @@ struct Value {
   std::uint64_t bits = 0;  // of a constant
   SpecialValue special = SpecialValue::kTidX;
   ArgumentRow argument = {};
+  // Only steps of one instruction, under one guard, have to do with it.
+  bool is_temporary = false;
 };
 
 // Steps whose places are numbers of values; branches have their targets.
@@ -44,6 +46,7 @@ struct Fields {
 class DraftBuilder {
  public:
   ValuePlace add_value(Width width);
+  ValuePlace add_temporary(Width width);
   ValuePlace add_argument(const ArgumentRow& argument);
   ValuePlace constant(Width width, std::uint64_t bits);
   ValuePlace special(SpecialValue value, Width width);
@@ -56,6 +59,7 @@ class DraftBuilder {
   // Steps belong to the instruction that was begun last.
   void begin_instruction(const text::Place& place, std::string text, const Guard& guard);
   bool has_guard() const { return guard_.predicate != kNoValue; }
+  bool is_guard(ValuePlace value) const { return guard_.predicate == value; }
   Step& emit(Action action, const Fields& fields = {});
   Step& emit(Action action, Detail detail, const Fields& fields = {});
   // At most four operands. False if there is no such form.

@@ -46,7 +46,9 @@ void decode_branch(Decoding& at);
 void decode_call(Decoding& at);
 void decode_exit(Decoding& at);
 void decode_trap(Decoding& at);
-void decode_hint(Decoding& at);
+void decode_launch_control(Decoding& at);
+void decode_pause(Decoding& at);
+void decode_cache_hint(Decoding& at);
 void decode_policy(Decoding& at);
 void decode_register_count(Decoding& at);
 

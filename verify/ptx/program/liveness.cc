@@ -43,12 +43,19 @@ Liveness liveness_of(Draft& draft, const ControlFlow& flow) {
   const auto is_variable = [&](ValuePlace value) {
     return draft.values[value].kind == ValueKind::kVariable;
   };
+  // Lanes without the guard keep what they have, if somebody reads it.
+  std::vector<bool> is_kept(count, false);
+  for (Step& step : draft.program.steps) {
+    for_each_value(step, draft.program.details, [&](ValuePlace value, bool is_def) {
+      if (!is_def) is_kept[value] = !draft.values[value].is_temporary;
+    });
+  }
   for (std::size_t b = 0; b < blocks; ++b) {
     for (std::uint32_t i = flow.blocks[b].begin; i < flow.blocks[b].end; ++i) {
       Step& step = draft.program.steps[i];
-      const bool keeps_lanes = step.guard != kNoValue;
       for_each_value(step, draft.program.details, [&](ValuePlace value, bool is_def) {
         if (!is_variable(value)) return;
+        const bool keeps_lanes = step.guard != kNoValue && is_kept[value];
         liveness.ranges[value].cover(i);
         if ((!is_def || keeps_lanes) && !written[b].has(value)) read[b].set(value);
         if (is_def && !keeps_lanes) written[b].set(value);
