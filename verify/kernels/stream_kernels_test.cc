@@ -63,15 +63,19 @@ DrawnCases prefill_cases() {
 DrawnCases decode_law_cases() {
   return {.name = "decode-laws", .count = 5, .times_full = 32, .domain = decode_domain()};
 }
-// Cases for kernels that fetch whole blocks, in which a head's slots are contiguous.
+// For kernels that fetch whole blocks: a head's slots are contiguous.
+void keep_whole_blocks(CaseDomain& domain) {
+  domain.layouts = {KvLayout::kHeadMajor};
+  for (const Gap slots : {&Gaps::k_slots, &Gaps::v_slots}) std::erase(domain.gaps, slots);
+}
+
 DrawnCases block_law_cases() {
   DrawnCases cases = decode_law_cases();
   cases.name = "block-laws";
-  cases.domain.layouts = {KvLayout::kHeadMajor};
+  keep_whole_blocks(cases.domain);
   cases.domain.head_dims = {64, 128};
   cases.domain.types = {{ElementType::kFp16, ElementType::kFp16},
                         {ElementType::kBf16, ElementType::kBf16}};
-  for (const Gap slots : {&Gaps::k_slots, &Gaps::v_slots}) std::erase(cases.domain.gaps, slots);
   return cases;
 }
 DrawnCases prefill_law_cases() {
@@ -178,7 +182,7 @@ TEST_CASE("every instantiated kernel is right in every layout that it supports")
       .name = "instantiated", .count = 1, .times_full = 20, .domain = decode_domain()};
   decode.domain.layouts = {KvLayout::kTokenMajor, KvLayout::kHeadMajor, KvLayout::kPacked};
   DrawnCases blocks = decode;
-  blocks.domain.layouts = {KvLayout::kHeadMajor};
+  keep_whole_blocks(blocks.domain);
   DrawnCases prefill = decode;
   prefill.domain.rows = {RowsKind::kChunk};
   prefill.domain.num_rows_max = prefill_domain().num_rows_max;
