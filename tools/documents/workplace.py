@@ -8,7 +8,7 @@ from pathlib import Path
 
 from shell_words import calls_of
 
-TIME_LIMIT_S = 3600
+TIME_LIMIT_S = 1800
 KIT = "verify/library/cuda_source/cuda_kit"  # where recto looks for it, below its current folder
 
 
