@@ -218,7 +218,7 @@ class SharedFile {
 void set_limits(const ForkLimits& limits) {
   rlimit cpu = {};
   getrlimit(RLIMIT_CPU, &cpu);
-  cpu.rlim_cur = std::min<rlim_t>(limits.cpu_s, cpu.rlim_max);
+  cpu.rlim_cur = std::min<rlim_t>(limits.cpu_s, cpu.rlim_cur);
   setrlimit(RLIMIT_CPU, &cpu);
   alarm(limits.clock_s);
 }

@@ -24,7 +24,7 @@ std::string signal_name(int number);
 
 // The backend, each of whose calls is made in a fork. Only the outcome comes back, so that the call
 // must leave nothing else behind. A call that ends the fork has failed: the kind is the signal's
-// name, or "exit". Not for a backend on a GPU: CUDA does not survive a fork.
+// name, kTimeOut or "exit". Not for a backend on a GPU: CUDA does not survive a fork.
 Backend in_own_process(Backend backend, ForkLimits limits = {});
 
 // What a check in a fork leaves behind beside its verdict, as text.

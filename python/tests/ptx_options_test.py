@@ -22,6 +22,7 @@ EXPONENTIAL = """.version 8.0
 .address_size 64
 .visible .entry exponential(.param .u64 x, .param .u64 y, .param .u64 cluster)
 {
+.reg .pred %p<2>;
 .reg .b32 %r<4>;
 .reg .f32 %f<3>;
 .reg .b64 %rd<6>;
@@ -47,7 +48,7 @@ st.global.u32 [%rd5], %r3;
 DONE:
 ret;
 }
-""".replace(".reg .f32", ".reg .pred %p<2>;\n.reg .f32")
+"""
 
 
 def aligned(values, dtype):
